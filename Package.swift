@@ -1,0 +1,86 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "map-toolkit",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .executable(name: "tilecut", targets: ["TileCutCommand"]),
+    .library(name: "TileIndex", targets: ["TileIndex"]),
+    .library(name: "TileImage", targets: ["TileImage"]),
+    .library(name: "TileCut", targets: ["TileCut"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+  ],
+  targets: [
+    // The system's libraries, through their -dev packages.
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+    .systemLibrary(
+      name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(
+      name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
+    // Debian's libgeotiff ships no pkg-config file; its headers lie in /usr/include/geotiff.
+    .systemLibrary(name: "CGeoTIFF", providers: [.apt(["libgeotiff-dev"]), .brew(["libgeotiff"])]),
+    .systemLibrary(
+      name: "CPROJ", pkgConfig: "proj", providers: [.apt(["libproj-dev"]), .brew(["proj"])]),
+    .systemLibrary(
+      name: "CJPEG", pkgConfig: "libjpeg",
+      providers: [.apt(["libjpeg62-turbo-dev"]), .brew(["jpeg-turbo"])]),
+    .systemLibrary(
+      name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
+    .systemLibrary(
+      name: "CDeflate", pkgConfig: "libdeflate",
+      providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+
+    // C only where Swift cannot go: setjmp (libpng, libjpeg) and variadic functions (libtiff, libgeotiff).
+    .target(name: "CPNGShim", dependencies: ["CPNG"]),
+    .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
+    .target(name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"]),
+
+    .target(name: "TileIndex", dependencies: ["CSQLite"], swiftSettings: strict),
+    .target(
+      name: "TileImage",
+      dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
+      swiftSettings: strict),
+    .target(
+      name: "TileCut",
+      dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "TileCutCommand",
+      dependencies: [
+        "TileIndex", "TileImage", "TileCut",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
+
+    .target(
+      name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
+      swiftSettings: strict),
+    .testTarget(
+      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: ["TileCutCommand", "TileCut", "TileImage", "TileIndex", "TestSupport", "CSQLite"],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

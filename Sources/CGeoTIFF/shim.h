@@ -1,0 +1,2 @@
+#include <geotiff/geotiffio.h>
+#include <geotiff/geo_normalize.h>

@@ -1,0 +1,43 @@
+/// Why a cut could not be planned or finished. The message names the file and what to do about it.
+public struct CutError: Error, CustomStringConvertible, Sendable {
+  /// The kind of failure, for programs; new kinds may be added.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    package init(_ description: String) { self.description = description }
+
+    /// Options that contradict each other or cannot be met.
+    public static let invalidOption = Code("invalid option")
+    /// The input does not exist or may not be read.
+    public static let unreadableSource = Code("unreadable source")
+    /// The input is damaged or of a kind that cannot be cut.
+    public static let badSource = Code("bad source")
+    /// The input says not, or not usably, where on Earth it lies.
+    public static let noGeoreference = Code("no georeference")
+    /// The output cannot be created or written (exists already, no space, no permission).
+    public static let unwritableOutput = Code("unwritable output")
+    /// The caller asked to stop.
+    public static let cancelled = Code("cancelled")
+  }
+
+  public let code: Code
+  /// The file concerned, as the caller named it.
+  public let path: String?
+  /// What is wrong; starts in lower case.
+  public let message: String
+  /// What to do about it.
+  public let remedy: String?
+
+  public init(_ code: Code, path: String? = nil, _ message: String, remedy: String? = nil) {
+    self.code = code
+    self.path = path
+    self.message = message
+    self.remedy = remedy
+  }
+
+  /// `path: message; remedy`
+  public var description: String {
+    var text = path.map { "\($0): \(message)" } ?? message
+    if let remedy { text += "; \(remedy)" }
+    return text
+  }
+}
