@@ -1,0 +1,102 @@
+import Foundation
+
+/// Runs jobs on several threads and hands their results over in the jobs' order, one at a time.
+///
+/// There is no thread that only hands over: whichever worker completes the result that is due does it, and carries on. Results that wait for an earlier one
+/// are bounded in number, since a worker that is too far ahead waits before it takes the next job.
+final class OrderedWork<Job, Result>: @unchecked Sendable {
+  private let condition = NSCondition()
+  private var jobs: AnyIterator<Job>
+  private var issued = 0
+  private var accepted = 0
+  private var isAccepting = false
+  private var results: [Int: Result] = [:]
+  private var failure: (index: Int, error: any Error)?
+  private let aheadMax: Int
+  private let accept: (Result) throws -> Void
+
+  /// - Parameters:
+  ///   - aheadMax: how many jobs may be under way or waiting to be accepted.
+  ///   - accept: called in order, never by two threads at once.
+  init(_ jobs: AnyIterator<Job>, aheadMax: Int, accept: @escaping (Result) throws -> Void) {
+    self.jobs = jobs
+    self.aheadMax = aheadMax
+    self.accept = accept
+  }
+
+  /// Runs all jobs and returns when they are accepted.
+  ///
+  /// - Parameter makeWorker: called once on each thread; what it returns does the jobs of that thread.
+  /// - Throws: the error of the earliest job that failed; no later result is accepted.
+  func run(threads: Int, makeWorker: @escaping () throws -> (Job) throws -> Result) throws {
+    let done = DispatchGroup()
+    nonisolated(unsafe) let makeWorker = makeWorker
+    for _ in 0..<threads {
+      done.enter()
+      let thread = Thread {
+        self.work(makeWorker)
+        done.leave()
+      }
+      thread.stackSize = 4 << 20
+      thread.start()
+    }
+    done.wait()
+    if let failure { throw failure.error }
+  }
+
+  private func work(_ makeWorker: () throws -> (Job) throws -> Result) {
+    let worker: (Job) throws -> Result
+    do {
+      worker = try makeWorker()
+    } catch {
+      fail(error, at: -1)
+      return
+    }
+    while let (index, job) = next() {
+      do {
+        let result = try worker(job)
+        try handOver(result, at: index)
+      } catch {
+        fail(error, at: index)
+        return
+      }
+    }
+  }
+
+  private func next() -> (index: Int, job: Job)? {
+    condition.lock()
+    defer { condition.unlock() }
+    while failure == nil, issued - accepted >= aheadMax { condition.wait() }
+    guard failure == nil, let job = jobs.next() else { return nil }
+    issued += 1
+    return (issued - 1, job)
+  }
+
+  private func handOver(_ result: Result, at index: Int) throws {
+    condition.lock()
+    defer { condition.unlock() }
+    results[index] = result
+    guard !isAccepting else { return }
+    isAccepting = true
+    defer { isAccepting = false }
+    while failure == nil, let due = results.removeValue(forKey: accepted) {
+      condition.unlock()
+      do {
+        try accept(due)
+      } catch {
+        condition.lock()
+        throw error
+      }
+      condition.lock()
+      accepted += 1
+      condition.broadcast()
+    }
+  }
+
+  private func fail(_ error: any Error, at index: Int) {
+    condition.lock()
+    if failure.map({ index < $0.index }) ?? true { failure = (index, error) }
+    condition.broadcast()
+    condition.unlock()
+  }
+}

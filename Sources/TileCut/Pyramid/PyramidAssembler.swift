@@ -1,0 +1,51 @@
+import TileImage
+import TileIndex
+
+/// Takes the units in their order, stores their tiles and builds the levels above them. Not thread-safe: one thread at a time, in the order of ``UnitWalk``.
+final class PyramidAssembler {
+  private let plan: CutPlan
+  private let writer: BundleWriter
+  private let encoder: TileEncoder
+  private var waiting: [TileID: ParentTile] = [:]
+  private(set) var tilesDone = 0
+  private(set) var bytesStored = 0
+  private(set) var extent: VisibleExtent?
+
+  init(plan: CutPlan, writer: BundleWriter) {
+    self.plan = plan
+    self.writer = writer
+    encoder = TileEncoder(plan.encoding)
+  }
+
+  func accept(_ unit: CutUnit) throws {
+    for tile in unit.tiles { try store(tile) }
+    tilesDone += unit.tilesDone
+    if let part = unit.extent { extent = extent?.union(part) ?? part }
+    try rise(unit.rootPixels, from: unit.root)
+  }
+
+  /// Hands a finished tile to its parent, and the parent to its own when that was the last child.
+  private func rise(_ pixels: PixelBuffer?, from tile: TileID) throws {
+    var (pixels, tile) = (pixels, tile)
+    while tile.zoom > plan.zooms.lowerBound, let parentID = plan.matrixSet.parent(of: tile) {
+      var parent =
+        waiting.removeValue(forKey: parentID)
+        ?? ParentTile(id: parentID, childCount: plan.candidates(under: parentID).count)
+      parent.add(pixels, at: tile, reduction: plan.reduction)
+      guard parent.missing == 0 else {
+        waiting[parentID] = parent
+        return
+      }
+      pixels = parent.finish()
+      tile = parentID
+      guard tile.zoom <= plan.zooms.upperBound else { continue }
+      tilesDone += 1
+      if let pixels { try store(EncodedTile(id: tile, bytes: try encoder.encode(pixels))) }
+    }
+  }
+
+  private func store(_ tile: EncodedTile) throws {
+    try writer.put(tile.id, tile.bytes)
+    bytesStored += tile.bytes.count
+  }
+}

@@ -1,0 +1,99 @@
+package import TileIndex
+
+/// A set of tiles of one zoom level: for each row, runs of columns. Small for any map, since runs are long.
+package struct TileCoverage: Sendable {
+  package let zoom: Int
+  /// Row of the first entry of `runs`.
+  private let firstRow: Int
+  /// Ascending, disjoint, not touching; empty for rows without tiles.
+  private let runs: [[Range<Int>]]
+  /// Number of tiles.
+  package let count: Int
+
+  /// Makes the union of ranges, all of the same zoom.
+  package init(zoom: Int, _ ranges: [TileRange]) {
+    guard let low = ranges.map(\.rows.lowerBound).min(), let high = ranges.map(\.rows.upperBound).max() else {
+      self.init(zoom: zoom, firstRow: 0, runs: [])
+      return
+    }
+    var rows = [[Range<Int>]](repeating: [], count: high - low + 1)
+    // Neighbouring ranges mostly repeat the last one's columns: that keeps the lists short before they are merged.
+    for range in ranges {
+      let columns = range.columns.lowerBound..<(range.columns.upperBound + 1)
+      for row in range.rows {
+        if let last = rows[row - low].last, last.lowerBound <= columns.upperBound, columns.lowerBound <= last.upperBound {
+          rows[row - low][rows[row - low].count - 1] =
+            min(last.lowerBound, columns.lowerBound)..<max(last.upperBound, columns.upperBound)
+        } else {
+          rows[row - low].append(columns)
+        }
+      }
+    }
+    self.init(zoom: zoom, firstRow: low, runs: rows.map(Self.merged))
+  }
+
+  private init(zoom: Int, firstRow: Int, runs: [[Range<Int>]]) {
+    self.zoom = zoom
+    self.firstRow = firstRow
+    self.runs = runs
+    count = runs.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
+  }
+
+  private static func merged(_ runs: [Range<Int>]) -> [Range<Int>] {
+    guard runs.count > 1 else { return runs }
+    var result: [Range<Int>] = []
+    for run in runs.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = result.last, run.lowerBound <= last.upperBound {
+        result[result.count - 1] = last.lowerBound..<max(last.upperBound, run.upperBound)
+      } else {
+        result.append(run)
+      }
+    }
+    return result
+  }
+
+  /// - Complexity: O(log r), r the runs of the tile's row.
+  package func contains(_ tile: TileID) -> Bool {
+    guard tile.zoom == zoom else { return false }
+    let runs = runs(inRow: tile.row)
+    var low = 0
+    var high = runs.count
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle].upperBound <= tile.column { low = middle + 1 } else { high = middle }
+    }
+    return low < runs.count && runs[low].contains(tile.column)
+  }
+
+  package var rows: Range<Int> { firstRow..<(firstRow + runs.count) }
+
+  package func runs(inRow row: Int) -> [Range<Int>] {
+    rows.contains(row) ? runs[row - firstRow] : []
+  }
+
+  /// The tiles of a range that belong to the set, row by row.
+  package func tiles(in range: TileRange) -> [TileID] {
+    range.rows.flatMap { row in
+      runs(inRow: row).flatMap { run in
+        run.clamped(to: range.columns.lowerBound..<(range.columns.upperBound + 1)).map {
+          TileID(unchecked: zoom, $0, row)
+        }
+      }
+    }
+  }
+
+  /// The parents of all tiles.
+  package func parents(in matrixSet: TileMatrixSet) -> TileCoverage {
+    let ratio = matrixSet.ratio(below: zoom - 1)
+    guard !runs.isEmpty else { return TileCoverage(zoom: zoom - 1, firstRow: 0, runs: []) }
+    let first = firstRow / ratio
+    let last = (firstRow + runs.count - 1) / ratio
+    let parents = (first...last).map { parentRow in
+      Self.merged(
+        (parentRow * ratio..<(parentRow + 1) * ratio).flatMap { row in
+          runs(inRow: row).map { $0.lowerBound / ratio..<(($0.upperBound - 1) / ratio + 1) }
+        })
+    }
+    return TileCoverage(zoom: zoom - 1, firstRow: first, runs: parents)
+  }
+}

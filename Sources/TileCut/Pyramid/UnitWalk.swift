@@ -1,0 +1,58 @@
+import TileIndex
+
+/// The order in which a pyramid is cut. It depends on the plan alone, so that a bundle is the same on any number of threads.
+///
+/// The work is dealt out in units: small subtrees whose pixels one worker holds and reduces by itself. Units go row by row, since that is how rasters in strips
+/// are decoded about once; but within columns of limited width, since a parent waits for its children and a row of waiting parents must fit into memory.
+struct UnitWalk: Sequence {
+  /// Tiles of the working zoom along a unit's edge: the root and up to two levels below.
+  static let unitEdgeMax = 4
+  /// Tiles of the working zoom across the columns; 131,072 pixels, for which the waiting parents take 32 MB.
+  static let columnEdge = 512
+
+  /// Zoom of the units' roots.
+  let rootZoom: Int
+  private let coverage: TileCoverage
+  private let columnWidth: Int
+
+  /// - Parameter coverages: by zoom, from the plan.
+  init(_ coverages: [Int: TileCoverage], matrixSet: TileMatrixSet, workingZoom: Int, zoomMin: Int) {
+    var root = workingZoom
+    var edge = 1
+    while root > zoomMin, edge * matrixSet.ratio(below: root - 1) <= Self.unitEdgeMax {
+      root -= 1
+      edge *= matrixSet.ratio(below: root)
+    }
+    rootZoom = root
+    coverage = coverages[root]!
+    columnWidth = Self.columnEdge / edge
+  }
+
+  func makeIterator() -> AnyIterator<TileID> {
+    let columns = coverage.rows.flatMap { coverage.runs(inRow: $0) }
+    guard let low = columns.map(\.lowerBound).min(), let high = columns.map(\.upperBound).max() else {
+      return AnyIterator { nil }
+    }
+    let bands = (low / columnWidth)...((high - 1) / columnWidth)
+    var band = bands.lowerBound
+    var row = coverage.rows.lowerBound
+    var pending: [Range<Int>] = []
+    return AnyIterator {
+      while true {
+        if let run = pending.first {
+          let tile = TileID(unchecked: rootZoom, run.lowerBound, row - 1)
+          if run.count > 1 { pending[0] = (run.lowerBound + 1)..<run.upperBound } else { pending.removeFirst() }
+          return tile
+        }
+        if row == coverage.rows.upperBound {
+          band += 1
+          row = coverage.rows.lowerBound
+        }
+        guard band <= bands.upperBound else { return nil }
+        let limits = (band * columnWidth)..<((band + 1) * columnWidth)
+        pending = coverage.runs(inRow: row).map { $0.clamped(to: limits) }.filter { !$0.isEmpty }
+        row += 1
+      }
+    }
+  }
+}

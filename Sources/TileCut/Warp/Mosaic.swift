@@ -1,0 +1,73 @@
+package import TileImage
+package import TileIndex
+
+/// Draws tiles of the working zoom from one or several sources, the later ones over the earlier ones. One per worker thread.
+package final class Mosaic {
+  private struct Layer {
+    let warper: Warper
+    let extent: BoundingBox
+  }
+  private let layers: [Layer]
+  private let grid: PixelGrid
+  private let clips: [PixelRect]?
+  private var overlay: PixelBuffer?
+
+  /// - Parameters:
+  ///   - footprints: of the sources, in the same order.
+  ///   - clips: rectangles of target pixels outside which nothing is drawn; nil draws everything.
+  package init(
+    sources: [any RasterSource], footprints: [SourceFootprint], target: CoordinateReferenceSystem, grid: PixelGrid,
+    resampling: Resampling, clips: [PixelRect]?
+  ) throws {
+    self.grid = grid
+    self.clips = clips
+    layers = try zip(sources, footprints).map { source, footprint in
+      Layer(
+        warper: try Warper(source: source, target: target, grid: grid, resampling: resampling),
+        extent: footprint.reach)
+    }
+  }
+
+  /// Draws a rectangle of target pixels into a transparent buffer of its size.
+  ///
+  /// - Returns: false when nothing was drawn.
+  package func draw(_ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
+    let low = grid.crs(SIMD2(Double(rect.x), Double(rect.y + rect.height)))
+    let high = grid.crs(SIMD2(Double(rect.x + rect.width), Double(rect.y)))
+    let box = BoundingBox(west: low.x, south: low.y, east: high.x, north: high.y)
+    var drawn = false
+    for layer in layers {
+      guard layer.extent.intersection(box) != nil else { continue }
+      if !drawn {
+        drawn = try warp(layer, rect, into: buffer)
+      } else {
+        let top = overlay ?? PixelBuffer(width: rect.width, height: rect.height)
+        top.clear()
+        overlay = top
+        if try warp(layer, rect, into: top) { Overlay.draw(top, over: buffer) }
+      }
+    }
+    return drawn
+  }
+
+  private func warp(_ layer: Layer, _ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
+    guard let clips else { return try layer.warper.warp(rect, into: buffer, x: 0, y: 0) }
+    var drawn = false
+    for clip in clips {
+      guard let part = rect.intersection(clip) else { continue }
+      drawn = try layer.warper.warp(part, into: buffer, x: part.x - rect.x, y: part.y - rect.y) || drawn
+    }
+    return drawn
+  }
+}
+
+extension PixelRect {
+  package func intersection(_ other: PixelRect) -> PixelRect? {
+    let x0 = max(x, other.x)
+    let y0 = max(y, other.y)
+    let x1 = min(x + width, other.x + other.width)
+    let y1 = min(y + height, other.y + other.height)
+    guard x0 < x1, y0 < y1 else { return nil }
+    return PixelRect(x: x0, y: y0, width: x1 - x0, height: y1 - y0)
+  }
+}

@@ -1,0 +1,162 @@
+package import TileIndex
+
+/// Maps target pixels to source pixels, exactly: pixel grid, PROJ, the source's affine map. One per worker thread and source.
+package final class PixelMapper {
+  package let grid: PixelGrid
+  private let targetToSource: CoordinateTransform
+  private let sourceAffine: Affine
+  private let sourceToPixel: Affine
+  private let period: Double?
+  private let centreX: Double
+  /// The target pixel under the source's centre.
+  private let spine: SIMD2<Double>?
+  private var columnCache = VectorCache()
+  private var rowCache = VectorCache()
+  /// On the coarsest levels a projection may fold far-away ground onto the raster: there each point must also map back to itself.
+  private let checksRoundTrip: Bool
+
+  package init(source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid) throws {
+    let georeference = source.georeference
+    guard let inverse = georeference.affine.inverse else {
+      throw CutError(
+        .noGeoreference, path: source.path, "its georeference maps all pixels to a line",
+        remedy: "correct the pixel size, or place the image with --bounds W,S,E,N and --crs")
+    }
+    self.grid = grid
+    sourceAffine = georeference.affine
+    sourceToPixel = inverse
+    targetToSource = try CoordinateTransform(
+      from: target, to: georeference.crs, areaOfInterest: Self.areaOfInterest(of: source))
+    let centre = georeference.affine(SIMD2(Double(source.width) / 2, Double(source.height) / 2))
+    centreX = centre.x
+    period = georeference.crs.horizontalPeriod
+    var middle = [centre]
+    middle.withUnsafeMutableBufferPointer { targetToSource.inverse($0) }
+    let pixel = grid.pixel(middle[0])
+    spine =
+      pixel.x.isFinite && pixel.y.isFinite
+      ? SIMD2(pixel.x.rounded(.down) + 0.5, pixel.y.rounded(.down) + 0.5) : nil
+    checksRoundTrip = !targetToSource.isIdentity && period == nil && grid.width <= 256 << 5
+  }
+
+  /// The source's rough extent in WGS 84 degrees, by which PROJ chooses among several datum shifts; nil when it cannot be told.
+  package static func areaOfInterest(of source: any RasterSource) -> BoundingBox? {
+    let wgs84 = CoordinateReferenceSystem.wgs84LongLat
+    guard let transform = try? CoordinateTransform(from: source.georeference.crs, to: wgs84, areaOfInterest: nil)
+    else { return nil }
+    let steps = 8
+    var points: [SIMD2<Double>] = []
+    for j in 0...steps {
+      for i in 0...steps {
+        let p = SIMD2(
+          Double(source.width) * Double(i) / Double(steps), Double(source.height) * Double(j) / Double(steps))
+        points.append(source.georeference.affine(p))
+      }
+    }
+    points.withUnsafeMutableBufferPointer { transform.transform($0) }
+    let finite = points.filter { $0.x.isFinite && $0.y.isFinite }
+    guard let first = finite.first else { return nil }
+    var box = BoundingBox(west: first.x, south: first.y, east: first.x, north: first.y)
+    for p in finite {
+      box.west = min(box.west, p.x)
+      box.east = max(box.east, p.x)
+      box.south = min(box.south, p.y)
+      box.north = max(box.north, p.y)
+    }
+    guard box.west >= -180, box.east <= 180, box.south >= -90, box.north <= 90 else { return nil }
+    return box
+  }
+
+  /// Replaces target pixel coordinates by source pixel coordinates; what has no source becomes NaN.
+  package func toSource(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
+    for i in points.indices { points[i] = grid.crs(points[i]) }
+    if checksRoundTrip {
+      let originals = Array(points)
+      targetToSource.transform(points)
+      var back = Array(points)
+      back.withUnsafeMutableBufferPointer { targetToSource.inverse($0) }
+      for i in points.indices {
+        let away = back[i] - originals[i]
+        // Half the world away is the same meridian seen from the other side.
+        let dx = abs(away.x) > Double(grid.width) * grid.cellSize * 0.9 ? 0 : away.x
+        if !(abs(dx) < grid.cellSize && abs(away.y) < grid.cellSize) { points[i] = SIMD2(repeating: .nan) }
+      }
+    } else {
+      targetToSource.transform(points)
+    }
+    for i in points.indices {
+      var p = points[i]
+      if let period { p.x += period * ((centreX - p.x) / period).rounded() }
+      points[i] = sourceToPixel(p)
+    }
+  }
+
+  /// Replaces source pixel coordinates by target pixel coordinates; what has no target becomes NaN.
+  package func toTarget(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
+    for i in points.indices { points[i] = sourceAffine(points[i]) }
+    targetToSource.inverse(points)
+    for i in points.indices { points[i] = grid.pixel(points[i]) }
+  }
+
+  /// Source x of each pixel column and source y of each pixel row, when x depends on the column alone and y on the row alone; nil otherwise.
+  ///
+  /// Columns are computed along the row, and rows along the column, in which the source's centre lies, never along one that depends on
+  /// which tile was cut before: that keeps the result the same on any number of threads.
+  package func separableVectors(_ rect: PixelRect) -> (columns: [Double], rows: [Double])? {
+    guard let spine else { return nil }
+    // A rotation or a datum shift shows at the corners and the middle.
+    let xs = [0, rect.width / 2, rect.width - 1]
+    let ys = [0, rect.height / 2, rect.height - 1]
+    var probes: [SIMD2<Double>] = []
+    for y in ys { for x in xs { probes.append(SIMD2(Double(rect.x + x) + 0.5, Double(rect.y + y) + 0.5)) } }
+    probes.withUnsafeMutableBufferPointer { toSource($0) }
+    let tolerance = 1.0 / 2048
+    // Cheap refusal before whole vectors are computed.
+    for j in 0..<3 {
+      for i in 0..<3 {
+        guard abs(probes[j * 3 + i].x - probes[i].x) <= tolerance,
+          abs(probes[j * 3 + i].y - probes[j * 3].y) <= tolerance
+        else { return nil }
+      }
+    }
+    let columns = columnCache.vector(start: rect.x, count: rect.width) {
+      vector(count: rect.width) { SIMD2(Double(rect.x + $0) + 0.5, spine.y) }.map(\.x)
+    }
+    let rows = rowCache.vector(start: rect.y, count: rect.height) {
+      vector(count: rect.height) { SIMD2(spine.x, Double(rect.y + $0) + 0.5) }.map(\.y)
+    }
+    for j in 0..<3 {
+      for i in 0..<3 {
+        guard abs(probes[j * 3 + i].x - columns[xs[i]]) <= tolerance, abs(probes[j * 3 + i].y - rows[ys[j]]) <= tolerance
+        else { return nil }
+      }
+    }
+    return (columns, rows)
+  }
+
+  private func vector(count: Int, _ point: (Int) -> SIMD2<Double>) -> [SIMD2<Double>] {
+    var points = (0..<count).map(point)
+    points.withUnsafeMutableBufferPointer { toSource($0) }
+    return points
+  }
+}
+
+/// The vectors of the last few tile columns or rows: neighbouring tiles share them, and PROJ is not asked twice.
+private struct VectorCache {
+  private struct Entry {
+    let start: Int
+    let count: Int
+    let values: [Double]
+  }
+  private var entries: [Entry] = []
+  private var next = 0
+  private let capacity = 16
+
+  mutating func vector(start: Int, count: Int, make: () -> [Double]) -> [Double] {
+    if let hit = entries.first(where: { $0.start == start && $0.count == count }) { return hit.values }
+    let entry = Entry(start: start, count: count, values: make())
+    if entries.count < capacity { entries.append(entry) } else { entries[next % capacity] = entry }
+    next += 1
+    return entry.values
+  }
+}

@@ -1,0 +1,73 @@
+/// A window of a source as the resampler wants it: the decoded bytes, and premultiplied floats made from them.
+///
+/// One per worker, reused from tile to tile; it grows to the largest window and stays.
+package final class SourceWindow {
+  /// Where the window lies in the source.
+  package private(set) var rect = PixelRect(x: 0, y: 0, width: 0, height: 0)
+  /// True when every pixel is opaque.
+  package private(set) var isOpaque = false
+  /// Row-major straight RGBA8, `rect.width * rect.height` pixels.
+  package private(set) var bytes: UnsafeMutableRawPointer
+  /// Row-major premultiplied red, green, blue (0...255) and alpha (0...1); valid after ``premultiply()``.
+  package private(set) var pixels: UnsafeMutablePointer<SIMD4<Float>>
+  private var byteCapacity = 0
+  private var pixelCapacity = 0
+
+  package init() {
+    bytes = .allocate(byteCount: 16, alignment: 16)
+    pixels = .allocate(capacity: 1)
+  }
+
+  deinit {
+    bytes.deallocate()
+    pixels.deallocate()
+  }
+
+  package func read(_ rect: PixelRect, of source: any RasterSource) throws {
+    self.rect = rect
+    let count = rect.width * rect.height
+    if count > byteCapacity {
+      bytes.deallocate()
+      bytes = .allocate(byteCount: count * 4, alignment: 16)
+      byteCapacity = count
+    }
+    isOpaque = try source.read(rect, into: bytes, rowBytes: rect.width * 4)
+  }
+
+  package func premultiply() {
+    let count = rect.width * rect.height
+    if count > pixelCapacity {
+      pixels.deallocate()
+      pixels = .allocate(capacity: count)
+      pixelCapacity = count
+    }
+    let source = UnsafeRawPointer(bytes)
+    let target = pixels
+    if isOpaque {
+      for i in 0..<count {
+        let rgba = source.loadUnaligned(fromByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+        var p = SIMD4<Float>(rgba)
+        p.w = 1
+        target[i] = p
+      }
+    } else {
+      for i in 0..<count {
+        let rgba = source.loadUnaligned(fromByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+        var p = SIMD4<Float>(rgba)
+        let alpha = p.w * (1 / 255)
+        p *= alpha
+        p.w = alpha
+        target[i] = p
+      }
+    }
+  }
+
+  /// Whether the source pixel is there; false outside the window.
+  @inline(__always)
+  package func alpha(x: Int, y: Int) -> UInt8 {
+    let dx = x - rect.x
+    let dy = y - rect.y
+    guard dx >= 0, dy >= 0, dx < rect.width, dy < rect.height else { return 0 }
+    return bytes.load(fromByteOffset: (dy &* rect.width &+ dx) &* 4 &+ 3, as: UInt8.self)
+  }
+}
