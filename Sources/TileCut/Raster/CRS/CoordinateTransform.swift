@@ -1,0 +1,101 @@
+import CPROJ
+package import TileIndex
+
+/// Maps coordinates of one CRS to another with PROJ: x east or longitude, y north or latitude, in the CRSs' own units.
+///
+/// Not `Sendable`: each worker thread makes its own. Datum shifts by grid are used only if the grids are installed; nothing is fetched.
+package final class CoordinateTransform {
+  /// Nil when both CRSs are the same: PROJ is then left alone.
+  private let operation: PROJObject?
+
+  /// Prepares the transformation; this takes milliseconds, so keep it.
+  ///
+  /// - Parameters:
+  ///   - source: the CRS that ``transform(_:)`` maps from.
+  ///   - target: the CRS that ``transform(_:)`` maps to.
+  ///   - areaOfInterest: where the coordinates lie, WGS 84 degrees. It decides which datum shift is best, for all points alike;
+  ///     without it PROJ decides point by point, which may leave seams. West may exceed east across the antimeridian.
+  /// - Throws: ``CutError`` `.noGeoreference` when PROJ knows no way from one to the other.
+  package init(
+    from source: CoordinateReferenceSystem, to target: CoordinateReferenceSystem, areaOfInterest: BoundingBox? = nil
+  ) throws {
+    if Self.same(source, target) {
+      operation = nil
+      return
+    }
+    let context = PROJContext()
+    var made: PROJObject?
+    if let from = context.create(source.definition), let to = context.create(target.definition) {
+      if from.isEquivalent(to: to) {
+        operation = nil
+        return
+      }
+      made = Self.prepare(from: from, to: to, areaOfInterest: areaOfInterest)
+    }
+    guard let made else {
+      let words = context.takeComplaint().map { " (\($0))" } ?? ""
+      throw CutError(
+        .noGeoreference, "PROJ knows no transformation from '\(source.name)' to '\(target.name)'\(words)",
+        remedy: "check the source's coordinate reference system, or give another with --crs")
+    }
+    operation = made
+  }
+
+  /// Whether the two CRSs are the same, so that coordinates pass unchanged.
+  package var isIdentity: Bool { operation == nil }
+
+  /// Maps points from the source CRS to the target CRS, in place. Points that have no image become NaN.
+  package func transform(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
+    apply(PJ_FWD, to: points)
+  }
+
+  /// Maps points from the target CRS back to the source CRS, in place. Points that have no image become NaN.
+  package func inverse(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
+    apply(PJ_INV, to: points)
+  }
+
+  /// Maps one point from the source CRS to the target CRS, or to NaN.
+  package func transform(_ point: SIMD2<Double>) -> SIMD2<Double> {
+    var point = point
+    withUnsafeMutablePointer(to: &point) { transform(UnsafeMutableBufferPointer(start: $0, count: 1)) }
+    return point
+  }
+
+  /// Maps one point from the target CRS back to the source CRS, or to NaN.
+  package func inverse(_ point: SIMD2<Double>) -> SIMD2<Double> {
+    var point = point
+    withUnsafeMutablePointer(to: &point) { inverse(UnsafeMutableBufferPointer(start: $0, count: 1)) }
+    return point
+  }
+
+  private static func same(_ a: CoordinateReferenceSystem, _ b: CoordinateReferenceSystem) -> Bool {
+    a.definition == b.definition || (a.isWebMercator && b.isWebMercator) || (a.isWGS84LongLat && b.isWGS84LongLat)
+  }
+
+  private static func prepare(from: PROJObject, to: PROJObject, areaOfInterest: BoundingBox?) -> PROJObject? {
+    let context = from.context
+    let area = areaOfInterest.map { box in
+      let area = proj_area_create()
+      proj_area_set_bbox(area, box.west, box.south, box.east, box.north)
+      return area
+    }
+    defer { if let area { proj_area_destroy(area) } }
+    guard
+      let operation = context.own(
+        proj_create_crs_to_crs_from_pj(context.pointer, from.pointer, to.pointer, area ?? nil, nil))
+    else { return nil }
+    return context.own(proj_normalize_for_visualization(context.pointer, operation.pointer))
+  }
+
+  private func apply(_ direction: PJ_DIRECTION, to points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
+    guard let operation, let base = points.baseAddress else { return }
+    let stride = MemoryLayout<SIMD2<Double>>.stride
+    let x = UnsafeMutableRawPointer(base).assumingMemoryBound(to: Double.self)
+    _ = proj_trans_generic(
+      operation.pointer, direction, x, stride, points.count, x + 1, stride, points.count, nil, 0, 0, nil, 0, 0)
+    // PROJ marks a failed point with infinity.
+    for i in points.indices where !(points[i].x.isFinite && points[i].y.isFinite) {
+      points[i] = SIMD2(repeating: .nan)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import CPROJ
+
+/// One PROJ context: quiet, off the network, with the words of its last complaint.
+///
+/// PROJ objects are tied to the context that made them, and a context serves one thread at a time; whoever owns this object keeps both rules.
+final class PROJContext {
+  let pointer: OpaquePointer
+  private let complaint: Complaint
+
+  /// Holds what PROJ would have printed on stderr. A class, so that C can keep its address.
+  private final class Complaint {
+    var text: String?
+  }
+
+  init() {
+    pointer = proj_context_create()
+    complaint = Complaint()
+    // Grids from the network would make the same cut differ from one machine to the next.
+    proj_context_set_enable_network(pointer, 0)
+    proj_log_level(pointer, PJ_LOG_ERROR)
+    proj_log_func(pointer, Unmanaged.passUnretained(complaint).toOpaque()) { data, _, message in
+      guard let data, let message else { return }
+      Unmanaged<Complaint>.fromOpaque(data).takeUnretainedValue().text = String(cString: message)
+    }
+  }
+
+  deinit { proj_context_destroy(pointer) }
+
+  /// PROJ's last error message, without the name of the function that raised it; reading it forgets it.
+  func takeComplaint() -> String? {
+    defer { complaint.text = nil }
+    guard var text = complaint.text else { return nil }
+    for prefix in ["proj_create_from_database: ", "proj_create_from_wkt: ", "proj_create: ", "pj_obj_create: "]
+    where text.hasPrefix(prefix) {
+      text.removeFirst(prefix.count)
+    }
+    return text
+  }
+
+  /// Takes ownership of an object PROJ made, or returns nil for a null pointer.
+  func own(_ object: OpaquePointer?) -> PROJObject? {
+    object.map { PROJObject($0, in: self) }
+  }
+
+  /// Parses any text PROJ knows: an authority code, WKT 1 or 2, ESRI WKT, PROJJSON or a PROJ string.
+  func create(_ text: String) -> PROJObject? {
+    // Without its type a PROJ string is a bare projection, not a CRS.
+    let isPROJString = text.contains("proj=") && !text.contains("type=crs") && !text.contains("[")
+    return own(proj_create(pointer, isPROJString ? "\(text) +type=crs" : text))
+  }
+}
+
+/// A PROJ object (`PJ`) that is destroyed with its last reference and keeps its context alive.
+final class PROJObject {
+  let pointer: OpaquePointer
+  let context: PROJContext
+
+  fileprivate init(_ pointer: OpaquePointer, in context: PROJContext) {
+    self.pointer = pointer
+    self.context = context
+  }
+
+  deinit { proj_destroy(pointer) }
+
+  var type: PJ_TYPE { proj_get_type(pointer) }
+  var name: String { proj_get_name(pointer).map { String(cString: $0) } ?? "" }
+
+  /// Whether both mean the same places, whatever their names; the axis order of geographic CRSs is ignored.
+  func isEquivalent(to other: PROJObject) -> Bool {
+    proj_is_equivalent_to_with_ctx(
+      context.pointer, pointer, other.pointer, PJ_COMP_EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS) != 0
+  }
+}
