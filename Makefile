@@ -1,0 +1,37 @@
+# make demo    cuts, verifies and pictures the three sample regions
+# make test    runs all tests
+# make bench   measures against vips (needs BENCH_RASTERS)
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.PHONY: all demo test build lint format packages bench clean
+
+all: build
+
+packages:
+	@scripts/install-packages.sh
+
+build: packages
+	@echo "building tilecut (release); the first time takes a few minutes"
+	@swift build -c release --product tilecut 2>&1 | scripts/quiet-build.sh
+
+demo: build
+	@scripts/demo.sh
+
+# The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
+test: packages
+	@echo "building the tests; the first time takes a few minutes"
+	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
+	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
+
+lint:
+	@swift format lint --strict --recursive Sources Tests Package.swift
+	@echo "lint: clean"
+
+format:
+	@swift format --in-place --recursive Sources Tests Package.swift
+
+bench: build
+	@scripts/bench.sh
+
+clean:
+	rm -rf .build demo

@@ -1,0 +1,132 @@
+import ArgumentParser
+import Foundation
+import TileCut
+import TileImage
+import TileIndex
+
+/// `tilecut cut`
+struct CutCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cut",
+    abstract: "Cuts rasters into a bundle.",
+    discussion: """
+      SOURCE is a GeoTIFF, or a PNG or JPEG with a world file and .prj beside it; several are drawn one over the other. \
+      A region manifest (.json with one region) stands for its sources, title and attribution.
+      """)
+
+  @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
+  var sources: [String]
+  @Option(name: [.short, .long], help: "The bundle to write.")
+  var output: String
+  @Option(help: "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var matrix: MatrixArgument = .webMercatorQuad
+  @Option(help: ArgumentHelp("Zoom levels; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
+  var zoom: ZoomArgument?
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "WGS 84 degrees: places a source without georeference, cuts off any other.", valueName: "W,S,E,N"))
+  var bounds: BoundsArgument?
+  @Option(help: "Tile format: png or jpeg.")
+  var format: FormatArgument = .png
+  @Option(help: ArgumentHelp("JPEG quality, 1-100 (default: 85).", valueName: "n"))
+  var quality: Int?
+  @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var resampling: Resampling = .bilinear
+  @Option(help: "The tileset's name; the output's file name unless given.")
+  var name: String?
+  @Option(help: "Whom the data must be credited to.")
+  var attribution: String?
+  @Option(help: "What the tileset shows.")
+  var description: String?
+  @Option(help: "baselayer or overlay.")
+  var type: TilesetType = .baselayer
+  @Option(help: "The tileset's own version.")
+  var version: String = "1.0.0"
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
+  var nodata: NumbersArgument?
+  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT or PROJ string.", valueName: "crs"))
+  var crs: String?
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Values that become black and white, for more than 8 bits.", valueName: "MIN,MAX"))
+  var scale: ScaleArgument?
+  @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
+  var threads: Int?
+  @Option(help: ArgumentHelp("Memory budget.", valueName: "bytes"))
+  var memory = BytesArgument(bytes: 256_000_000)
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+  @Option(help: "auto, bar, plain, json or none.")
+  var progress: ProgressStyle = .auto
+  @Flag(help: "Say what would be cut, and stop.")
+  var dryRun = false
+
+  func validate() throws {
+    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
+    if quality != nil, format != .jpeg { throw ValidationError("--quality needs --format jpeg") }
+    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+  }
+
+  func run() throws {
+    let options = try makeOptions()
+    let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
+    let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
+    let cancellation = CutCancellation()
+    let signals = SignalWatch { cancellation.cancel() }
+    defer { signals.stop() }
+    let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
+    for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    if dryRun {
+      print(cutter.plan)
+      return
+    }
+    let printer = ProgressPrinter(style: progress)
+    do {
+      let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
+      printer.finish()
+      print(Self.line(summary))
+    } catch {
+      printer.finish()
+      if let signal = signals.received { throw ExitCode(128 + signal) }
+      throw error
+    }
+  }
+
+  /// Flags over manifest over defaults.
+  private func makeOptions() throws -> CutOptions {
+    var options = CutOptions(sources: sources)
+    if sources.contains(where: { $0.lowercased().hasSuffix(".json") }) {
+      guard sources.count == 1 else { throw ValidationError("a region manifest goes alone, without other sources") }
+      let manifest = try RegionManifest(path: sources[0])
+      guard manifest.regions.count == 1 else {
+        throw ValidationError("\(sources[0]): holds \(manifest.regions.count) regions, cut takes a manifest with one")
+      }
+      options.apply(manifest.regions[0], folder: (sources[0] as NSString).deletingLastPathComponent)
+    }
+    options.matrixSet = matrix.matrixSet
+    if let zoom { options.zoom = zoom.selection }
+    options.bounds = bounds?.box
+    options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
+    options.resampling = resampling
+    options.crs = crs
+    options.nodata = nodata?.values
+    options.scale = scale?.range
+    options.name = name ?? options.name
+    options.attribution = attribution ?? options.attribution
+    options.description = description ?? options.description
+    options.type = type
+    options.version = version
+    return options
+  }
+
+  private static func line(_ summary: CutSummary) -> String {
+    let zooms = summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
+    let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
+    return "\(summary.path): \(summary.tileCount) tiles\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
+      + "\(formatted(seconds: summary.seconds))"
+  }
+}

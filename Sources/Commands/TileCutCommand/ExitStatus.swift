@@ -1,0 +1,40 @@
+import TileCut
+import TileImage
+import TileIndex
+
+/// What the process tells its caller. The numbers are those of sysexits.h where it has one; README.md has the table.
+enum ExitStatus: Int32 {
+  case faultsFound = 1
+  case usage = 64
+  case badInput = 65
+  case unreadableInput = 66
+  case internalError = 70
+  case outputExists = 73
+  case outputFailed = 74
+  case busy = 75
+  case interrupted = 130
+
+  /// The status for an error of our libraries; nil for errors that are not theirs.
+  init?(of error: any Error) {
+    switch error {
+    case let error as CutError: self = Self.status[error.code] ?? .internalError
+    case let error as BundleError:
+      switch error.code {
+      case .notFound: self = .unreadableInput
+      case .malformed: self = .badInput
+      case .busy: self = .busy
+      case .exists: self = .outputExists
+      case .writeFailed: self = .outputFailed
+      default: self = .internalError
+      }
+    case is ManifestError: self = .badInput
+    case is ImageError: self = .badInput
+    default: return nil
+    }
+  }
+
+  private static let status: [CutError.Code: ExitStatus] = [
+    .invalidOption: .usage, .unreadableSource: .unreadableInput, .badSource: .badInput, .noGeoreference: .badInput,
+    .unwritableOutput: .outputFailed, .cancelled: .interrupted,
+  ]
+}

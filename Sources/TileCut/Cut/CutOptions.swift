@@ -1,0 +1,50 @@
+import Foundation
+public import TileImage
+public import TileIndex
+
+/// What to cut and how it should look. Everything in it can change the bundle's bytes; see ``CutResources`` for what cannot.
+public struct CutOptions: Sendable {
+  /// Paths of GeoTIFF, PNG or JPEG files, drawn in this order: later ones over earlier ones.
+  public var sources: [String]
+  public var matrixSet: TileMatrixSet = .webMercatorQuad
+  public var zoom: ZoomSelection = .native
+  /// WGS 84 degrees. Places a source that has no georeference; cuts off any other. `west` greater than `east` means across the antimeridian.
+  public var bounds: BoundingBox?
+  public var encoding: TileEncoding = .png(PNGOptions())
+  public var resampling: Resampling = .bilinear
+  /// The sources' coordinate reference system, over whatever the files say: `EPSG:n`, WKT, a PROJ string.
+  public var crs: String?
+  /// Value that means "no data", one for all bands or one for each, in the source's own units; over what the files say.
+  public var nodata: [Double]?
+  /// For sources of more than 8 bits: the values that become 0 and 255.
+  public var scale: ClosedRange<Double>?
+
+  /// The tileset's name; the output's file name without extension when nil.
+  public var name: String?
+  public var attribution: String?
+  public var description: String?
+  /// Whether the tileset is drawn over others or below them.
+  public var type: TilesetType = .baselayer
+  /// The tileset's own version.
+  public var version: String = "1.0.0"
+
+  public init(sources: [String]) {
+    self.sources = sources
+  }
+}
+
+/// What a cut may use. The bundle's bytes do not depend on it.
+public struct CutResources: Hashable, Sendable {
+  /// Worker threads.
+  public var threads: Int
+  /// Budget for decoded pixels and tiles under way, in bytes.
+  public var memoryBytes: Int
+
+  /// - Parameters:
+  ///   - threads: as many as the machine has cores when nil.
+  ///   - memoryBytes: 256 MB unless given; at least 32 MB are used.
+  public init(threads: Int? = nil, memoryBytes: Int = 256_000_000) {
+    self.threads = max(threads ?? ProcessInfo.processInfo.activeProcessorCount, 1)
+    self.memoryBytes = max(memoryBytes, 32_000_000)
+  }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import TileImage
+import TileIndex
+
+/// Cuts raster maps into a bundle.
+///
+/// 1. opens the sources and maps their outlines to the grid;
+/// 2. plans which tiles there may be (``CutPlan``);
+/// 3. lets every thread draw, reduce and encode units of the pyramid, while finished units go to the bundle in a fixed order;
+/// 4. writes the metadata and puts the bundle in place.
+public struct Cutter: Sendable {
+  public let options: CutOptions
+  public let resources: CutResources
+  /// Which tiles will be made.
+  public let plan: CutPlan
+  private let sources: [any RasterSource]
+
+  /// Opens the sources and plans the cut; nothing is written yet.
+  ///
+  /// - Parameter scratchDirectory: where sources that can only be decoded from top to bottom are unpacked when memory does not hold them; the system's temporary folder when nil.
+  /// - Throws: ``CutError`` that names the source or option at fault.
+  public init(
+    _ options: CutOptions, resources: CutResources = CutResources(), scratchDirectory: String? = nil
+  ) throws {
+    guard !options.sources.isEmpty else {
+      throw CutError(.invalidOption, "no source to cut", remedy: "name a GeoTIFF, PNG or JPEG file")
+    }
+    self.options = options
+    self.resources = resources
+    let target = try CoordinateReferenceSystem(definition: options.matrixSet.crs)
+    let opened = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory())
+    sources = opened
+    let footprints = try opened.map {
+      try SourceFootprint(source: $0, target: target, matrixSet: options.matrixSet)
+    }
+    plan = try CutPlan(
+      footprints: footprints, matrixSet: options.matrixSet, zoom: options.zoom, bounds: options.bounds,
+      resampling: options.resampling, encoding: options.encoding)
+  }
+
+  /// What the user should know about the sources although they can be cut, each line naming its file.
+  public var warnings: [String] { sources.flatMap(\.warnings) }
+
+  /// Cuts into a new bundle, which appears under its name only when it is whole.
+  ///
+  /// - Parameters:
+  ///   - path: the bundle to write.
+  ///   - replacing: whether a file of that name may be replaced.
+  ///   - cancellation: stops the cut when set; nothing is left behind then.
+  ///   - onProgress: called after each piece of work, by one thread at a time.
+  /// - Throws: ``CutError``, or ``BundleError`` when the bundle cannot be written.
+  public func cut(
+    to path: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
+    onProgress: ((CutProgress) -> Void)? = nil
+  ) throws -> CutSummary {
+    let start = ContinuousClock.now
+    func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
+    let writer = try BundleWriter(
+      path: path, matrixSet: plan.matrixSet, format: plan.encoding.format, replacing: replacing)
+    do {
+      let assembler = PyramidAssembler(plan: plan, writer: writer)
+      let total = plan.tileCountMax
+      let walk = UnitWalk(
+        plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
+      let work = OrderedWork<TileID, CutUnit>(walk.makeIterator(), aheadMax: 2 * resources.threads + 2) { unit in
+        try assembler.accept(unit)
+        onProgress?(
+          CutProgress(
+            tilesDone: assembler.tilesDone, tilesTotal: total, tilesStored: writer.tileCount,
+            bytesStored: assembler.bytesStored, seconds: seconds()))
+      }
+      try work.run(threads: resources.threads) {
+        let cutter = UnitCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+        return { try cutter.cut($0) }
+      }
+      guard let extent = assembler.extent else {
+        throw CutError(
+          .badSource, path: options.sources[0], "it has no visible pixel within the bounds",
+          remedy: "check --bounds and --nodata")
+      }
+      let summary = try writer.finish(metadata(path: path, extent: extent))
+      return CutSummary(
+        path: path, tileCount: summary.tileCount, distinctTileCount: summary.distinctTileCount,
+        zoomMin: summary.zooms.lowerBound, zoomMax: summary.zooms.upperBound, fileBytes: summary.fileBytes,
+        seconds: seconds(), warnings: warnings)
+    } catch {
+      writer.discard()
+      throw error
+    }
+  }
+
+  private static func open(
+    _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String
+  ) throws -> [any RasterSource] {
+    var open = RasterOpenOptions()
+    open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
+    open.bounds = options.bounds
+    open.nodata = options.nodata
+    open.scale = options.scale
+    open.scratchDirectory = scratchDirectory
+    // Half for decoded source blocks; the rest is for windows, tiles under way and what the libraries need.
+    open.cacheBytesMax = resources.memoryBytes / 2 / options.sources.count
+    return try options.sources.map { try RasterFile.open(path: $0, options: open) }
+  }
+
+  private func makeMosaic() throws -> Mosaic {
+    try Mosaic(
+      sources: sources, footprints: plan.footprints,
+      target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
+      grid: PixelGrid(plan.matrixSet[plan.workingZoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
+      clips: plan.clips)
+  }
+
+  private func metadata(path: String, extent: VisibleExtent) -> BundleMetadata {
+    let stem = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+    var metadata = BundleMetadata(name: options.name ?? stem)
+    metadata.attribution = options.attribution
+    metadata.description = options.description
+    metadata.type = options.type
+    metadata.version = options.version
+    metadata.bounds = plan.matrixSet.geographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
+    return metadata
+  }
+
+  /// The sources' outline where pixels are visible up to it, the visible pixels' edge where not (collars of nodata).
+  private func visibleBounds(_ extent: VisibleExtent) -> BoundingBox {
+    let matrix = plan.matrixSet[plan.workingZoom]
+    let low = matrix.point(atPixel: SIMD2(Double(extent.left), Double(extent.bottom)))
+    let high = matrix.point(atPixel: SIMD2(Double(extent.right), Double(extent.top)))
+    func edge(_ outline: Double, _ visible: Double) -> Double {
+      abs(outline - visible) < matrix.cellSize ? outline : visible
+    }
+    return BoundingBox(
+      west: edge(plan.outline.west, low.x), south: edge(plan.outline.south, low.y),
+      east: edge(plan.outline.east, high.x), north: edge(plan.outline.north, high.y))
+  }
+}
+
+extension BoundingBox {
+  /// Degrees without the last digits, in which only the rounding of the projection shows.
+  fileprivate var roundedToMicrometres: BoundingBox {
+    func rounded(_ degrees: Double) -> Double { (degrees * 1e10).rounded() / 1e10 }
+    return BoundingBox(west: rounded(west), south: rounded(south), east: rounded(east), north: rounded(north))
+  }
+}

@@ -1,0 +1,144 @@
+public import TileImage
+public import TileIndex
+
+/// Which tiles a cut makes, and from which ground: everything that is decided before the first pixel is decoded.
+public struct CutPlan: Sendable {
+  public let matrixSet: TileMatrixSet
+  /// The zoom levels that are stored.
+  public let zooms: ClosedRange<Int>
+  /// The level at which sources are drawn, all others are reduced from it. It is the deepest stored one, or a deeper one when the sources have so much more
+  /// detail that a single kernel would have to be wider than twice its size.
+  public let workingZoom: Int
+  public let resampling: Resampling
+  public let encoding: TileEncoding
+  /// What each source covers, in drawing order.
+  package let footprints: [SourceFootprint]
+  /// The tiles that may have a visible pixel, for each level from the lowest stored to the working one.
+  package let coverages: [Int: TileCoverage]
+  /// Rectangles of working-zoom pixels outside which nothing is drawn.
+  package let clips: [PixelRect]?
+  /// The box of the sources, cut by the bounds, in target CRS units.
+  package let outline: BoundingBox
+
+  /// Candidate tiles in the stored levels: an upper limit of the tiles that the bundle will have.
+  public var tileCountMax: Int { zooms.reduce(0) { $0 + (coverages[$1]?.count ?? 0) } }
+
+  /// More than this is taken for a slip of the hand.
+  public static let tileCountLimit = 1_000_000_000
+
+  package init(
+    footprints: [SourceFootprint], matrixSet: TileMatrixSet, zoom: ZoomSelection, bounds: BoundingBox?,
+    resampling: Resampling, encoding: TileEncoding
+  ) throws {
+    self.matrixSet = matrixSet
+    self.footprints = footprints
+    self.resampling = resampling
+    self.encoding = encoding
+    let finest = footprints.map(\.resolution).min()!
+    let native = matrixSet.nearestZoom(toCellSize: finest)
+    zooms = try Self.zooms(zoom, native: native, matrixSet: matrixSet)
+    var working = zooms.upperBound
+    while working < native, matrixSet[working].cellSize > 2.0001 * finest { working += 1 }
+    workingZoom = working
+
+    let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }
+    var boxes = footprints.flatMap(\.boxes)
+    var outlines = footprints.map(\.outline)
+    if let clipBoxes {
+      boxes = boxes.flatMap { box in clipBoxes.compactMap { box.intersection($0) } }
+      outlines = outlines.flatMap { outline in clipBoxes.compactMap { outline.intersection($0) } }
+    }
+    boxes = boxes.filter { $0.width > 0 && $0.height > 0 }
+    guard !boxes.isEmpty, let first = outlines.first else {
+      throw CutError(
+        .invalidOption, "the bounds and the sources have no ground in common",
+        remedy: "give --bounds as W,S,E,N in degrees, within the sources")
+    }
+    outline = outlines.dropFirst().reduce(first) { $0.union($1) }
+    clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }
+
+    let matrix = matrixSet[working]
+    let estimate = outline.width / matrix.tileSpanX * outline.height / matrix.tileSpanY
+    guard estimate < Double(Self.tileCountLimit) else {
+      throw CutError(
+        .invalidOption, "zoom \(working) would take more than a thousand million tiles",
+        remedy: "give a smaller --zoom or --bounds")
+    }
+    let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
+    var coverage = TileCoverage(zoom: working, ranges)
+    var coverages = [working: coverage]
+    while coverage.zoom > zooms.lowerBound {
+      coverage = coverage.parents(in: matrixSet)
+      coverages[coverage.zoom] = coverage
+    }
+    self.coverages = coverages
+    try checkSteps()
+  }
+
+  /// The candidate tiles one level below a tile.
+  package func candidates(under tile: TileID) -> [TileID] {
+    guard let range = matrixSet.children(of: tile) else { return [] }
+    return coverages[tile.zoom + 1]!.tiles(in: range)
+  }
+
+  var reduction: Reduction {
+    Reduction(matrixSet: matrixSet, picks: resampling == .nearest, workingZoom: workingZoom)
+  }
+
+  private static func zooms(_ zoom: ZoomSelection, native: Int, matrixSet: TileMatrixSet) throws -> ClosedRange<Int> {
+    switch zoom {
+    case .native: return 0...native
+    case .levels(let levels):
+      guard matrixSet.zooms.contains(levels.upperBound) else {
+        throw CutError(
+          .invalidOption, "\(matrixSet.identifier) has no zoom level \(levels.upperBound)",
+          remedy: "its levels are 0 to \(matrixSet.zooms.upperBound)")
+      }
+      return levels
+    }
+  }
+
+  private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
+    let values = [bounds.west, bounds.south, bounds.east, bounds.north]
+    guard values.allSatisfy(\.isFinite), bounds.south < bounds.north, bounds.west != bounds.east,
+      abs(bounds.south) <= 90, abs(bounds.north) <= 90, abs(bounds.west) <= 360, abs(bounds.east) <= 360
+    else {
+      throw CutError(
+        .invalidOption, "these bounds are no box of degrees: \(values.map { "\($0)" }.joined(separator: ","))",
+        remedy: "give them as west,south,east,north")
+    }
+    guard bounds.west > bounds.east else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
+    var (west, east) = (bounds, bounds)
+    west.east = 180
+    east.west = -180
+    return [west, east].filter { $0.width > 0 }.map { matrixSet.crsBounds(ofGeographicBounds: $0) }
+  }
+
+  /// The pixels whose centres lie in a box.
+  private static func pixels(of box: BoundingBox, matrix: TileMatrix) -> PixelRect {
+    let low = matrix.pixelCoordinates(of: SIMD2(box.west, box.north))
+    let high = matrix.pixelCoordinates(of: SIMD2(box.east, box.south))
+    // An edge that falls on a centre by rounding alone must not decide.
+    let hair = 1e-6
+    let x = Int((low.x - 0.5 - hair).rounded(.up))
+    let y = Int((low.y - 0.5 - hair).rounded(.up))
+    return PixelRect(
+      x: x, y: y, width: max(Int((high.x - 0.5 + hair).rounded(.down)) + 1 - x, 0),
+      height: max(Int((high.y - 0.5 + hair).rounded(.down)) + 1 - y, 0))
+  }
+
+  /// Reducing works on whole pixels: a child must fill a whole number of its parent's.
+  private func checkSteps() throws {
+    for zoom in zooms.lowerBound..<max(workingZoom, zooms.lowerBound) {
+      let ratio = matrixSet.ratio(below: zoom)
+      let (parent, child) = (matrixSet[zoom], matrixSet[zoom + 1])
+      guard parent.tileWidth == child.tileWidth, parent.tileHeight == child.tileHeight,
+        child.tileWidth % ratio == 0, child.tileHeight % ratio == 0
+      else {
+        throw CutError(
+          .invalidOption, "\(matrixSet.identifier) steps by \(ratio) below level \(zoom), which its tile size does not allow",
+          remedy: "choose a tile size that is a multiple of the step")
+      }
+    }
+  }
+}

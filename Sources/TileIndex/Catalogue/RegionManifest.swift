@@ -1,0 +1,102 @@
+import Foundation
+
+/// A publisher's list of regions: what to cut and what to call it. Stored as JSON (`regions.json`).
+public struct RegionManifest: Codable, Hashable, Sendable {
+  /// One map that is cut and sold as a whole.
+  public struct Region: Codable, Hashable, Sendable {
+    /// Short, stable name; letters, digits, dots, dashes and underscores, since it becomes part of file names and URLs.
+    public let id: String
+    /// What customers read.
+    public let title: String
+    /// The shelf it stands on: continental, state, park, recreation area, city, ...
+    public let category: String
+    public let description: String?
+    /// Raster files, drawn in this order; paths are relative to the manifest.
+    public let sources: [String]
+    /// Whom the map's data must be credited to.
+    public let attribution: String?
+  }
+
+  public let regions: [Region]
+
+  /// Reads and checks a manifest.
+  ///
+  /// - Throws: ``ManifestError`` that names the file, the place in the document and the remedy.
+  public init(path: String) throws {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw ManifestError(path: path, place: nil, "cannot be read", remedy: "check the path and its permissions")
+    }
+    do {
+      self = try JSONDecoder().decode(RegionManifest.self, from: data)
+    } catch let error as DecodingError {
+      throw ManifestError(path: path, error)
+    }
+    try check(path: path)
+  }
+
+  private func check(path: String) throws {
+    guard !regions.isEmpty else {
+      throw ManifestError(path: path, place: "regions", "is empty", remedy: "add a region")
+    }
+    var seen: Set<String> = []
+    for (index, region) in regions.enumerated() {
+      let place = "regions[\(index)]"
+      let allowed = region.id.unicodeScalars.allSatisfy {
+        $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "._-".unicodeScalars.contains($0))
+      }
+      guard allowed, let first = region.id.first, first != ".", first != "-" else {
+        throw ManifestError(
+          path: path, place: "\(place).id", "is not a usable id: \"\(region.id)\"",
+          remedy: "use letters, digits, dots, dashes and underscores, beginning with a letter or digit")
+      }
+      guard seen.insert(region.id).inserted else {
+        throw ManifestError(
+          path: path, place: "\(place).id", "repeats \"\(region.id)\"", remedy: "give each region an id of its own")
+      }
+      guard !region.sources.isEmpty else {
+        throw ManifestError(path: path, place: "\(place).sources", "is empty", remedy: "name at least one raster")
+      }
+    }
+  }
+}
+
+/// Why a manifest cannot be used.
+public struct ManifestError: Error, CustomStringConvertible, Sendable {
+  public let path: String
+  /// Where in the document, such as `regions[3].id`; nil for the whole.
+  public let place: String?
+  /// What is wrong; starts in lower case.
+  public let message: String
+  public let remedy: String
+
+  package init(path: String, place: String?, _ message: String, remedy: String) {
+    (self.path, self.place, self.message, self.remedy) = (path, place, message, remedy)
+  }
+
+  init(path: String, _ error: DecodingError) {
+    let message: String
+    let keys: [any CodingKey]
+    switch error {
+    case .keyNotFound(let key, let context):
+      message = "is missing"
+      keys = context.codingPath + [key]
+    case .typeMismatch(_, let context), .valueNotFound(_, let context):
+      message = "has the wrong type"
+      keys = context.codingPath
+    case .dataCorrupted(let context):
+      message = "is not valid JSON"
+      keys = context.codingPath
+    @unknown default:
+      self.init(path: path, place: nil, "cannot be decoded", remedy: "see sample-regions for an example")
+      return
+    }
+    let place = keys.reduce("") { text, key in
+      key.intValue.map { "\(text)[\($0)]" } ?? (text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)")
+    }
+    self.init(
+      path: path, place: place.isEmpty ? nil : place, message, remedy: "see sample-regions for an example")
+  }
+
+  /// `path: place message; remedy`
+  public var description: String { "\(path): \(place.map { "\($0) " } ?? "")\(message); \(remedy)" }
+}
