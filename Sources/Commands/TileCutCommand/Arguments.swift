@@ -67,7 +67,7 @@ struct ZoomArgument: ExpressibleByArgument {
 }
 
 extension Resampling: ExpressibleByArgument {}
-extension TilesetType: ExpressibleByArgument {}
+extension BundleMetadata.Kind: ExpressibleByArgument {}
 
 /// Tile formats that can be written.
 enum FormatArgument: String, ExpressibleByArgument, CaseIterable {

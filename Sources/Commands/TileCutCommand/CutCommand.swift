@@ -40,9 +40,9 @@ struct CutCommand: ParsableCommand {
   @Option(help: "What the tileset shows.")
   var description: String?
   @Option(help: "baselayer or overlay.")
-  var type: TilesetType = .baselayer
+  var type: BundleMetadata.Kind = .baselayer
   @Option(help: "The tileset's own version.")
-  var version: String = "1.0.0"
+  var version: String = "1"
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))

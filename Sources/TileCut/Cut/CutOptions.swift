@@ -24,9 +24,9 @@ public struct CutOptions: Sendable {
   public var attribution: String?
   public var description: String?
   /// Whether the tileset is drawn over others or below them.
-  public var type: TilesetType = .baselayer
+  public var type: BundleMetadata.Kind = .baselayer
   /// The tileset's own version.
-  public var version: String = "1.0.0"
+  public var version: String = "1"
 
   public init(sources: [String]) {
     self.sources = sources

@@ -80,8 +80,8 @@ public struct Cutter: Sendable {
       }
       let summary = try writer.finish(metadata(path: path, extent: extent))
       return CutSummary(
-        path: path, tileCount: summary.tileCount, distinctTileCount: summary.distinctTileCount,
-        zoomMin: summary.zooms.lowerBound, zoomMax: summary.zooms.upperBound, fileBytes: summary.fileBytes,
+        path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,
+        zoomMin: summary.minZoom, zoomMax: summary.maxZoom, fileBytes: summary.bytes,
         seconds: seconds(), warnings: warnings)
     } catch {
       writer.discard()

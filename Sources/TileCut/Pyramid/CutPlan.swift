@@ -14,7 +14,7 @@ public struct CutPlan: Sendable {
   /// What each source covers, in drawing order.
   package let footprints: [SourceFootprint]
   /// The tiles that may have a visible pixel, for each level from the lowest stored to the working one.
-  package let coverages: [Int: TileCoverage]
+  package let coverages: [Int: CandidateTiles]
   /// Rectangles of working-zoom pixels outside which nothing is drawn.
   package let clips: [PixelRect]?
   /// The box of the sources, cut by the bounds, in target CRS units.
@@ -65,7 +65,7 @@ public struct CutPlan: Sendable {
         remedy: "give a smaller --zoom or --bounds")
     }
     let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
-    var coverage = TileCoverage(zoom: working, ranges)
+    var coverage = CandidateTiles(zoom: working, ranges)
     var coverages = [working: coverage]
     while coverage.zoom > zooms.lowerBound {
       coverage = coverage.parents(in: matrixSet)

@@ -12,11 +12,11 @@ struct UnitWalk: Sequence {
 
   /// Zoom of the units' roots.
   let rootZoom: Int
-  private let coverage: TileCoverage
+  private let coverage: CandidateTiles
   private let columnWidth: Int
 
   /// - Parameter coverages: by zoom, from the plan.
-  init(_ coverages: [Int: TileCoverage], matrixSet: TileMatrixSet, workingZoom: Int, zoomMin: Int) {
+  init(_ coverages: [Int: CandidateTiles], matrixSet: TileMatrixSet, workingZoom: Int, zoomMin: Int) {
     var root = workingZoom
     var edge = 1
     while root > zoomMin, edge * matrixSet.ratio(below: root - 1) <= Self.unitEdgeMax {

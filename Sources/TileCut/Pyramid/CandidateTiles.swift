@@ -1,7 +1,7 @@
 package import TileIndex
 
 /// A set of tiles of one zoom level: for each row, runs of columns. Small for any map, since runs are long.
-package struct TileCoverage: Sendable {
+package struct CandidateTiles: Sendable {
   package let zoom: Int
   /// Row of the first entry of `runs`.
   private let firstRow: Int
@@ -83,9 +83,9 @@ package struct TileCoverage: Sendable {
   }
 
   /// The parents of all tiles.
-  package func parents(in matrixSet: TileMatrixSet) -> TileCoverage {
+  package func parents(in matrixSet: TileMatrixSet) -> CandidateTiles {
     let ratio = matrixSet.ratio(below: zoom - 1)
-    guard !runs.isEmpty else { return TileCoverage(zoom: zoom - 1, firstRow: 0, runs: []) }
+    guard !runs.isEmpty else { return CandidateTiles(zoom: zoom - 1, firstRow: 0, runs: []) }
     let first = firstRow / ratio
     let last = (firstRow + runs.count - 1) / ratio
     let parents = (first...last).map { parentRow in
@@ -94,6 +94,6 @@ package struct TileCoverage: Sendable {
           runs(inRow: row).map { $0.lowerBound / ratio..<(($0.upperBound - 1) / ratio + 1) }
         })
     }
-    return TileCoverage(zoom: zoom - 1, firstRow: first, runs: parents)
+    return CandidateTiles(zoom: zoom - 1, firstRow: first, runs: parents)
   }
 }
