@@ -1,0 +1,133 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The few calls on files that bundles need, and nothing else of the operating system.
+enum FileSystem {
+  /// An errno, and its text when shown.
+  struct SystemError: Error, CustomStringConvertible {
+    let number: Int32
+    var description: String { String(cString: strerror(number)).lowercasedFirst }
+    var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
+    var isExisting: Bool { number == EEXIST }
+    var isMissing: Bool { number == ENOENT || number == ENOTDIR }
+  }
+
+  enum Kind { case file, folder, other }
+
+  struct Status {
+    let kind: Kind
+    let bytes: Int
+  }
+
+  /// What lies at a path, following symbolic links; nil when there is nothing.
+  static func status(_ path: String) throws -> Status? {
+    var info = stat()
+    guard stat(path, &info) == 0 else {
+      let error = SystemError(number: errno)
+      if error.isMissing { return nil }
+      throw error
+    }
+    let type = info.st_mode & S_IFMT
+    return Status(kind: type == S_IFREG ? .file : type == S_IFDIR ? .folder : .other, bytes: Int(info.st_size))
+  }
+
+  /// Size of a file, 0 when it is missing or cannot be seen.
+  static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
+
+  /// The absolute path without symbolic links.
+  static func realPath(_ path: String) throws -> String {
+    guard let resolved = realpath(path, nil) else { throw SystemError(number: errno) }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Makes an empty file that nobody else has.
+  static func createExclusively(_ path: String) throws {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    close(descriptor)
+  }
+
+  static func remove(_ path: String) { unlink(path) }
+
+  /// Puts a file's bytes, or a folder's entries, on the disk.
+  static func synchronise(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    #if canImport(Darwin)
+      // fsync alone leaves the bytes in the drive's own cache.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+    #endif
+    // Some file systems cannot synchronise a folder and say EINVAL; there is nothing more to do there.
+    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw SystemError(number: errno) }
+  }
+
+  /// Gives a file another name in one step, in place of what has that name.
+  static func rename(_ path: String, replacing target: String) throws {
+    #if canImport(Darwin)
+      let result = Darwin.rename(path, target)
+    #elseif canImport(Musl)
+      let result = Musl.rename(path, target)
+    #else
+      let result = Glibc.rename(path, target)
+    #endif
+    guard result == 0 else { throw SystemError(number: errno) }
+  }
+
+  /// Gives a file a name that nothing may have yet; fails with `isExisting` otherwise.
+  static func rename(_ path: String, toNew target: String) throws {
+    if link(path, target) == 0 {
+      unlink(path)
+      return
+    }
+    let error = SystemError(number: errno)
+    if error.isExisting { throw error }
+    // A file system without hard links (FAT, some network drives): look first, which leaves a gap of microseconds.
+    if try status(target) != nil { throw SystemError(number: EEXIST) }
+    try rename(path, replacing: target)
+  }
+
+  /// The names in a folder, without order.
+  static func names(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  static var processID: Int { Int(getpid()) }
+
+  /// False when no process has this id.
+  static func isAlive(processID: Int) -> Bool {
+    guard let id = pid_t(exactly: processID), id > 0 else { return false }
+    return kill(id, 0) == 0 || errno != ESRCH
+  }
+
+  /// True when another process holds a POSIX lock on the file. Not for files that this process has open: closing one would drop its own locks.
+  static func isLockedByAnother(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+  }
+}
+
+extension String {
+  /// Messages start in lower case; the system's start in upper.
+  fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
+}

@@ -1,0 +1,67 @@
+import CSQLite
+
+/// One open database. Not for use by two threads at once: it is opened without SQLite's own mutexes.
+final class SQLiteConnection {
+  let handle: OpaquePointer
+
+  /// - Parameters:
+  ///   - uri: a path, or a `file:` URI with its path escaped by ``uri(path:parameters:)``.
+  ///   - flags: `SQLITE_OPEN_...`; URI, NOMUTEX and EXRESCODE are added.
+  init(uri: String, flags: Int32) throws {
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(
+      uri, &opened, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard code == SQLITE_OK, let opened else {
+      let error = SQLiteError(
+        code: code, message: String(cString: opened.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)),
+        systemError: opened.map(sqlite3_system_errno) ?? 0)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    handle = opened
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// The state of the last failed call.
+  func error(_ code: Int32) -> SQLiteError {
+    let isIO = code & 0xff == SQLITE_IOERR || code & 0xff == SQLITE_CANTOPEN || code & 0xff == SQLITE_FULL
+    return SQLiteError(
+      code: code, message: String(cString: sqlite3_errmsg(handle)),
+      systemError: isIO ? sqlite3_system_errno(handle) : 0)
+  }
+
+  /// Runs statements that give no rows, or whose rows do not matter.
+  func execute(_ sql: String) throws {
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw error(code) }
+  }
+
+  /// Compiles one statement that will run often.
+  func prepare(_ sql: String) throws -> SQLiteStatement { try SQLiteStatement(self, sql) }
+
+  /// Turns one of SQLite's `SQLITE_DBCONFIG_...` switches on or off.
+  func setOption(_ option: Int32, _ on: Bool) throws {
+    let code = csqlite_set_option(handle, option, on ? 1 : 0)
+    guard code == SQLITE_OK else { throw error(code) }
+  }
+
+  /// A `file:` URI (RFC 8089) of an absolute path; every byte that is not plainly a letter, a digit or a separator is escaped,
+  /// so that `%`, `?` and `#` in names stay part of the name.
+  static func uri(path: String, parameters: [String]) -> String {
+    var uri = "file:"
+    for byte in path.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        uri.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        uri += byte < 16 ? "%0\(digits)" : "%\(digits)"
+      }
+    }
+    return parameters.isEmpty ? uri : uri + "?" + parameters.joined(separator: "&")
+  }
+}

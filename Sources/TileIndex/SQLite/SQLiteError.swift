@@ -1,0 +1,21 @@
+import CSQLite
+
+/// A failed sqlite3 call, before it is known what the caller was doing.
+struct SQLiteError: Error, CustomStringConvertible {
+  /// Extended result code.
+  let code: Int32
+  let message: String
+  /// errno of the call behind an I/O error, or 0.
+  let systemError: Int32
+
+  /// Result code without its extension.
+  var primary: Int32 { code & 0xff }
+  var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
+  var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
+  var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+  var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
+
+  var description: String {
+    systemError == 0 ? message : "\(message) (\(FileSystem.SystemError(number: systemError)))"
+  }
+}

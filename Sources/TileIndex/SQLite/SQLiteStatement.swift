@@ -1,0 +1,70 @@
+import CSQLite
+
+/// A compiled statement. Parameters count from 1, columns from 0, as in SQLite.
+final class SQLiteStatement {
+  private let connection: SQLiteConnection
+  private let handle: OpaquePointer
+
+  init(_ connection: SQLiteConnection, _ sql: String) throws {
+    var compiled: OpaquePointer?
+    let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+    guard code == SQLITE_OK, let compiled else { throw connection.error(code) }
+    self.connection = connection
+    handle = compiled
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, sqlite3_int64(value)) }
+
+  /// The text is copied.
+  func bind(_ value: String, at index: Int32) throws {
+    // SQLITE_TRANSIENT is a cast of -1 that Swift does not import.
+    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    let code = sqlite3_bind_text64(
+      handle, index, value, sqlite3_uint64(value.utf8.count), transient, UInt8(SQLITE_UTF8))
+    guard code == SQLITE_OK else { throw connection.error(code) }
+  }
+
+  /// The bytes are not copied: they must stay where they are until the statement is reset or bound anew.
+  func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws {
+    let code = sqlite3_bind_blob64(handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count), nil)
+    guard code == SQLITE_OK else { throw connection.error(code) }
+  }
+
+  /// Runs to the next row; false when there is none. After an error the statement is reset.
+  func step() throws -> Bool {
+    let code = sqlite3_step(handle)
+    if code == SQLITE_ROW { return true }
+    if code == SQLITE_DONE { return false }
+    let error = connection.error(code)
+    sqlite3_reset(handle)
+    throw error
+  }
+
+  /// Runs a statement that gives no rows, and makes it ready for the next time.
+  func run() throws {
+    _ = try step()
+    sqlite3_reset(handle)
+  }
+
+  func reset() { sqlite3_reset(handle) }
+
+  func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+  func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
+  var columnCount: Int32 { sqlite3_column_count(handle) }
+
+  /// The text of a column, repaired where it is not UTF-8; nil for NULL.
+  func text(_ column: Int32) -> String? {
+    guard let text = sqlite3_column_text(handle, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+  }
+
+  /// The bytes of a column, valid until the statement moves on. Empty for NULL.
+  func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+    // The order matters: sqlite3_column_blob may convert, and only then is the count right.
+    let start = sqlite3_column_blob(handle, column)
+    return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+  }
+}
