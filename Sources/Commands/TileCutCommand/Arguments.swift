@@ -1,7 +1,7 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
-import TileCut
-import TileIndex
+public import TileCut
+public import TileIndex
 
 /// `W,S,E,N` in degrees.
 struct BoundsArgument: ExpressibleByArgument {
@@ -41,7 +41,7 @@ struct BytesArgument: ExpressibleByArgument, CustomStringConvertible {
 
   init?(argument: String) {
     let units: [(String, Double)] = [
-      ("kib", 1024), ("mib", 1 << 20), ("gib", 1 << 30), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("k", 1e3), ("m", 1e6),
+      ("kib", 1024), ("mib", 1_048_576), ("gib", 1_073_741_824), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("k", 1e3), ("m", 1e6),
       ("g", 1e9), ("b", 1),
     ]
     let text = argument.lowercased()

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Calls back at SIGINT (Ctrl-C), SIGTERM or SIGHUP instead of dying at once; a second signal kills as usual.
 final class SignalWatch: Sendable {
-  private let sources: [any DispatchSourceSignal]
+  // Dispatch sources may be cancelled from any thread, but Dispatch does not say so in its types.
+  private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
   private let first = Mutex<Int32?>(nil)
 
   /// The first signal that came.

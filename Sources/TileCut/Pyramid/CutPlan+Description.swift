@@ -1,3 +1,5 @@
+import TileIndex
+
 extension CutPlan: CustomStringConvertible {
   /// What would be cut, for people: the grid, the levels and how many tiles each may have.
   public var description: String {

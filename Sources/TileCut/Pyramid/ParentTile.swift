@@ -17,12 +17,12 @@ struct ParentTile {
   }
 
   /// Takes a child, reduced, into its place; nil stands for a child without a visible pixel.
-  mutating func add(_ child: PixelBuffer?, at childID: TileID, reduction: Reduction) {
+  mutating func add(_ child: PixelBuffer?, at childID: TileID, reduction: Reduction, pool: BufferPool) {
     missing -= 1
     guard let child else { return }
     let ratio = reduction.matrixSet.ratio(below: id.zoom)
     let matrix = reduction.matrixSet[id.zoom]
-    let target = pixels ?? PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
+    let target = pixels ?? pool.take()
     pixels = target
     let x = (childID.column - id.column * ratio) * matrix.tileWidth / ratio
     let y = (childID.row - id.row * ratio) * matrix.tileHeight / ratio

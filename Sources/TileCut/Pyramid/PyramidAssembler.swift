@@ -6,6 +6,7 @@ final class PyramidAssembler {
   private let plan: CutPlan
   private let writer: BundleWriter
   private let encoder: TileEncoder
+  private let pool: BufferPool
   private var waiting: [TileID: ParentTile] = [:]
   private(set) var tilesDone = 0
   private(set) var bytesStored = 0
@@ -15,6 +16,7 @@ final class PyramidAssembler {
     self.plan = plan
     self.writer = writer
     encoder = TileEncoder(plan.encoding)
+    pool = BufferPool(plan.matrixSet[plan.workingZoom])
   }
 
   func accept(_ unit: CutUnit) throws {
@@ -31,7 +33,8 @@ final class PyramidAssembler {
       var parent =
         waiting.removeValue(forKey: parentID)
         ?? ParentTile(id: parentID, childCount: plan.candidates(under: parentID).count)
-      parent.add(pixels, at: tile, reduction: plan.reduction)
+      parent.add(pixels, at: tile, reduction: plan.reduction, pool: pool)
+      if let pixels { pool.give(pixels) }
       guard parent.missing == 0 else {
         waiting[parentID] = parent
         return

@@ -29,7 +29,7 @@ final class UnitCutter {
   private let encoder: TileEncoder
   private let reduction: Reduction
   private let isCancelled: () -> Bool
-  private var spare: [PixelBuffer] = []
+  private let pool: BufferPool
 
   init(plan: CutPlan, mosaic: Mosaic, isCancelled: @escaping () -> Bool) {
     self.plan = plan
@@ -37,6 +37,7 @@ final class UnitCutter {
     encoder = TileEncoder(plan.encoding)
     reduction = plan.reduction
     self.isCancelled = isCancelled
+    pool = BufferPool(plan.matrixSet[plan.workingZoom])
   }
 
   func cut(_ root: TileID) throws -> CutUnit {
@@ -56,8 +57,8 @@ final class UnitCutter {
       var parent = ParentTile(id: tile, childCount: children.count)
       for child in children {
         let childPixels = try self.pixels(of: child, &unit)
-        parent.add(childPixels, at: child, reduction: reduction)
-        if let childPixels { spare.append(childPixels) }
+        parent.add(childPixels, at: child, reduction: reduction, pool: pool)
+        if let childPixels { pool.give(childPixels) }
       }
       pixels = parent.finish()
     }
@@ -73,17 +74,11 @@ final class UnitCutter {
     let rect = PixelRect(
       x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
       height: matrix.tileHeight)
-    let buffer: PixelBuffer
-    if let last = spare.popLast(), last.width == rect.width, last.height == rect.height {
-      buffer = last
-      buffer.clear()
-    } else {
-      buffer = PixelBuffer(width: rect.width, height: rect.height)
-    }
+    let buffer = pool.take()
     let drawn = try mosaic.draw(rect, into: buffer)
     let opacity = drawn ? buffer.opacity : .transparent
     guard opacity != .transparent else {
-      spare.append(buffer)
+      pool.give(buffer)
       return nil
     }
     unit.extent = VisibleExtent.merged(unit.extent, with: buffer, at: rect, isOpaque: opacity == .opaque)

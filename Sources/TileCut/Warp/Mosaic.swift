@@ -1,5 +1,5 @@
 package import TileImage
-package import TileIndex
+import TileIndex
 
 /// Draws tiles of the working zoom from one or several sources, the later ones over the earlier ones. One per worker thread.
 package final class Mosaic {

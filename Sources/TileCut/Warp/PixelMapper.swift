@@ -25,18 +25,19 @@ package final class PixelMapper {
     self.grid = grid
     sourceAffine = georeference.affine
     sourceToPixel = inverse
-    targetToSource = try CoordinateTransform(
+    let transform = try CoordinateTransform(
       from: target, to: georeference.crs, areaOfInterest: Self.areaOfInterest(of: source))
+    targetToSource = transform
     let centre = georeference.affine(SIMD2(Double(source.width) / 2, Double(source.height) / 2))
     centreX = centre.x
     period = georeference.crs.horizontalPeriod
     var middle = [centre]
-    middle.withUnsafeMutableBufferPointer { targetToSource.inverse($0) }
+    middle.withUnsafeMutableBufferPointer { transform.inverse($0) }
     let pixel = grid.pixel(middle[0])
     spine =
       pixel.x.isFinite && pixel.y.isFinite
       ? SIMD2(pixel.x.rounded(.down) + 0.5, pixel.y.rounded(.down) + 0.5) : nil
-    checksRoundTrip = !targetToSource.isIdentity && period == nil && grid.width <= 256 << 5
+    checksRoundTrip = !transform.isIdentity && period == nil && grid.width <= 256 << 5
   }
 
   /// The source's rough extent in WGS 84 degrees, by which PROJ chooses among several datum shifts; nil when it cannot be told.

@@ -1,4 +1,4 @@
-import TileImage
+package import TileImage
 import TileIndex
 
 /// Computes target pixels from one source. One per worker thread.

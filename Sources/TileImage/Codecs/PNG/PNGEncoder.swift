@@ -16,7 +16,7 @@ final class PNGEncoder {
   private let file = ScratchBuffer()
 
   /// Rough levels; see docs of ``PNGOptions``.
-  private static let photographicLevel = 4
+  private static let photographicLevel = 5
   private static let flatLevel = 8
 
   nonisolated(unsafe) package static var forceFilter = -1

@@ -1,0 +1,64 @@
+import Testing
+import TestSupport
+import TileIndex
+
+@testable import TileCut
+
+struct CandidateTilesTests {
+  private static func randomRanges(_ random: inout SeededGenerator, zoom: Int) -> [TileRange] {
+    let edge = 1 << zoom
+    return (0..<Int.random(in: 1...12, using: &random)).map { _ in
+      let (c, r) = (Int.random(in: 0..<edge, using: &random), Int.random(in: 0..<edge, using: &random))
+      return TileRange(
+        zoom: zoom, columns: c...min(edge - 1, c + Int.random(in: 0...6, using: &random)),
+        rows: r...min(edge - 1, r + Int.random(in: 0...6, using: &random)))
+    }
+  }
+
+  @Test(arguments: 0..<30 as Range<UInt64>)
+  func isTheUnionOfRanges(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let ranges = Self.randomRanges(&random, zoom: 5)
+    let tiles = CandidateTiles(zoom: 5, ranges)
+    let expected = Set(ranges.flatMap { Array($0) })
+    #expect(tiles.count == expected.count)
+    for row in 0..<32 {
+      for column in 0..<32 {
+        let tile = TileID(unchecked: 5, column, row)
+        #expect(tiles.contains(tile) == expected.contains(tile))
+      }
+    }
+    let parents = tiles.parents(in: .webMercatorQuad)
+    let expectedParents = Set(expected.map { TileID(unchecked: 4, $0.column / 2, $0.row / 2) })
+    #expect(parents.count == expectedParents.count)
+    #expect(expectedParents.allSatisfy { parents.contains($0) })
+    let part = TileRange(zoom: 5, columns: 8...20, rows: 3...17)
+    #expect(Set(tiles.tiles(in: part)) == expected.filter { part.contains($0) })
+  }
+
+  /// Every candidate lies under exactly one unit, whatever the levels.
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func unitsDealOutEveryTileOnce(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let set = TileMatrixSet.webMercatorQuad
+    let working = 6
+    let zoomMin = Int.random(in: 0...working, using: &random)
+    var level = CandidateTiles(zoom: working, Self.randomRanges(&random, zoom: working))
+    let leaves = level
+    var levels = [working: level]
+    while level.zoom > zoomMin {
+      level = level.parents(in: set)
+      levels[level.zoom] = level
+    }
+    let walk = UnitWalk(levels, matrixSet: set, workingZoom: working, zoomMin: zoomMin)
+    var covered: [TileID: Int] = [:]
+    for unit in walk {
+      #expect(unit.zoom == walk.rootZoom && walk.rootZoom >= zoomMin)
+      var range: TileRange? = TileRange(zoom: unit.zoom, columns: unit.column...unit.column, rows: unit.row...unit.row)
+      while let r = range, r.zoom < working { range = set.children(of: r) }
+      for tile in leaves.tiles(in: range!) { covered[tile, default: 0] += 1 }
+    }
+    #expect(covered.count == leaves.count, "seed \(seed)")
+    #expect(covered.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+  }
+}
