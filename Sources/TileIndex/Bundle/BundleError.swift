@@ -9,6 +9,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let notFound = Code("not found")
     /// The file is not a bundle, or is damaged.
     public static let malformed = Code("malformed bundle")
+    /// The disk or the network drive failed while reading.
+    public static let readFailed = Code("read failed")
     /// Another process holds the bundle; try again.
     public static let busy = Code("busy")
     /// The target exists and replacing it was not asked for.

@@ -98,3 +98,7 @@ public struct TileMatrixSet: Hashable, Sendable {
     return best
   }
 }
+
+extension TileMatrixSet: CustomStringConvertible {
+  public var description: String { identifier }
+}

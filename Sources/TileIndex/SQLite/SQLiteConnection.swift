@@ -37,9 +37,6 @@ final class SQLiteConnection {
     guard code == SQLITE_OK else { throw error(code) }
   }
 
-  /// Compiles one statement that will run often.
-  func prepare(_ sql: String) throws -> SQLiteStatement { try SQLiteStatement(self, sql) }
-
   /// Turns one of SQLite's `SQLITE_DBCONFIG_...` switches on or off.
   func setOption(_ option: Int32, _ on: Bool) throws {
     let code = csqlite_set_option(handle, option, on ? 1 : 0)

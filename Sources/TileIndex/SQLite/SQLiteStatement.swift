@@ -68,3 +68,8 @@ final class SQLiteStatement {
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
   }
 }
+
+extension SQLiteConnection {
+  /// Compiles one statement that will run often.
+  func prepare(_ sql: String) throws -> SQLiteStatement { try SQLiteStatement(self, sql) }
+}

@@ -1,0 +1,76 @@
+import CSQLite
+
+/// Walking through all tiles.
+extension BundleReader {
+  /// Hands every tile to a closure: by zoom, then column, then row from the south, which is the order of the index.
+  ///
+  /// The bytes are gone when the closure returns. Rows that are no tiles of the grid are left out.
+  /// - Complexity: O(tiles) in constant memory. Without an index the numbers, not the blobs, are sorted first, on the disk when they are many.
+  public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    try forEachRow(ordered: true) { row in
+      guard let tile = tile(of: row), !row.data.isEmpty else { return }
+      try body(tile, row.data)
+    }
+  }
+
+  /// A row of the tiles as it is stored.
+  struct Row {
+    let zoom: Int
+    let column: Int
+    /// From the south.
+    let storedRow: Int
+    /// False when one of the numbers is stored as something else.
+    let isInteger: Bool
+    /// False for NULL and text.
+    let isBlob: Bool
+    let data: UnsafeRawBufferPointer
+  }
+
+  /// The tile of a row; nil when it lies outside the grid.
+  func tile(of row: Row) -> TileID? {
+    guard row.isInteger, matrixSet.zooms.contains(row.zoom) else { return nil }
+    let height = matrixSet[row.zoom].matrixHeight
+    // Checked first: the flip of a huge number would overflow.
+    guard row.storedRow >= 0, row.storedRow < height else { return nil }
+    let tile = TileID(unchecked: row.zoom, row.column, MBTilesRow.flipped(row.storedRow, matrixHeight: height))
+    return matrixSet.contains(tile) ? tile : nil
+  }
+
+  /// Every row, even those that are no tiles.
+  func forEachRow(ordered: Bool, _ body: (Row) throws -> Void) throws {
+    let columns = "zoom_level, tile_column, tile_row"
+    let order = ordered ? " ORDER BY \(columns)" : ""
+    let all = "SELECT \(columns), tile_data FROM \(schema.tiles)\(order)"
+    if ordered, schema.layout == .flat, try reading({ try sorts(all) }),
+      let keys = try? connection.prepare("SELECT rowid FROM \(schema.tiles)\(order)"),
+      let single = try? connection.prepare("SELECT \(columns), tile_data FROM \(schema.tiles) WHERE rowid = ?1")
+    {
+      while try reading({ try keys.step() }) {
+        single.bind(keys.int(0), at: 1)
+        defer { single.reset() }
+        if try reading({ try single.step() }) { try body(Self.row(single)) }
+      }
+      return
+    }
+    let statement = try reading { try connection.prepare(all) }
+    while try reading({ try statement.step() }) { try body(Self.row(statement)) }
+  }
+
+  private static func row(_ statement: SQLiteStatement) -> Row {
+    // Types first: reading a value may change what its type is said to be.
+    let isInteger = (0..<3).allSatisfy { statement.type($0) == SQLITE_INTEGER }
+    let isBlob = statement.type(3) == SQLITE_BLOB
+    return Row(
+      zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2), isInteger: isInteger,
+      isBlob: isBlob, data: statement.bytes(3))
+  }
+
+  /// True when SQLite would collect all rows, blobs included, before it gives the first.
+  private func sorts(_ sql: String) throws -> Bool {
+    let plan = try connection.prepare("EXPLAIN QUERY PLAN \(sql)")
+    while try plan.step() {
+      if plan.text(3)?.contains("TEMP B-TREE") == true { return true }
+    }
+    return false
+  }
+}
