@@ -25,31 +25,31 @@ public struct ContactSheet: Sendable {
     for (index, zoom) in zooms.enumerated() {
       let x = margin + index % columns * cell.width
       let y = margin + index / columns * cell.height
-      let size = try drawPanel(of: bundle, zoom: zoom, on: sheet, x: x, y: y + labelHeight)
-      let tiles = try bundle.tileCount(zoom: zoom)
-      let label = "zoom \(zoom)  \(tiles) \(tiles == 1 ? "tile" : "tiles")  \(size.width) x \(size.height)"
+      let panel = try drawPanel(of: bundle, zoom: zoom, on: sheet, x: x, y: y + labelHeight)
+      let label =
+        "zoom \(zoom)  \(panel.tiles) \(panel.tiles == 1 ? "tile" : "tiles")  \(panel.width) x \(panel.height)"
       PixelFont.draw(label, on: sheet, x: x, y: y, scale: 2)
     }
     return try TileEncoder(.png(PNGOptions())).encode(sheet)
   }
 
-  /// Draws the tiles of one level, cut to the bundle's bounds and shrunk by a whole number until they fit.
+  /// Draws the tiles of one level, cut to the bundle's bounds and shrunk by a power of two until they fit.
   ///
-  /// - Returns: the level's size in pixels before shrinking.
+  /// - Returns: the number of tiles, and the level's size in pixels before shrinking.
   private func drawPanel(
     of bundle: BundleReader, zoom: Int, on sheet: PixelBuffer, x: Int, y: Int
-  ) throws -> (width: Int, height: Int) {
-    let matrix = bundle.matrixSet[zoom]
-    guard let range = try bundle.tileRange(zoom: zoom) else { return (0, 0) }
-    let edge = bundle.tileEdge ?? matrix.tileWidth
-    let part = visiblePart(of: bundle, zoom: zoom, range: range, edge: edge)
-    // A big level is shrunk tile by tile, by a power of two, so that the whole of it is never in memory.
+  ) throws -> (tiles: Int, width: Int, height: Int) {
+    guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return (0, 0, 0) }
+    let part = visiblePart(of: bundle, range: range, edge: edge)
+    // A big level is shrunk tile by tile, so that the whole of it is never in memory.
     var ratio = 1
-    while max(part.width, part.height) > panelEdge * ratio, ratio < edge { ratio *= 2 }
+    while max(part.width, part.height) > panelEdge * ratio, ratio < edge, edge % (2 * ratio) == 0 { ratio *= 2 }
     let panel = PixelBuffer(
       width: min((part.width + ratio - 1) / ratio, panelEdge), height: min((part.height + ratio - 1) / ratio, panelEdge))
+    var tiles = 0
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
+      tiles += 1
       let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
       guard pixels.width == edge, pixels.height == edge else { continue }
       panel.paste(
@@ -59,17 +59,26 @@ public struct ContactSheet: Sendable {
     ground.fillChequered()
     Overlay.draw(panel, over: ground)
     sheet.paste(ground, x: x, y: y)
-    return (part.width, part.height)
+    return (tiles, part.width, part.height)
+  }
+
+  /// The edge of the level's tiles in pixels, from the first of them; nil when it has none.
+  private func tileEdge(of bundle: BundleReader, _ range: TileRange) throws -> Int? {
+    for tile in range {
+      guard let bytes = try bundle.tile(tile) else { continue }
+      return try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width }
+    }
+    return nil
   }
 
   /// The pixels of a level that the bundle's bounds enclose; all tiles where it names none.
-  private func visiblePart(of bundle: BundleReader, zoom: Int, range: TileRange, edge: Int) -> PixelRect {
+  private func visiblePart(of bundle: BundleReader, range: TileRange, edge: Int) -> PixelRect {
     let all = PixelRect(
       x: range.columns.lowerBound * edge, y: range.rows.lowerBound * edge, width: range.columns.count * edge,
       height: range.rows.count * edge)
-    guard let bounds = bundle.bounds else { return all }
+    guard let bounds = bundle.metadata.bounds else { return all }
     let box = bundle.matrixSet.crsBounds(ofGeographicBounds: bounds)
-    let matrix = bundle.matrixSet[zoom]
+    let matrix = bundle.matrixSet[range.zoom]
     let scale = Double(edge) / Double(matrix.tileWidth)
     let low = matrix.pixelCoordinates(of: SIMD2(box.west, box.north)) * scale
     let high = matrix.pixelCoordinates(of: SIMD2(box.east, box.south)) * scale
