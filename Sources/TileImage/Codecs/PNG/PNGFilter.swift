@@ -1,0 +1,167 @@
+/// The row filters of PNG (third edition, section 9) with the usual heuristic: each row takes the filter whose result, read as signed
+/// bytes, has the smallest sum of absolute values.
+enum PNGFilter {
+  /// Zero bytes that must lie before each unfiltered row, so that the left neighbour of a row's first pixel reads as 0.
+  static let rowPadding = 16
+
+  /// Bytes of scratch that ``apply(_:previous:count:pixelBytes:scratch:into:)`` needs: a row for each filter that changes bytes.
+  static func scratchBytes(rowBytes: Int) -> Int { 4 * (rowBytes + 16) }
+
+  /// Filters one row.
+  ///
+  /// - Parameters:
+  ///   - row: `count` bytes, with ``rowPadding`` zero bytes before them.
+  ///   - previous: the row above (zeros above the first row), likewise.
+  ///   - pixelBytes: bytes in a whole pixel, at least 1.
+  ///   - scratch: ``scratchBytes(rowBytes:)`` bytes.
+  ///   - output: `count + 1` bytes; the filter's number comes first.
+  static func apply(
+    _ row: UnsafeRawPointer, previous: UnsafeRawPointer, count: Int, pixelBytes: Int,
+    scratch: UnsafeMutableRawPointer, into output: UnsafeMutableRawPointer
+  ) {
+    let stride = count &+ 16
+    let sub = scratch
+    let up = scratch + stride
+    let average = scratch + 2 &* stride
+    let paeth = scratch + 3 &* stride
+    var sums = Sums()
+    var i = 0
+    // 256 blocks fill the 16-bit lanes at most to 256 * 2 * 128 - 1 < 65536; then they are emptied into the totals.
+    while i &+ 16 <= count {
+      let end = min(i &+ 16 &* 255, count &- 15)
+      var none16 = SIMD8<UInt16>()
+      var sub16 = SIMD8<UInt16>()
+      var up16 = SIMD8<UInt16>()
+      var average16 = SIMD8<UInt16>()
+      var paeth16 = SIMD8<UInt16>()
+      while i < end {
+        let x = row.loadUnaligned(fromByteOffset: i, as: SIMD16<UInt8>.self)
+        let a = row.loadUnaligned(fromByteOffset: i &- pixelBytes, as: SIMD16<UInt8>.self)
+        let b = previous.loadUnaligned(fromByteOffset: i, as: SIMD16<UInt8>.self)
+        let c = previous.loadUnaligned(fromByteOffset: i &- pixelBytes, as: SIMD16<UInt8>.self)
+
+        let subbed = x &- a
+        let upped = x &- b
+        // The mean rounded down without a ninth bit: what both share plus half of what differs.
+        let averaged = x &- ((a & b) &+ (((a ^ b) & 0xfe) &>> 1))
+        let paethed = x &- predictPaeth(a, b, c)
+
+        sub.storeBytes(of: subbed, toByteOffset: i, as: SIMD16<UInt8>.self)
+        up.storeBytes(of: upped, toByteOffset: i, as: SIMD16<UInt8>.self)
+        average.storeBytes(of: averaged, toByteOffset: i, as: SIMD16<UInt8>.self)
+        paeth.storeBytes(of: paethed, toByteOffset: i, as: SIMD16<UInt8>.self)
+        none16 &+= pairSums(magnitude(x))
+        sub16 &+= pairSums(magnitude(subbed))
+        up16 &+= pairSums(magnitude(upped))
+        average16 &+= pairSums(magnitude(averaged))
+        paeth16 &+= pairSums(magnitude(paethed))
+        i &+= 16
+      }
+      sums.none &+= total(none16)
+      sums.sub &+= total(sub16)
+      sums.up &+= total(up16)
+      sums.average &+= total(average16)
+      sums.paeth &+= total(paeth16)
+    }
+    while i < count {
+      let x = row.load(fromByteOffset: i, as: UInt8.self)
+      let a = row.load(fromByteOffset: i &- pixelBytes, as: UInt8.self)
+      let b = previous.load(fromByteOffset: i, as: UInt8.self)
+      let c = previous.load(fromByteOffset: i &- pixelBytes, as: UInt8.self)
+      let subbed = x &- a
+      let upped = x &- b
+      let averaged = x &- ((a & b) &+ (a ^ b) &>> 1)
+      let paethed = x &- predictPaeth(a, b, c)
+      sub.storeBytes(of: subbed, toByteOffset: i, as: UInt8.self)
+      up.storeBytes(of: upped, toByteOffset: i, as: UInt8.self)
+      average.storeBytes(of: averaged, toByteOffset: i, as: UInt8.self)
+      paeth.storeBytes(of: paethed, toByteOffset: i, as: UInt8.self)
+      sums.none &+= magnitude(x)
+      sums.sub &+= magnitude(subbed)
+      sums.up &+= magnitude(upped)
+      sums.average &+= magnitude(averaged)
+      sums.paeth &+= magnitude(paethed)
+      i &+= 1
+    }
+
+    var best = sums.none
+    var filter: UInt8 = 0
+    var chosen = row
+    if sums.sub < best { (best, filter, chosen) = (sums.sub, 1, UnsafeRawPointer(sub)) }
+    if sums.up < best { (best, filter, chosen) = (sums.up, 2, UnsafeRawPointer(up)) }
+    if sums.average < best { (best, filter, chosen) = (sums.average, 3, UnsafeRawPointer(average)) }
+    if sums.paeth < best { (best, filter, chosen) = (sums.paeth, 4, UnsafeRawPointer(paeth)) }
+    output.storeBytes(of: filter, as: UInt8.self)
+    (output + 1).copyMemory(from: chosen, byteCount: count)
+  }
+
+  private struct Sums {
+    var none: UInt32 = 0
+    var sub: UInt32 = 0
+    var up: UInt32 = 0
+    var average: UInt32 = 0
+    var paeth: UInt32 = 0
+  }
+
+  /// The Paeth predictor in eight bits. With p = a + b - c: |p - a| = |b - c| and |p - b| = |a - c| are plain differences, and
+  /// |p - c| = |(b - c) + (a - c)| is their difference when the two have opposite signs; with equal signs it is their sum, which is
+  /// never the smallest, so any large value serves.
+  @inline(__always)
+  private static func predictPaeth(
+    _ a: SIMD16<UInt8>, _ b: SIMD16<UInt8>, _ c: SIMD16<UInt8>
+  ) -> SIMD16<UInt8> {
+    let toA = difference(b, c)
+    let toB = difference(a, c)
+    // c between a and b, strictly outside neither: only then c can be the nearest.
+    let low = smaller(a, b)
+    let high = larger(a, b)
+    let toC = SIMD16<UInt8>(repeating: 255)
+      .replacing(with: difference(toA, toB), where: smaller(larger(c, low), high) .== c)
+    let nearB = b.replacing(with: c, where: toC .< toB)
+    return nearB.replacing(with: a, where: toA .<= smaller(toB, toC))
+  }
+
+  @inline(__always)
+  private static func predictPaeth(_ a: UInt8, _ b: UInt8, _ c: UInt8) -> UInt8 {
+    let p = Int(a) &+ Int(b) &- Int(c)
+    let toA = abs(p &- Int(a))
+    let toB = abs(p &- Int(b))
+    let toC = abs(p &- Int(c))
+    return toA <= toB && toA <= toC ? a : toB <= toC ? b : c
+  }
+
+  @inline(__always)
+  private static func smaller(_ a: SIMD16<UInt8>, _ b: SIMD16<UInt8>) -> SIMD16<UInt8> {
+    b.replacing(with: a, where: a .< b)
+  }
+
+  @inline(__always)
+  private static func larger(_ a: SIMD16<UInt8>, _ b: SIMD16<UInt8>) -> SIMD16<UInt8> {
+    b.replacing(with: a, where: a .> b)
+  }
+
+  @inline(__always)
+  private static func difference(_ a: SIMD16<UInt8>, _ b: SIMD16<UInt8>) -> SIMD16<UInt8> {
+    larger(a, b) &- smaller(a, b)
+  }
+
+  /// The absolute value of a byte read as signed.
+  @inline(__always)
+  private static func magnitude(_ x: SIMD16<UInt8>) -> SIMD16<UInt8> { smaller(x, SIMD16<UInt8>() &- x) }
+
+  @inline(__always)
+  private static func magnitude(_ x: UInt8) -> UInt32 { UInt32(min(x, 0 &- x)) }
+
+  /// Adds neighbouring bytes, so that the sums have 16 bits.
+  @inline(__always)
+  private static func pairSums(_ x: SIMD16<UInt8>) -> SIMD8<UInt16> {
+    let pairs = unsafeBitCast(x, to: SIMD8<UInt16>.self)
+    return (pairs & 0x00ff) &+ (pairs &>> 8)
+  }
+
+  private static func total(_ x: SIMD8<UInt16>) -> UInt32 {
+    var sum: UInt32 = 0
+    for lane in 0..<8 { sum &+= UInt32(x[lane]) }
+    return sum
+  }
+}

@@ -1,0 +1,55 @@
+public import TileIndex
+
+/// Turns pixels into tile bytes. Equal pixels give equal bytes, on any machine with the same codec libraries.
+///
+/// One per worker: it keeps compressors, buffers and the files of uniform tiles, and is not safe to share.
+public final class TileEncoder {
+  public let encoding: TileEncoding
+  public var format: TileFormat { encoding.format }
+
+  private let codec: Codec
+  private var uniformTiles: [UniformTile: [UInt8]] = [:]
+  /// Distinct uniform tiles kept; a map has a sea and a few land colours.
+  private static let uniformTileCountMax = 64
+
+  private enum Codec {
+    case png(PNGEncoder)
+    case jpeg(JPEGEncoder)
+  }
+
+  private struct UniformTile: Hashable {
+    var colour: RGBA
+    var width: Int
+    var height: Int
+  }
+
+  /// - Precondition: a compression level is within 1...12, a quality within 1...100.
+  public init(_ encoding: TileEncoding) {
+    self.encoding = encoding
+    switch encoding {
+    case .png(let options): codec = .png(PNGEncoder(options: options))
+    case .jpeg(let options): codec = .jpeg(JPEGEncoder(options: options))
+    }
+  }
+
+  /// Encodes a tile of any size.
+  ///
+  /// - Throws: ``ImageError`` of code `encodingFailed`: the format has no images of this size.
+  /// - Complexity: O(pixels); a uniform tile seen before costs one look at its pixels.
+  public func encode(_ pixels: PixelBuffer) throws -> [UInt8] {
+    guard let colour = pixels.uniformColour else { return try encodeAny(pixels) }
+    let key = UniformTile(colour: colour, width: pixels.width, height: pixels.height)
+    if let known = uniformTiles[key] { return known }
+    let bytes = try encodeAny(pixels)
+    if uniformTiles.count == Self.uniformTileCountMax { uniformTiles.removeAll(keepingCapacity: true) }
+    uniformTiles[key] = bytes
+    return bytes
+  }
+
+  private func encodeAny(_ pixels: PixelBuffer) throws -> [UInt8] {
+    switch codec {
+    case .png(let encoder): try encoder.encode(pixels)
+    case .jpeg(let encoder): try encoder.encode(pixels)
+    }
+  }
+}

@@ -1,0 +1,17 @@
+public import TileIndex
+
+/// What tiles are written as, and how.
+public enum TileEncoding: Hashable, Sendable {
+  /// Lossless: every pixel comes back as it was.
+  case png(PNGOptions)
+  /// Lossy and opaque.
+  case jpeg(JPEGOptions)
+
+  /// The format that a bundle's metadata names.
+  public var format: TileFormat {
+    switch self {
+    case .png: .png
+    case .jpeg: .jpg
+    }
+  }
+}
