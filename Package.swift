@@ -46,7 +46,10 @@ let package = Package(
     // C only where Swift cannot go: setjmp (libpng, libjpeg) and variadic functions (libtiff, libgeotiff).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
-    .target(name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"]),
+    // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
+    .target(
+      name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"],
+      linkerSettings: [.linkedLibrary("geotiff")]),
 
     .target(name: "TileIndex", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(

@@ -25,11 +25,11 @@ struct NumbersArgument: ExpressibleByArgument {
 
 /// `MIN,MAX`.
 struct ScaleArgument: ExpressibleByArgument {
-  let range: ClosedRange<Double>
+  let ends: (low: Double, high: Double)
 
   init?(argument: String) {
-    guard let n = numbers(argument), n.count == 2, n[0] < n[1], n.allSatisfy(\.isFinite) else { return nil }
-    range = n[0]...n[1]
+    guard let n = numbers(argument), n.count == 2 else { return nil }
+    ends = (n[0], n[1])
   }
 }
 

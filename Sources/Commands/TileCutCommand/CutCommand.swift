@@ -114,7 +114,7 @@ struct CutCommand: ParsableCommand {
     options.resampling = resampling
     options.crs = crs
     options.nodata = nodata?.values
-    options.scale = scale?.range
+    options.scale = scale?.ends
     options.name = name ?? options.name
     options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description

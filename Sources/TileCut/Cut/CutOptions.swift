@@ -16,8 +16,8 @@ public struct CutOptions: Sendable {
   public var crs: String?
   /// Value that means "no data", one for all bands or one for each, in the source's own units; over what the files say.
   public var nodata: [Double]?
-  /// For sources of more than 8 bits: the values that become 0 and 255.
-  public var scale: ClosedRange<Double>?
+  /// For sources of more than 8 bits: the values that become 0 and 255; `low` may be the larger one, which inverts.
+  public var scale: (low: Double, high: Double)?
 
   /// The tileset's name; the output's file name without extension when nil.
   public var name: String?

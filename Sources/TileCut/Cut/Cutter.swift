@@ -96,10 +96,10 @@ public struct Cutter: Sendable {
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
     open.bounds = options.bounds
     open.nodata = options.nodata
-    open.scale = options.scale
+    open.scale = try options.scale.map { try SampleScale(low: $0.low, high: $0.high) }
     open.scratchDirectory = scratchDirectory
     // Half for decoded source blocks; the rest is for windows, tiles under way and what the libraries need.
-    open.cacheBytesMax = resources.memoryBytes / 2 / options.sources.count
+    open.cache = BlockCache(bytesMax: resources.memoryBytes / 2)
     return try options.sources.map { try RasterFile.open(path: $0, options: open) }
   }
 

@@ -31,7 +31,7 @@ struct CRSFacts {
     try Self.requireEarth(crs, path: path)
 
     // What PROJ is given again must be the horizontal part alone.
-    self.definition = object === crs ? definition : Self.wkt(of: crs) ?? definition
+    self.definition = object === crs ? definition : crs.wkt ?? definition
     name = crs.name.isEmpty || crs.name == "unknown" ? Self.abridged(definition) : crs.name
     let unbound = Self.unbound(crs)
     isGeographic = unbound.type == PJ_TYPE_GEOGRAPHIC_2D_CRS || unbound.type == PJ_TYPE_GEOGRAPHIC_3D_CRS
@@ -87,10 +87,6 @@ struct CRSFacts {
       throw refusal(
         path, "the coordinate reference system '\(object.name)' has no relation to longitude and latitude")
     }
-  }
-
-  private static func wkt(of crs: PROJObject) -> String? {
-    proj_as_wkt(crs.context.pointer, crs.pointer, PJ_WKT2_2019, nil).map { String(cString: $0) }
   }
 
   /// The CRS inside a bound one (a CRS that carries its own datum shift).

@@ -68,6 +68,23 @@ package final class CoordinateTransform {
     return point
   }
 
+  /// The box in the target CRS round the image of a box in the source CRS, edges included and not only corners.
+  ///
+  /// When the target is geographic and the box spans the antimeridian, west exceeds east; a box round a pole spans all longitudes.
+  /// - Returns: nil when no part of the box has an image.
+  package func transformBounds(_ box: BoundingBox) -> BoundingBox? {
+    guard let operation else { return box }
+    var (west, south, east, north) = (0.0, 0.0, 0.0, 0.0)
+    let pointsPerEdge: Int32 = 21
+    guard
+      proj_trans_bounds(
+        operation.context.pointer, operation.pointer, PJ_FWD, box.west, box.south, box.east, box.north, &west, &south,
+        &east, &north, pointsPerEdge) != 0,
+      west.isFinite, south.isFinite, east.isFinite, north.isFinite
+    else { return nil }
+    return BoundingBox(west: west, south: south, east: east, north: north)
+  }
+
   private static func same(_ a: CoordinateReferenceSystem, _ b: CoordinateReferenceSystem) -> Bool {
     a.definition == b.definition || (a.isWebMercator && b.isWebMercator) || (a.isWGS84LongLat && b.isWGS84LongLat)
   }

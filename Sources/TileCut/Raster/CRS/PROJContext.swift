@@ -1,5 +1,13 @@
 import CPROJ
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// One PROJ context: quiet, off the network, with the words of its last complaint.
 ///
 /// PROJ objects are tied to the context that made them, and a context serves one thread at a time; whoever owns this object keeps both rules.
@@ -70,4 +78,20 @@ final class PROJObject {
     proj_is_equivalent_to_with_ctx(
       context.pointer, pointer, other.pointer, PJ_COMP_EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS) != 0
   }
+}
+
+extension PROJObject {
+  /// PROJJSON without its `$schema`, or nil.
+  var json: String? {
+    let options: [String] = ["SCHEMA=", "MULTILINE=NO"]
+    let copies = options.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    let pointers = copies.map { UnsafePointer($0) } + [nil]
+    return pointers.withUnsafeBufferPointer { list in
+      proj_as_projjson(context.pointer, pointer, list.baseAddress).map { String(cString: $0) }
+    }
+  }
+
+  /// WKT 2 (2019), or nil.
+  var wkt: String? { proj_as_wkt(context.pointer, pointer, PJ_WKT2_2019, nil).map { String(cString: $0) } }
 }

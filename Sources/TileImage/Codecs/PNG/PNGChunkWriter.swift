@@ -6,6 +6,8 @@ struct PNGChunkWriter {
   /// The signature and IHDR take this much; every further chunk ``chunkOverhead`` and its data.
   static let headerBytes = 8 + chunkOverhead + 13
   static let chunkOverhead = 12
+  /// PLTE and tRNS with 256 entries each.
+  static let paletteBytesMax = 2 * chunkOverhead + 256 * 4
 
   /// Starts a file with its signature and IHDR.
   init(_ bytes: UnsafeMutableRawPointer, width: Int, height: Int, form: PNGForm) {

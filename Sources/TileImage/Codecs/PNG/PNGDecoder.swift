@@ -14,7 +14,8 @@ enum PNGDecoder {
     _ = try reader.start(PNG_SHIM_RGBA8)
     let pixels = PixelBuffer(width: width, height: height)
     try reader.readImage(into: pixels.bytes, rowBytes: pixels.rowBytes)
-    if reader.header.colour_type & 4 != 0 || reader.header.has_transparency_chunk != 0 { pixels.clearTransparentPixels() }
+    let hasAlpha = reader.header.colour_type & 4 != 0 || reader.header.has_transparency_chunk != 0
+    if hasAlpha { pixels.clearTransparentPixels() }
     return pixels
   }
 

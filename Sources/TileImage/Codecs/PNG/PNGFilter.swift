@@ -4,13 +4,16 @@ enum PNGFilter {
   /// Zero bytes that must lie before each unfiltered row, so that the left neighbour of a row's first pixel reads as 0.
   static let rowPadding = 16
 
+  /// Bytes of scratch that ``apply(_:previous:count:pixelBytes:scratch:into:)`` needs: a row for each filter that changes bytes.
+  static func scratchBytes(rowBytes: Int) -> Int { 4 * (rowBytes + 16) }
+
   /// Filters one row.
   ///
   /// - Parameters:
   ///   - row: `count` bytes, with ``rowPadding`` zero bytes before them.
   ///   - previous: the row above (zeros above the first row), likewise.
   ///   - pixelBytes: bytes in a whole pixel, at least 1.
-  ///   - scratch: `4 * (count + 16)` bytes.
+  ///   - scratch: ``scratchBytes(rowBytes:)`` bytes.
   ///   - output: `count + 1` bytes; the filter's number comes first.
   static func apply(
     _ row: UnsafeRawPointer, previous: UnsafeRawPointer, count: Int, pixelBytes: Int,

@@ -7,4 +7,9 @@ public struct PNGOptions: Hashable, Sendable {
   public init(compressionLevel: Int? = nil) {
     self.compressionLevel = compressionLevel
   }
+
+  /// For tiles whose rows are filtered.
+  static let photographicLevel = 5
+  /// For palettes, and for rows that compress best without a filter.
+  static let flatLevel = 8
 }

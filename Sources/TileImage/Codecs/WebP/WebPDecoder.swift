@@ -12,7 +12,9 @@ enum WebPDecoder {
     try ImageError.check(width: width, height: height, pixelCountMax: pixelCountMax)
     if features.has_animation != 0 { throw ImageError(.unsupported, "WebP: an animation") }
     var config = WebPDecoderConfig()
-    guard WebPInitDecoderConfig(&config) != 0 else { throw ImageError(.unsupported, "WebP: another version of libwebp") }
+    guard WebPInitDecoderConfig(&config) != 0 else {
+      throw ImageError(.unsupported, "WebP: another version of libwebp")
+    }
     let pixels = PixelBuffer(width: width, height: height)
     config.output.colorspace = MODE_RGBA
     config.output.is_external_memory = 1

@@ -1,0 +1,6 @@
+#pragma once
+#include <tiffio.h>
+
+#include "CTIFFShim.h"
+
+TIFF *ctiff_handle(ctiff_file *file);

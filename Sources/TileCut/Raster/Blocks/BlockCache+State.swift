@@ -1,0 +1,148 @@
+import Synchronization
+
+extension BlockCache {
+  /// Memory for one block.
+  struct Buffer: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer
+    let byteCount: Int
+
+    init(byteCount: Int) {
+      self.byteCount = byteCount
+      pointer = .allocate(byteCount: byteCount + PixelForm.slackBytes, alignment: 64)
+    }
+
+    func deallocate() { pointer.deallocate() }
+  }
+
+  enum Content: Sendable {
+    case missing
+    case transparent
+    case pixels(Buffer)
+  }
+
+  /// A block, and who uses it.
+  ///
+  /// Unchecked: everything but `content` is guarded by the cache's own lock. `content` is locked while it is decoded, which is
+  /// what other threads wait on; the cache's lock may be taken inside that, and takes it itself only for entries that nobody uses.
+  final class Entry: @unchecked Sendable {
+    let key: Key
+    let content = Mutex<Content>(.missing)
+    var pins = 0
+    // Neighbours in the list of recency; the dictionary owns.
+    unowned(unsafe) var newer: Entry?
+    unowned(unsafe) var older: Entry?
+
+    init(key: Key) { self.key = key }
+  }
+
+  /// The entries by key and by recency. All calls are made with the lock held; buffers to free are handed out, to be freed without it.
+  struct State {
+    private var entries: [Key: Entry] = [:]
+    private unowned(unsafe) var newest: Entry?
+    private unowned(unsafe) var oldest: Entry?
+    /// Buffers of blocks that turned out to need none, by size.
+    var spares: [Int: [Buffer]] = [:]
+    private(set) var bytes = 0
+
+    mutating func pin(_ key: Key) -> Entry {
+      let entry: Entry
+      if let known = entries[key] {
+        entry = known
+        unlink(entry)
+      } else {
+        entry = Entry(key: key)
+        entries[key] = entry
+      }
+      link(entry)
+      entry.pins += 1
+      return entry
+    }
+
+    /// Ends a use; blocks in use may have exceeded the budget, and entries that hold nothing are forgotten.
+    mutating func unpin(_ entry: Entry, bytesMax: Int) -> [Buffer] {
+      entry.pins -= 1
+      guard entry.pins == 0 else { return [] }
+      let isMissing = entry.content.withLock { if case .missing = $0 { true } else { false } }
+      if isMissing { forget(entry) }
+      guard bytes > bytesMax else { return [] }
+      return evict(until: bytesMax, reusing: nil).unused
+    }
+
+    /// A buffer of the size wanted, from the spares or an evicted block, or nil when a new one may be made; what had to go for it.
+    mutating func takeBuffer(_ byteCount: Int, bytesMax: Int) -> (Buffer?, unused: [Buffer]) {
+      if let spare = spares[byteCount]?.popLast() { return (spare, []) }
+      var unused: [Buffer] = []
+      if bytes + byteCount > bytesMax {
+        for buffer in spares.values.joined() {
+          unused.append(buffer)
+          bytes -= buffer.byteCount
+        }
+        spares = [:]
+        let evicted = evict(until: bytesMax - byteCount, reusing: byteCount)
+        unused += evicted.unused
+        if let buffer = evicted.reused { return (buffer, unused) }
+      }
+      bytes += byteCount
+      return (nil, unused)
+    }
+
+    mutating func remove(where condition: (Key) -> Bool) -> [Buffer] {
+      var unused: [Buffer] = []
+      for entry in Array(entries.values) where condition(entry.key) && entry.pins == 0 {
+        if let buffer = takeContent(of: entry) { unused.append(buffer) }
+        forget(entry)
+      }
+      for buffer in unused { bytes -= buffer.byteCount }
+      return unused
+    }
+
+    mutating func removeAll() {
+      for buffer in remove(where: { _ in true }) + spares.values.joined() { buffer.deallocate() }
+      spares = [:]
+    }
+
+    /// Evicts from the oldest until `target` bytes are left, or until a buffer of `size` bytes turns up.
+    private mutating func evict(until target: Int, reusing size: Int?) -> (reused: Buffer?, unused: [Buffer]) {
+      var unused: [Buffer] = []
+      var candidate = oldest
+      while bytes > target, let entry = candidate {
+        candidate = entry.newer
+        guard entry.pins == 0 else { continue }
+        let buffer = takeContent(of: entry)
+        forget(entry)
+        guard let buffer else { continue }
+        if buffer.byteCount == size { return (buffer, unused) }
+        bytes -= buffer.byteCount
+        unused.append(buffer)
+      }
+      return (nil, unused)
+    }
+
+    private func takeContent(of entry: Entry) -> Buffer? {
+      entry.content.withLock { content in
+        defer { content = .missing }
+        if case .pixels(let buffer) = content { return buffer }
+        return nil
+      }
+    }
+
+    private mutating func forget(_ entry: Entry) {
+      unlink(entry)
+      entries[entry.key] = nil
+    }
+
+    private mutating func link(_ entry: Entry) {
+      entry.older = newest
+      entry.newer = nil
+      newest?.newer = entry
+      newest = entry
+      if oldest == nil { oldest = entry }
+    }
+
+    private mutating func unlink(_ entry: Entry) {
+      if let newer = entry.newer { newer.older = entry.older } else { newest = entry.older }
+      if let older = entry.older { older.newer = entry.newer } else { oldest = entry.newer }
+      (entry.newer, entry.older) = (nil, nil)
+    }
+  }
+}

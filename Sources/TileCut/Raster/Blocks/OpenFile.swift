@@ -1,0 +1,49 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A file open for reading, closed with its last reference. Reads name their position, so threads may share it.
+final class OpenFile: Sendable {
+  let path: String
+  let descriptor: Int32
+  /// Bytes the file had when it was opened.
+  let size: Int
+
+  /// - Throws: ``CutError`` `.unreadableSource` when it cannot be opened or is not a regular file.
+  init(path: String) throws {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      let reason = String(cString: strerror(errno))
+      size = 0
+      throw CutError(
+        .unreadableSource, path: path, "cannot be opened: \(reason)", remedy: "check its name and permissions")
+    }
+    var facts = stat()
+    let isRegular = fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    size = isRegular ? Int(facts.st_size) : 0
+    guard isRegular else {
+      close(descriptor)
+      throw CutError(.unreadableSource, path: path, "is not a file", remedy: "name a raster file")
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// The first bytes of the file, fewer if it is shorter.
+  func prefix(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let n = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, count, 0) }
+    return Array(bytes.prefix(max(0, n)))
+  }
+
+  /// The whole of a small text file, or nil when there is none or it is longer than `bytesMax`.
+  static func text(at path: String, bytesMax: Int) -> String? {
+    guard let file = try? OpenFile(path: path), file.size <= bytesMax else { return nil }
+    return String(decoding: file.prefix(bytesMax), as: UTF8.self)
+  }
+}

@@ -1,0 +1,87 @@
+/// How decoded pixels are kept until a window asks for them: as compactly as they allow, so that a cache of given bytes holds
+/// more of the raster. Rows follow each other without padding.
+enum PixelForm: Sendable {
+  /// One byte a pixel, an index into a table.
+  case indexed(PixelTable)
+  /// Three bytes a pixel, opaque.
+  case rgb
+  /// Four bytes a pixel, straight alpha, transparent pixels all zero.
+  case rgba
+
+  var bytesPerPixel: Int {
+    switch self {
+    case .indexed: 1
+    case .rgb: 3
+    case .rgba: 4
+    }
+  }
+
+  /// Bytes that may be read behind the last pixel by ``expand(_:count:into:)``; whoever allocates pixels adds them.
+  static let slackBytes = 16
+
+  /// Turns a run of kept pixels into RGBA8.
+  ///
+  /// - Returns: true when every pixel of the run is opaque.
+  func expand(_ source: UnsafeRawPointer, count: Int, into target: UnsafeMutableRawPointer) -> Bool {
+    switch self {
+    case .indexed(let table):
+      Self.expandIndexed(source, count: count, table: table.words, into: target)
+      return table.isOpaque || Self.isOpaque(target, count: count)
+    case .rgb:
+      Self.expandRGB(source, count: count, into: target)
+      return true
+    case .rgba:
+      target.copyMemory(from: source, byteCount: count &* 4)
+      return Self.isOpaque(source, count: count)
+    }
+  }
+
+  private static func expandIndexed(
+    _ source: UnsafeRawPointer, count: Int, table: UnsafePointer<UInt32>, into target: UnsafeMutableRawPointer
+  ) {
+    let indices = source.assumingMemoryBound(to: UInt8.self)
+    let words = target.assumingMemoryBound(to: UInt32.self)
+    var i = 0
+    // Looked up before stored: a table that might alias the target would be read anew each time.
+    while i &+ 4 <= count {
+      let a = table[Int(indices[i])]
+      let b = table[Int(indices[i &+ 1])]
+      let c = table[Int(indices[i &+ 2])]
+      let d = table[Int(indices[i &+ 3])]
+      words[i] = a
+      words[i &+ 1] = b
+      words[i &+ 2] = c
+      words[i &+ 3] = d
+      i &+= 4
+    }
+    while i < count {
+      words[i] = table[Int(indices[i])]
+      i &+= 1
+    }
+  }
+
+  private static func expandRGB(_ source: UnsafeRawPointer, count: Int, into target: UnsafeMutableRawPointer) {
+    let words = target.assumingMemoryBound(to: UInt32.self)
+    for i in 0..<count {
+      // Reads one byte of the next pixel, or of the slack.
+      words[i] = source.loadUnaligned(fromByteOffset: i &* 3, as: UInt32.self) | 0xff00_0000
+    }
+  }
+
+  /// Whether each of `count` RGBA pixels has alpha 255.
+  static func isOpaque(_ pixels: UnsafeRawPointer, count: Int) -> Bool {
+    var all = SIMD8<UInt32>(repeating: .max)
+    var i = 0
+    while i &+ 8 <= count {
+      all &= pixels.loadUnaligned(fromByteOffset: i &* 4, as: SIMD8<UInt32>.self)
+      i &+= 8
+    }
+    var rest = UInt32.max
+    for lane in 0..<8 { rest &= all[lane] }
+    while i < count {
+      rest &= pixels.loadUnaligned(fromByteOffset: i &* 4, as: UInt32.self)
+      i &+= 1
+    }
+    return rest >> 24 == 255
+  }
+}

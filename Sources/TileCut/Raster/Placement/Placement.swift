@@ -1,0 +1,85 @@
+import TileIndex
+
+/// Decides where a raster lies, from what its file says, what lies beside it and what the user says.
+///
+/// 1. The affine map: the file's own, else the world file's, else the user's bounds.
+/// 2. The CRS: the user's, else the file's own, else the .prj file's, else (for bounds only) longitude and latitude.
+/// 3. Check that the two fit each other.
+struct Placement {
+  let path: String
+  let width: Int
+  let height: Int
+  /// The affine map in the file, if it has one.
+  var affine: Affine?
+  /// The CRS in the file, if it has one; called only if the user gives none.
+  var crs: () throws -> CoordinateReferenceSystem? = { nil }
+  /// Why the file's own georeference cannot be used, to be told if nothing else places it.
+  var hindrance: String?
+
+  func georeference(_ options: RasterOpenOptions) throws -> Georeference {
+    let sideFiles = SideFiles(path: path)
+    guard let affine = try affine ?? sideFiles.worldFile() else {
+      return try stretched(options, sideFiles: sideFiles)
+    }
+    guard affine.inverse != nil, [affine.a, affine.b, affine.c, affine.d, affine.e, affine.f].allSatisfy(\.isFinite)
+    else {
+      throw CutError(
+        .noGeoreference, path: path, "its georeference does not give its pixels a size",
+        remedy: "repair it, for instance with gdal_edit.py -a_ullr")
+    }
+    guard let crs = try options.crs ?? crs() ?? sideFiles.projection() else {
+      throw CutError(
+        .noGeoreference, path: path, "has coordinates but does not say in which coordinate reference system",
+        remedy: lookLikeDegrees(affine)
+          ? "they may be degrees: give --crs EPSG:4326, or whatever it is" : "give it with --crs, or in a .prj file")
+    }
+    let georeference = Georeference(affine: affine, crs: crs)
+    try requirePlausible(georeference)
+    return georeference
+  }
+
+  /// The raster stretched over the user's bounds.
+  private func stretched(_ options: RasterOpenOptions, sideFiles: SideFiles) throws -> Georeference {
+    guard var box = options.bounds else {
+      let remedy =
+        "place it with --bounds W,S,E,N (and --crs), or put a world file (.\(sideFiles.worldFileSuffixes[0])) and a .prj file beside it"
+      throw CutError(
+        .noGeoreference, path: path, hindrance ?? "does not say where on Earth it lies", remedy: remedy)
+    }
+    let crs = try options.crs ?? crs() ?? sideFiles.projection() ?? .wgs84LongLat
+    if box.west >= box.east { box.east += 360 }
+    guard box.south < box.north else {
+      throw CutError(.invalidOption, "the bounds have no area", remedy: "give --bounds W,S,E,N in degrees")
+    }
+    let transform = try CoordinateTransform(from: .wgs84LongLat, to: crs, areaOfInterest: box)
+    guard let projected = transform.transformBounds(box), projected.width > 0, projected.height > 0 else {
+      throw CutError(
+        .invalidOption, path: path, "the bounds have no image in '\(crs.name)'",
+        remedy: "check --bounds (W,S,E,N in degrees) and --crs")
+    }
+    let affine = Affine(
+      a: projected.width / Double(width), b: 0, c: projected.west, d: 0, e: -projected.height / Double(height),
+      f: projected.north)
+    return Georeference(affine: affine, crs: crs)
+  }
+
+  private func lookLikeDegrees(_ affine: Affine) -> Bool {
+    let box = Georeference(affine: affine, crs: .wgs84LongLat).bounds(width: width, height: height)
+    return box.west >= -361 && box.east <= 361 && box.south >= -91 && box.north <= 91
+  }
+
+  /// A geographic CRS with metres in it would put the raster nowhere, without a word.
+  private func requirePlausible(_ georeference: Georeference) throws {
+    guard georeference.crs.isGeographic else { return }
+    let box = georeference.bounds(width: width, height: height)
+    let turn = 2 * Double.pi / georeference.crs.unitFactor
+    let isInside =
+      box.west > -1.1 * turn && box.east < 1.1 * turn && box.south > -0.27 * turn && box.north < 0.27 * turn
+    guard isInside else {
+      throw CutError(
+        .noGeoreference, path: path,
+        "its coordinates (\(box.west), \(box.south) to \(box.east), \(box.north)) are not \(georeference.crs.unit)s of '\(georeference.crs.name)'",
+        remedy: "give the coordinate reference system that they are in with --crs")
+    }
+  }
+}

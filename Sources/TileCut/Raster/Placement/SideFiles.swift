@@ -1,0 +1,63 @@
+/// The files beside a raster that may place it: a world file and a .prj file.
+struct SideFiles {
+  private let path: String
+  private let stem: String
+  private let suffix: String
+
+  init(path: String) {
+    self.path = path
+    let name = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    if let dot = path[name...].lastIndex(of: "."), dot != name {
+      stem = String(path[..<dot])
+      suffix = String(path[path.index(after: dot)...])
+    } else {
+      (stem, suffix) = (path, "")
+    }
+  }
+
+  /// World file names, most specific first: first and last letter of the suffix and a w, the suffix and a w, wld.
+  var worldFileSuffixes: [String] {
+    var suffixes: [String] = []
+    if let first = suffix.first, let last = suffix.last {
+      suffixes = ["\(first)\(last)w", "\(suffix)w"]
+    }
+    suffixes.append("wld")
+    var seen: Set<String> = []
+    return (suffixes + suffixes.map { $0.lowercased() } + suffixes.map { $0.uppercased() }).filter {
+      seen.insert($0).inserted
+    }
+  }
+
+  /// The affine map of the world file, or nil when there is none.
+  ///
+  /// - Throws: ``CutError`` `.noGeoreference` when there is one but it is not six numbers.
+  func worldFile() throws -> Affine? {
+    for suffix in worldFileSuffixes {
+      let name = "\(stem).\(suffix)"
+      guard let text = OpenFile.text(at: name, bytesMax: 4096) else { continue }
+      let words = text.split { $0 == " " || $0 == "\t" || $0.isNewline || $0 == "\0" }
+      let numbers = words.prefix(6).compactMap { Double($0) ?? Double($0.replacing(",", with: ".")) }
+      guard numbers.count == 6, numbers.allSatisfy(\.isFinite) else {
+        throw CutError(
+          .noGeoreference, path: name, "is no world file: it does not begin with six numbers",
+          remedy: "repair or remove it, and place the raster with --bounds")
+      }
+      // Lines A, D, B, E, C, F; C and F are the centre of the top left pixel.
+      let (a, d, b, e, c, f) = (numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
+      return Affine(a: a, b: b, c: c - a / 2 - b / 2, d: d, e: e, f: f - d / 2 - e / 2)
+    }
+    return nil
+  }
+
+  /// The CRS of the .prj file, or nil when there is none.
+  ///
+  /// - Throws: ``CutError`` `.noGeoreference` when PROJ does not know what it says.
+  func projection() throws -> CoordinateReferenceSystem? {
+    for suffix in ["prj", "PRJ"] {
+      let name = "\(stem).\(suffix)"
+      guard let text = OpenFile.text(at: name, bytesMax: 1 << 16) else { continue }
+      return try CoordinateReferenceSystem(definition: text, path: name)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,128 @@
+/// What the samples of a TIFF mean: which bands are colours, which is alpha, which values are no data.
+struct TIFFColourModel: Sendable {
+  enum Colour: Sendable {
+    /// The first band, black to white.
+    case grey
+    /// The first three bands.
+    case rgb
+    /// The first band, an index into this colour map of RGBA words.
+    case palette([UInt32])
+    /// Whatever libtiff's RGBA interface makes of it (YCbCr, CMYK, CIELab, LogLuv).
+    case libtiffRGBA
+  }
+
+  let colour: Colour
+  /// The band that holds alpha, if one does.
+  let alphaBand: Int?
+  /// Colours are multiplied by alpha.
+  let isAssociated: Bool
+  /// Zero is white.
+  let isInverted: Bool
+  /// For each colour band (one for grey and palette), or nil.
+  let nodata: [NodataValue]?
+  /// The linear map of samples to 0...255, or nil to take 8-bit samples as they are.
+  let scale: SampleScale?
+
+  /// A band that says which pixels are there.
+  init(maskOf layout: TIFFLayout) {
+    (colour, alphaBand, isAssociated, isInverted) = (.grey, nil, false, false)
+    (nodata, scale) = (nil, nil)
+  }
+
+  var colourBands: Int { if case .grey = colour { 1 } else if case .palette = colour { 1 } else { 3 } }
+}
+
+extension TIFFColourModel {
+  /// Works out the meaning of the samples, as GDAL would where the file leaves it open; `warn` gets what was left out.
+  ///
+  /// - Parameters:
+  ///   - nodata: the user's, one value or one for each colour band; else the file's own GDAL_NODATA value is used.
+  ///   - scale: the user's.
+  /// - Throws: ``CutError`` `.badSource` for photometric interpretations that cannot be shown, `.invalidOption` for options that do not
+  ///   fit the bands.
+  init(
+    _ layout: TIFFLayout, handle: TIFFHandle, path: String, nodata userNodata: [Double]?, scale: SampleScale?,
+    warn: (String) -> Void
+  ) throws {
+    let extra = Self.extraBands(layout)
+    let alphaIndex = extra.firstIndex { $0 != .unspecified }
+    let colourSamples = layout.samples - extra.count
+    alphaBand = alphaIndex.map { $0 + colourSamples }
+    isAssociated = alphaIndex.map { extra[$0] == .associatedAlpha } ?? false
+    let plainBands = layout.samples - (alphaIndex == nil ? 0 : 1)
+
+    switch layout.photometric {
+    case .rgb where layout.samples >= 3, .ycbcr where layout.isRGBFromJPEG && layout.samples == 3:
+      colour = .rgb
+      if plainBands > 3 {
+        warn("only the first three of \(plainBands) bands are used, as red, green and blue")
+      }
+    case .palette:
+      colour = .palette(try Self.palette(handle, bits: layout.bits, path: path))
+      if plainBands > 1 { warn("only the first of \(plainBands) bands is used, through the palette") }
+    case .minIsBlack where plainBands == 3 && layout.bits == 8, .minIsWhite where plainBands == 3 && layout.bits == 8:
+      colour = .rgb
+      warn("its three bands are not said to be colours; they are taken for red, green and blue")
+    case .minIsBlack, .minIsWhite, .mask:
+      colour = .grey
+      if plainBands > 1 { warn("only the first of \(plainBands) bands is used, as grey") }
+    default:
+      colour = .libtiffRGBA
+      try Self.requireRGBAInterface(handle, layout: layout, path: path)
+    }
+    if case .grey = colour { isInverted = layout.photometric == .minIsWhite } else { isInverted = false }
+
+    let is8Bit = layout.format == .unsigned && layout.bits <= 8
+    switch colour {
+    case .palette, .libtiffRGBA: self.scale = nil
+    default: self.scale = scale ?? (is8Bit ? nil : SampleScale(unchecked: 0, 0))
+    }
+    let bands = if case .rgb = colour { 3 } else if case .libtiffRGBA = colour { 3 } else { 1 }
+    nodata = try Self.nodata(userNodata, handle: handle, layout: layout, bands: bands)
+  }
+
+  /// Samples that are wider than eight bits need a scale, and none was given.
+  var lacksScale: Bool { scale.map { $0.low == $0.high } ?? false }
+
+  /// The samples behind the colours that the photometric interpretation asks for. Files that count more samples without saying what
+  /// they are leave them unspecified.
+  private static func extraBands(_ layout: TIFFLayout) -> [TIFFLayout.ExtraSample] {
+    let colours = layout.photometric == .rgb || layout.photometric == .ycbcr ? 3 : 1
+    let unsaid = layout.samples - layout.extraSamples.count - colours
+    let extra = unsaid > 0 ? [TIFFLayout.ExtraSample](repeating: .unspecified, count: unsaid) : []
+    return (extra + layout.extraSamples).suffix(max(0, layout.samples - colours))
+  }
+
+  private static func palette(_ handle: TIFFHandle, bits: Int, path: String) throws -> [UInt32] {
+    guard bits <= 16, let palette = TIFFPalette(handle, bits: bits) else {
+      throw CutError(
+        .badSource, path: path, "is said to have a palette, but has none",
+        remedy: "the file is damaged; copy or make it again")
+    }
+    return palette.words
+  }
+
+  private static func requireRGBAInterface(_ handle: TIFFHandle, layout: TIFFLayout, path: String) throws {
+    if let reason = handle.rgbaRefusal() {
+      throw CutError(
+        .badSource, path: path,
+        "its colours cannot be shown (photometric interpretation \(layout.photometric.code)): \(reason)",
+        remedy: "convert it to an RGB image first")
+    }
+  }
+
+  private static func nodata(_ user: [Double]?, handle: TIFFHandle, layout: TIFFLayout, bands: Int) throws
+    -> [NodataValue]?
+  {
+    if let user {
+      guard user.count == 1 || user.count >= bands else {
+        throw CutError(
+          .invalidOption, "\(user.count) nodata values do not fit \(bands) colour bands",
+          remedy: "give one value, or one for each band")
+      }
+      return (0..<bands).map { NodataValue(user[user.count == 1 ? 0 : $0], format: layout.format, bits: layout.bits) }
+    }
+    guard let text = handle.text(tag: 42113), let value = NodataValue.parse(text) else { return nil }
+    return [NodataValue](repeating: NodataValue(value, format: layout.format, bits: layout.bits), count: bands)
+  }
+}

@@ -1,0 +1,116 @@
+import CTIFFShim
+
+/// The image of a TIFF file: its first directory, with its mask if it has one.
+struct TIFFImage: Sendable {
+  let path: String
+  let file: TIFFFile
+  let layout: TIFFLayout
+  let pixels: TIFFPixelDecoder
+  /// Some blocks were never written.
+  let isSparse: Bool
+  let alphaKind: AlphaKind
+  /// The mask's directory and layout.
+  let mask: (file: TIFFFile, layout: TIFFLayout, isSparse: Bool)?
+  let warnings: WarningList
+
+  /// Reads and checks everything but the pixels.
+  ///
+  /// - Throws: ``CutError`` `.badSource` for files that are damaged or cannot be shown.
+  init(_ source: OpenFile, options: RasterOpenOptions) throws {
+    let warnings = WarningList()
+    let file = TIFFFile(source, directory: 0, warnings: warnings)
+    func warn(_ text: String) { warnings.add("\(source.path): \(text)") }
+    let (layout, isSparse, model) = try file.withHandle { handle in
+      let layout = try TIFFLayout(handle, file: source)
+      let survey = try TIFFBlockSurvey(layout, handle: handle, file: source)
+      let model = try TIFFColourModel(
+        layout, handle: handle, path: source.path, nodata: options.nodata, scale: options.scale, warn: warn)
+      return (layout, survey.isSparse, model)
+    }
+    if layout.orientation != 1 { warn("its orientation tag (\(layout.orientation)) is ignored") }
+    let pixels = TIFFPixelDecoder(layout: layout, model: model)
+    try Self.requireDecodable(pixels, path: source.path)
+    if model.lacksScale { throw Self.scaleWanted(file, layout: layout, model: model) }
+
+    self.mask = try Self.findMask(source, image: layout, warnings: warnings)
+    let canBeMissing = isSparse || mask != nil
+    if model.alphaBand != nil {
+      alphaKind = .soft
+    } else if case .indexed(let table) = pixels.form {
+      alphaKind = canBeMissing || !table.isOpaque ? .mask : .opaque
+    } else {
+      let canBeNaN = layout.format == .float
+      alphaKind = canBeMissing || canBeNaN || model.nodata != nil ? .mask : .opaque
+    }
+    (path, self.file, self.layout, self.pixels) = (source.path, file, layout, pixels)
+    (self.isSparse, self.warnings) = (isSparse, warnings)
+  }
+
+  /// Sample widths that nothing here unpacks, and blocks too large to hold.
+  private static func requireDecodable(_ pixels: TIFFPixelDecoder, path: String) throws {
+    let layout = pixels.layout
+    let isKnown =
+      switch pixels.model.colour {
+      case .libtiffRGBA: true
+      case .palette: layout.bits <= 8 || layout.bits == 16
+      default: layout.bits < 8 ? layout.format != .float : BandRow.canScale(layout)
+      }
+    guard isKnown else {
+      throw CutError(
+        .badSource, path: path, "has samples of \(layout.bits) bits, which are not supported",
+        remedy: "convert it, for instance with gdal_translate -ot UInt16")
+    }
+    let blockPixels = layout.blockWidth.multipliedReportingOverflow(by: layout.blockHeight)
+    let isTooLarge =
+      blockPixels.overflow || blockPixels.partialValue > TIFFLayout.blockBytesMax / pixels.form.bytesPerPixel
+      || layout.storedBlockBytes > TIFFLayout.blockBytesMax
+    // Large strips are decoded row by row, but not through the RGBA interface.
+    var isByRows = !layout.isTiled && layout.storedRowBytes <= TIFFLayout.blockBytesMax / 16
+    if case .libtiffRGBA = pixels.model.colour { isByRows = false }
+    guard !isTooLarge || isByRows else {
+      throw CutError(
+        .badSource, path: path,
+        "has blocks of \(layout.blockWidth) x \(layout.blockHeight) pixels, too large to decode",
+        remedy: "rewrite it in tiles, for instance with gdal_translate -co TILED=YES")
+    }
+  }
+
+  private static func scaleWanted(_ file: TIFFFile, layout: TIFFLayout, model: TIFFColourModel) -> CutError {
+    let kind =
+      switch layout.format {
+      case .float: "\(layout.bits)-bit float"
+      case .signed: "\(layout.bits)-bit signed"
+      case .unsigned: "\(layout.bits)-bit"
+      }
+    let range = TIFFValueRange(file, layout: layout, model: model)
+    let example = range.map { "--scale \($0.low),\($0.high)" } ?? "--scale MIN,MAX"
+    let found = range == nil ? "" : ", the range of a sample of its values"
+    return CutError(
+      .badSource, path: file.path, "has \(kind) samples, which must be scaled to 0...255",
+      remedy: "say which values become black and white: \(example)\(found)")
+  }
+
+  /// The first directory that is a mask of the image itself and not of an overview.
+  private static func findMask(_ source: OpenFile, image: TIFFLayout, warnings: WarningList) throws
+    -> (TIFFFile, TIFFLayout, Bool)?
+  {
+    let handle = try TIFFHandle(source)
+    for directory in 1..<directoriesMax {
+      // A damaged directory behind the image does no harm to it.
+      guard ctiff_next_directory(handle.pointer) != 0 else { return nil }
+      var facts = ctiff_layout()
+      guard ctiff_read_layout(handle.pointer, &facts) != 0, facts.subfile_type & 5 == 4,
+        Int(facts.width) == image.width, Int(facts.height) == image.height
+      else { continue }
+      let layout = try TIFFLayout(handle, file: source)
+      guard layout.samples == 1, layout.bits == 1 || layout.bits == 8 else { continue }
+      guard layout.blockWidth * layout.blockHeight <= TIFFLayout.blockBytesMax else { continue }
+      let survey = try TIFFBlockSurvey(layout, handle: handle, file: source)
+      return (TIFFFile(source, directory: directory, warnings: warnings), layout, survey.isSparse)
+    }
+    return nil
+  }
+
+  /// Masks come right behind the image or behind its overviews.
+  private static let directoriesMax = 64
+}

@@ -1,0 +1,136 @@
+import CTIFFShim
+
+/// How a TIFF directory stores its pixels (TIFF 6.0, sections 3-16), checked against the file before anything is allocated.
+struct TIFFLayout: Sendable {
+  enum SampleFormat: Sendable {
+    case unsigned, signed, float
+  }
+
+  let width: Int
+  let height: Int
+  /// A tile, or a strip over the whole width.
+  let blockWidth: Int
+  let blockHeight: Int
+  let isTiled: Bool
+  let samples: Int
+  /// Bits of a sample, all alike.
+  let bits: Int
+  let format: SampleFormat
+  /// Every band in blocks of its own.
+  let isSeparate: Bool
+  let photometric: Photometric
+  /// The file says which colours its samples are.
+  let hasPhotometric: Bool
+  let compression: Int
+  let extraSamples: [ExtraSample]
+  let orientation: Int
+  let isReducedImage: Bool
+  let isMask: Bool
+  /// libjpeg converts YCbCr to RGB.
+  let isRGBFromJPEG: Bool
+  /// One decoded block of one plane as libtiff returns it.
+  let storedBlockBytes: Int
+
+  struct Photometric: Hashable, Sendable {
+    let code: Int
+    static let minIsWhite = Photometric(code: 0)
+    static let minIsBlack = Photometric(code: 1)
+    static let rgb = Photometric(code: 2)
+    static let palette = Photometric(code: 3)
+    static let mask = Photometric(code: 4)
+    static let ycbcr = Photometric(code: 6)
+  }
+
+  enum ExtraSample: Sendable {
+    case unspecified, associatedAlpha, unassociatedAlpha
+  }
+
+  var columns: Int { (width + blockWidth - 1) / blockWidth }
+  var rows: Int { (height + blockHeight - 1) / blockHeight }
+  var planes: Int { isSeparate ? samples : 1 }
+  /// Samples that follow each other in a row of a block.
+  var samplesPerBlockPixel: Int { isSeparate ? 1 : samples }
+  /// Bytes from one stored row of a block to the next.
+  var storedRowBytes: Int { (blockWidth * samplesPerBlockPixel * bits + 7) / 8 }
+
+  /// libtiff's number of a block of a plane.
+  func blockNumber(column: Int, row: Int, plane: Int) -> UInt32 {
+    UInt32(plane * columns * rows + row * columns + column)
+  }
+
+  /// `tile 3,2` or `strip 17`, for messages.
+  func blockName(column: Int, row: Int) -> String {
+    isTiled ? "tile \(column),\(row)" : "strip \(row)"
+  }
+
+  /// No decoded block may be larger.
+  static let blockBytesMax = 256 << 20
+}
+
+extension TIFFLayout {
+  /// Reads the layout of the handle's directory.
+  ///
+  /// - Throws: ``CutError`` `.badSource` for what cannot be meant: no or impossible sizes, an unknown compression, more blocks than
+  ///   the file has bytes.
+  init(_ handle: TIFFHandle, file: OpenFile) throws {
+    func bad(_ message: String, _ remedy: String = "the file is damaged; copy or make it again") -> CutError {
+      CutError(.badSource, path: file.path, message, remedy: remedy)
+    }
+    var facts = ctiff_layout()
+    guard ctiff_read_layout(handle.pointer, &facts) != 0 else { throw bad("has no image size") }
+    guard facts.codec_known != 0 else {
+      let name = ctiff_compression_name(facts.compression).map { "\(String(cString: $0)) (\(facts.compression))" }
+      throw bad(
+        "is compressed by method \(name ?? "\(facts.compression)"), which libtiff here cannot decode",
+        "convert it, for instance with gdal_translate -co COMPRESS=DEFLATE")
+    }
+    guard (1...UInt32(Int32.max)).contains(facts.width), (1...UInt32(Int32.max)).contains(facts.height) else {
+      throw bad("claims an impossible size of \(facts.width) x \(facts.height) pixels")
+    }
+    guard facts.samples >= 1, facts.bits >= 1, facts.bits <= 64 else {
+      throw bad("claims \(facts.samples) samples of \(facts.bits) bits a pixel")
+    }
+    guard (1...UInt32(Int32.max)).contains(facts.block_width), (1...UInt32(Int32.max)).contains(facts.block_height)
+    else {
+      throw bad("claims impossible blocks of \(facts.block_width) x \(facts.block_height) pixels")
+    }
+    switch facts.format {
+    case 1, 4: format = .unsigned
+    case 2: format = .signed
+    case 3: format = .float
+    default:
+      throw bad("has complex samples", "convert it to a greyscale or RGB image first")
+    }
+    (width, height) = (Int(facts.width), Int(facts.height))
+    (blockWidth, blockHeight) = (Int(facts.block_width), Int(facts.block_height))
+    isTiled = facts.tiled != 0
+    (samples, bits) = (Int(facts.samples), Int(facts.bits))
+    isSeparate = facts.planar == 2 && samples > 1
+    photometric = Photometric(code: Int(facts.photometric))
+    hasPhotometric = facts.has_photometric != 0
+    compression = Int(facts.compression)
+    orientation = Int(facts.orientation)
+    isReducedImage = facts.subfile_type & 1 != 0
+    isMask = facts.subfile_type & 4 != 0
+    isRGBFromJPEG = facts.is_rgb_from_jpeg != 0
+    storedBlockBytes = facts.block_bytes > UInt64(Int32.max) ? Int(Int32.max) : Int(facts.block_bytes)
+    extraSamples = withUnsafeBytes(of: facts.extra) { codes in
+      (0..<min(Int(facts.extra_count), 16)).map { i in
+        switch codes.load(fromByteOffset: i * 2, as: UInt16.self) {
+        case 1: .associatedAlpha
+        case 2: .unassociatedAlpha
+        default: .unspecified
+        }
+      }
+    }
+    guard storedBlockBytes > 0 else { throw bad("has blocks of no size: \(handle.takeError())") }
+    // Every block has at least an offset and a length in the file.
+    guard Int(facts.block_count) <= file.size else {
+      throw bad("is cut short: \(facts.block_count) blocks cannot lie in a file of \(file.size) bytes")
+    }
+    let (needed, overflow) = (columns * rows).multipliedReportingOverflow(by: planes)
+    guard !overflow, Int(facts.block_count) >= needed else {
+      throw bad("claims \(facts.block_count) blocks, too few for \(width) x \(height) pixels")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/// Turns a decoded TIFF block into pixels of a ``PixelForm``, row by row.
+///
+/// 1. Choose the most compact form that can hold the pixels: a table for one band of at most 8 bits, RGB when nothing is transparent.
+/// 2. If the stored samples are that form already, libtiff decodes straight into the target (``isStoredAsForm``).
+/// 3. Else unpack (fewer than 8 bits) or scale (more) each band to a row of bytes, then join the bands.
+struct TIFFPixelDecoder: Sendable {
+  let layout: TIFFLayout
+  let model: TIFFColourModel
+  let form: PixelForm
+
+  init(layout: TIFFLayout, model: TIFFColourModel) {
+    self.layout = layout
+    self.model = model
+    form = Self.form(layout: layout, model: model)
+  }
+
+  /// For a directory that is a mask: one band of 1 or 8 bits.
+  init(maskOf layout: TIFFLayout) {
+    self.layout = layout
+    model = TIFFColourModel(maskOf: layout)
+    form = .indexed(MaskedReader.table)
+  }
+
+  /// Blocks are stored in the form itself; there is nothing to convert.
+  var isStoredAsForm: Bool {
+    switch form {
+    case .indexed: layout.bits == 8 && layout.samplesPerBlockPixel == 1
+    case .rgb: layout.bits == 8 && !layout.isSeparate && layout.samples == 3
+    case .rgba: false
+    }
+  }
+
+  /// The bands that must be decoded, in this order, when bands are stored apart.
+  var planes: [Int] {
+    guard layout.isSeparate else { return [0] }
+    return Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
+  }
+
+  private static func form(layout: TIFFLayout, model: TIFFColourModel) -> PixelForm {
+    if case .libtiffRGBA = model.colour { return .rgba }
+    if model.alphaBand != nil { return .rgba }
+    switch model.colour {
+    case .rgb:
+      return model.nodata == nil && model.scale == nil && layout.bits <= 8 ? .rgb : .rgba
+    case .grey, .palette, .libtiffRGBA:
+      return layout.bits <= 8 && layout.format != .float
+        ? .indexed(PixelTable(words(layout: layout, model: model))) : .rgba
+    }
+  }
+
+  /// What each value of a band of at most 8 bits looks like.
+  private static func words(layout: TIFFLayout, model: TIFFColourModel) -> [UInt32] {
+    let count = 1 << layout.bits
+    return (0..<count).map { index in
+      let value = layout.format == .signed && index >= count / 2 ? Double(index - count) : Double(index)
+      if let nodata = model.nodata, nodata[0].matches(value) { return 0 }
+      if case .palette(let colours) = model.colour { return index < colours.count ? colours[index] : 0 }
+      let scale = model.scale ?? SampleScale(unchecked: 0, Double(count - 1))
+      let grey = UInt8(max(0, min(255, (value - scale.low) * scale.factor + 0.5)))
+      return PixelTable.grey(model.isInverted ? 255 - grey : grey)
+    }
+  }
+
+  /// Converts a row of pixels.
+  ///
+  /// - Parameters:
+  ///   - planes: the row's samples: of all bands one after the other, or of each of ``planes`` if they are stored apart.
+  ///   - work: ``workBytes(width:)`` bytes.
+  /// - Returns: true when at least one pixel is not transparent.
+  func convert(
+    _ planes: [UnsafeRawPointer], count: Int, into target: UnsafeMutableRawPointer, work: UnsafeMutableRawPointer
+  ) -> Bool {
+    var bands = planes.map { BandRow(base: $0, stride: 1) }
+    if layout.bits < 8 {
+      bands = unpack(planes, count: count, work: work)
+    } else if !layout.isSeparate {
+      let sampleBytes = (layout.bits + 7) / 8
+      let used = Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
+      bands = used.map { BandRow(base: planes[0] + $0 * sampleBytes, stride: layout.samples) }
+    }
+    switch form {
+    case .indexed:
+      bands[0].gather(count: count, into: target.assumingMemoryBound(to: UInt8.self))
+      return true
+    case .rgb:
+      Self.joinOpaque(bands, count: count, into: target)
+      return true
+    case .rgba:
+      return joinRGBA(bands, count: count, into: target, work: work)
+    }
+  }
+
+  /// Bytes of scratch memory that ``convert(_:count:into:work:)`` needs for rows of `width` pixels.
+  func workBytes(width: Int) -> Int { (layout.samples + 6) * (width + 64) }
+}
