@@ -65,6 +65,35 @@ extension BundleReader {
     }
   }
 
+  /// Count, bytes and rectangle of every zoom that has tiles, rising.
+  ///
+  /// - Complexity: O(tiles), without reading blobs.
+  package func levels() throws -> [(range: TileRange, tiles: Int, bytes: Int)] {
+    let query = """
+      SELECT count(*), sum(length(tile_data)), min(tile_column), max(tile_column), min(tile_row), max(tile_row) \
+      FROM \(schema.tiles) WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
+      """
+    return try zooms().compactMap { zoom in
+      try reading {
+        let matrix = matrixSet[zoom]
+        let statement = try connection.prepare(query)
+        statement.bind(zoom, at: 1)
+        statement.bind(matrix.matrixWidth - 1, at: 2)
+        statement.bind(matrix.matrixHeight - 1, at: 3)
+        guard try statement.step(), statement.int(0) > 0 else { return nil }
+        let north = MBTilesRow.flipped(statement.int(5), matrixHeight: matrix.matrixHeight)
+        let south = MBTilesRow.flipped(statement.int(4), matrixHeight: matrix.matrixHeight)
+        let range = TileRange(zoom: zoom, columns: statement.int(2)...statement.int(3), rows: north...south)
+        return (range, statement.int(0), statement.int(1))
+      }
+    }
+  }
+
+  /// A number that SQLite keeps about the file.
+  package func pragma(_ name: String) throws -> Int {
+    try reading { try count("PRAGMA \(name)") }
+  }
+
   private func count(_ sql: String) throws -> Int {
     let statement = try connection.prepare(sql)
     return try statement.step() ? statement.int(0) : 0

@@ -26,13 +26,26 @@ extension BundleReader {
     let data: UnsafeRawBufferPointer
   }
 
+  /// The three numbers of a row.
+  struct Place {
+    let zoom: Int
+    let column: Int
+    /// From the south.
+    let storedRow: Int
+  }
+
   /// The tile of a row; nil when it lies outside the grid.
   func tile(of row: Row) -> TileID? {
-    guard row.isInteger, matrixSet.zooms.contains(row.zoom) else { return nil }
-    let height = matrixSet[row.zoom].matrixHeight
+    row.isInteger ? tile(at: Place(zoom: row.zoom, column: row.column, storedRow: row.storedRow)) : nil
+  }
+
+  /// The tile at a stored place; nil when it lies outside the grid.
+  func tile(at place: Place) -> TileID? {
+    guard matrixSet.zooms.contains(place.zoom) else { return nil }
+    let height = matrixSet[place.zoom].matrixHeight
     // Checked first: the flip of a huge number would overflow.
-    guard row.storedRow >= 0, row.storedRow < height else { return nil }
-    let tile = TileID(unchecked: row.zoom, row.column, MBTilesRow.flipped(row.storedRow, matrixHeight: height))
+    guard place.storedRow >= 0, place.storedRow < height else { return nil }
+    let tile = TileID(unchecked: place.zoom, place.column, MBTilesRow.flipped(place.storedRow, matrixHeight: height))
     return matrixSet.contains(tile) ? tile : nil
   }
 
@@ -54,6 +67,13 @@ extension BundleReader {
     }
     let statement = try reading { try connection.prepare(all) }
     while try reading({ try statement.step() }) { try body(Self.row(statement)) }
+  }
+
+  /// Every stored blob once, in no order.
+  func forEachBlob(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    let table = schema.layout == .mapAndImages ? "images" : schema.tiles
+    let statement = try reading { try connection.prepare("SELECT tile_data FROM \(table)") }
+    while try reading({ try statement.step() }) { try body(statement.bytes(0)) }
   }
 
   private static func row(_ statement: SQLiteStatement) -> Row {

@@ -52,7 +52,7 @@ import TileIndex
     var tiles: [TileID: [UInt8]] = [:]
     while tiles.count < 500 {
       let tile = random.tile(zooms: 0...min(set.zooms.upperBound, 12), in: set)
-      let bytes = blob(UInt8.random(in: 0...200, using: &random), count: Int.random(in: 0...40_000, using: &random))
+      let bytes = blob(UInt8.random(in: 0...200, using: &random), count: Int.random(in: 0...2_000, using: &random))
       guard tiles[tile] == nil else { continue }
       tiles[tile] = bytes
       try writer.put(tile, bytes)

@@ -1,0 +1,111 @@
+/// What is in a bundle, as it is and not as its metadata say: the answer to "what is this file?".
+public struct BundleInspection: Hashable, Sendable, Codable {
+  /// The tiles of one zoom.
+  public struct Level: Hashable, Sendable, Codable {
+    public let zoom: Int
+    public let tiles: Int
+    /// Of the blobs as readers see them: a shared blob counts for every tile.
+    public let bytes: Int
+    public let minColumn: Int
+    public let maxColumn: Int
+    /// From the north (XYZ).
+    public let minRow: Int
+    public let maxRow: Int
+  }
+
+  /// How many blobs look alike.
+  public struct Kind: Hashable, Sendable, Codable {
+    /// `png`, `jpg`, `webp` or `pbf`, found in the bytes; nil for other bytes.
+    public let format: TileFormat?
+    /// Pixels; nil where the header does not say.
+    public let width: Int?
+    public let height: Int?
+    /// Stored blobs, not tiles.
+    public let blobs: Int
+  }
+
+  /// The file, as the caller named it.
+  public let path: String
+  /// Size of the file.
+  public let fileBytes: Int
+  /// Bytes of an SQLite page.
+  public let pageBytes: Int
+  public let layout: BundleLayout
+  /// 1297105496 (`MPBX`) in a marked MBTiles file.
+  public let applicationID: Int
+  /// Name of the grid.
+  public let tileMatrixSet: String
+  /// CRS of the grid, as authority and code.
+  public let crs: String
+  /// The metadata in the order of the table.
+  public let metadata: [StoredMetadata.Entry]
+  /// All tiles that readers see.
+  public let tiles: Int
+  /// Different blobs among them.
+  public let distinctTiles: Int
+  /// Bytes of the stored blobs.
+  public let blobBytes: Int
+  public let levels: [Level]
+  /// The formats and sizes found, the most frequent first.
+  public let kinds: [Kind]
+
+  /// Looks through a bundle.
+  ///
+  /// - Complexity: O(bytes): every stored blob is read once.
+  /// - Throws: ``BundleError``.
+  public init(_ reader: BundleReader) throws {
+    path = reader.path
+    fileBytes = FileSystem.size(reader.path)
+    pageBytes = try reader.pragma("page_size")
+    applicationID = try reader.pragma("application_id")
+    layout = reader.layout
+    tileMatrixSet = reader.matrixSet.identifier
+    crs = reader.matrixSet.crs
+    metadata = reader.metadata.entries
+    tiles = try reader.tileCount()
+    levels = try reader.levels().map { level in
+      Level(
+        zoom: level.range.zoom, tiles: level.tiles, bytes: level.bytes, minColumn: level.range.columns.lowerBound,
+        maxColumn: level.range.columns.upperBound, minRow: level.range.rows.lowerBound,
+        maxRow: level.range.rows.upperBound)
+    }
+    var found = Tally()
+    try reader.forEachBlob { found.insert($0) }
+    distinctTiles = layout == .mapAndImages ? try reader.distinctTileCount() : found.distinct
+    blobBytes = found.bytes
+    kinds = found.kinds
+  }
+
+  /// Counts blobs by format and size.
+  private struct Tally {
+    private struct Key: Hashable {
+      let format: TileFormat?
+      let width: Int?
+      let height: Int?
+    }
+
+    private var counts: [Key: Int] = [:]
+    private var hashes: [UInt64] = []
+    private(set) var bytes = 0
+
+    mutating func insert(_ blob: UnsafeRawBufferPointer) {
+      let header = ImageHeader(blob)
+      counts[Key(format: TileFormat(sniffing: blob), width: header?.width, height: header?.height), default: 0] += 1
+      hashes.append(ContentHash.hash(blob))
+      bytes += blob.count
+    }
+
+    var distinct: Int { Set(hashes).count }
+
+    var kinds: [Kind] {
+      let kinds = counts.map { key, count in
+        Kind(format: key.format, width: key.width, height: key.height, blobs: count)
+      }
+      // A full order, so that the same bundle always prints the same.
+      return kinds.sorted { a, b in
+        (b.blobs, a.format?.rawValue ?? "~", a.width ?? 0, a.height ?? 0)
+          < (a.blobs, b.format?.rawValue ?? "~", b.width ?? 0, b.height ?? 0)
+      }
+    }
+  }
+}

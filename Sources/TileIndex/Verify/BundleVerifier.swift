@@ -1,0 +1,82 @@
+/// Checks a bundle against MBTiles 1.3, rule by rule, and every tile in it.
+///
+/// 1. The file, its tables and metadata; 2. one walk over all tiles in constant memory; 3. what they add up to.
+public struct BundleVerifier {
+  private let path: String
+  private let matrixSet: TileMatrixSet?
+  private let decode: TileDecoder
+
+  /// All rules in the order of the report.
+  public static var rules: [VerificationRule] { all.map { $0.rule } }
+
+  private static var all: [any BundleRule.Type] {
+    [
+      DatabaseRule.self, MetadataTableRule.self, RequiredMetadataRule.self, TilesTableRule.self, TileRangeRule.self,
+      UniqueTileRule.self, OrphanRule.self, BlobFormatRule.self, DecodeRule.self, ZoomRule.self, BoundsRule.self,
+      CenterRule.self, DescriptiveMetadataRule.self, GridMarkRule.self, ApplicationIDRule.self, SideFileRule.self,
+    ]
+  }
+
+  /// - Parameters:
+  ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise its metadata say it.
+  ///   - decode: decodes a tile completely; this module knows headers only.
+  public init(path: String, matrixSet: TileMatrixSet? = nil, decode: @escaping TileDecoder) {
+    self.path = path
+    self.matrixSet = matrixSet
+    self.decode = decode
+  }
+
+  /// Checks everything. What is wrong with the bundle is in the report; a bundle that cannot be opened is an error of the first rule.
+  ///
+  /// - Parameter progress: called now and then with the number of tiles seen; throwing ends the check.
+  /// - Complexity: O(bytes); every different blob is decoded once (when there are more than 65,536, those beyond each time).
+  /// - Throws: ``BundleError`` with `.notFound`, `.busy` or `.readFailed`: nothing can be said about the bundle.
+  public func verify(progress: (Int) throws -> Void = { _ in }) throws -> VerificationReport {
+    let reader: BundleReader
+    do {
+      reader = try BundleReader(path: path, matrixSet: matrixSet)
+    } catch let error as BundleError where error.code == .malformed {
+      return VerificationReport(path: path, tileMatrixSet: nil, tiles: 0, findings: [Self.unopened(error)])
+    }
+    let bundle = VerifiedBundle(reader: reader, decode: decode)
+    var checks = Self.all.map { Check(rule: $0.init(bundle), findings: Findings(rule: $0.rule)) }
+    func each(_ body: (inout any BundleRule, inout Findings) throws -> Void) rethrows {
+      for index in checks.indices { try checks[index].run(body) }
+    }
+    var coverage = TileCoverage()
+    var tiles = 0
+    do {
+      try each { try $0.begin(&$1) }
+      try reader.forEachRow(ordered: true) { row in
+        let visited = VisitedTile(
+          row: row, tile: reader.tile(of: row), format: TileFormat(sniffing: row.data))
+        if let tile = visited.tile { coverage.insert(tile) }
+        try each { try $0.visit(visited, &$1) }
+        tiles += 1
+        if tiles % 256 == 0 { try progress(tiles) }
+      }
+      try each { try $0.end(coverage, &$1) }
+    } catch let error as BundleError where error.code == .malformed {
+      // Damage inside: what was found before still holds.
+      checks[0].findings.error("\(error.message)", remedy: error.remedy ?? "make or copy the bundle again")
+    }
+    return VerificationReport(
+      path: path, tileMatrixSet: reader.matrixSet.identifier, tiles: tiles, findings: checks.map(\.findings))
+  }
+
+  /// A rule and what it has found so far.
+  private struct Check {
+    var rule: any BundleRule
+    var findings: Findings
+
+    mutating func run(_ body: (inout any BundleRule, inout Findings) throws -> Void) rethrows {
+      try body(&rule, &findings)
+    }
+  }
+
+  private static func unopened(_ error: BundleError) -> Findings {
+    var findings = Findings(rule: DatabaseRule.rule)
+    findings.error(error.message, remedy: error.remedy ?? "check that it is an MBTiles bundle")
+    return findings
+  }
+}

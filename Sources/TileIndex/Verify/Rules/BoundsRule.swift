@@ -1,0 +1,81 @@
+/// MBTiles 1.3, "Metadata": bounds are in degrees and "define an area covered by all zoom levels".
+struct BoundsRule: BundleRule {
+  static let rule = VerificationRule(
+    "bounds", .should, "bounds are west,south,east,north in degrees, within the grid, and match the tiles of every zoom"
+  )
+  private let metadata: StoredMetadata
+  private let matrixSet: TileMatrixSet
+
+  init(_ bundle: VerifiedBundle) {
+    metadata = bundle.metadata
+    matrixSet = bundle.matrixSet
+  }
+
+  mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
+    let covered = coverage.bounds(in: matrixSet)
+    let better = covered.map { box in
+      let numbers = [box.west, box.south, box.east, box.north].map(DecimalText.text).joined(separator: ",")
+      return "the tiles cover \(numbers)"
+    }
+    let remedy = better ?? "set them to what the tiles cover"
+    guard let text = metadata["bounds"] else {
+      findings.warning("bounds are not given", remedy: remedy)
+      return
+    }
+    guard let bounds = metadata.bounds else {
+      findings.error("bounds \"\(text)\" are not four numbers with commas", remedy: remedy)
+      return
+    }
+    guard bounds.west < bounds.east, bounds.south < bounds.north else {
+      findings.error("bounds \"\(text)\" are not in the order west,south,east,north", remedy: remedy)
+      return
+    }
+    let limits = matrixSet.geographicBounds(ofCRSBounds: matrixSet.boundingBox)
+    // A ten-billionth of a degree is rounding.
+    let slack = 1e-10
+    if bounds.west < limits.west - slack || bounds.east > limits.east + slack || bounds.south < limits.south - slack
+      || bounds.north > limits.north + slack
+    {
+      findings.error("bounds \"\(text)\" reach beyond the grid", remedy: remedy)
+      return
+    }
+    for (_, level) in coverage.levels.sorted(by: { $0.key < $1.key }) {
+      check(bounds, level, &findings, remedy)
+    }
+  }
+
+  /// Compares the bounds with the rectangle of a zoom's tiles, in tiles.
+  private func check(
+    _ bounds: BoundingBox, _ level: TileCoverage.Level, _ findings: inout Findings, _ remedy: String
+  ) {
+    let (zoom, range) = (level.range.zoom, level.range)
+    let matrix = matrixSet[zoom]
+    let box = matrixSet.crsBounds(ofGeographicBounds: bounds)
+    let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
+    let last = matrix.tileCoordinates(of: SIMD2(box.east, box.south))
+    // How far the bounds reach beyond the tiles on each side, in tiles; below 0 they end inside.
+    let beyond = [
+      ("west", Double(range.columns.lowerBound) - first.x), ("north", Double(range.rows.lowerBound) - first.y),
+      ("east", last.x - Double(range.columns.upperBound + 1)), ("south", last.y - Double(range.rows.upperBound + 1)),
+    ]
+    // Six digits after the point, which many tools write, are half a pixel at zoom 18.
+    let slack = max(1.0 / Double(matrix.tileWidth), 1e-6 / 360 * Double(matrix.matrixWidth))
+    for (side, tiles) in beyond {
+      if tiles >= 1 - slack {
+        findings.error(
+          "at zoom \(zoom) the bounds reach \(Self.rounded(tiles)) tiles further \(side) than the tiles", remedy: remedy
+        )
+      } else if tiles > slack {
+        findings.warning(
+          "at zoom \(zoom) the bounds reach \(Self.rounded(tiles)) of a tile further \(side) than the tiles",
+          remedy: remedy)
+      } else if tiles <= -1 - slack {
+        findings.error(
+          "at zoom \(zoom) there are tiles outside the bounds, \(Self.rounded(-tiles)) tiles further \(side)",
+          remedy: remedy)
+      }
+    }
+  }
+
+  private static func rounded(_ value: Double) -> String { DecimalText.text((value * 100).rounded() / 100) }
+}

@@ -1,0 +1,29 @@
+/// MBTiles 1.3, "Database".
+struct DatabaseRule: BundleRule {
+  static let rule = VerificationRule("database", .must, "the file is a whole SQLite 3 database that needs no extension")
+  private let bundle: VerifiedBundle
+
+  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    let connection = bundle.reader.connection
+    // A page that cannot be read ends the check with an error, which is a finding like its others.
+    do {
+      let check = try connection.prepare("PRAGMA integrity_check(\(Findings.keptMax + 1))")
+      while try check.step() {
+        guard let text = check.text(0), text != "ok" else { continue }
+        findings.error(
+          "integrity_check: \(text)", remedy: "make or copy the bundle again; sqlite3's .recover may save a part")
+      }
+    } catch let error as SQLiteError {
+      findings.error("integrity_check: \(error)", remedy: "make or copy the bundle again")
+    }
+    let virtual = try bundle.reader.reading {
+      try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'")
+    }
+    while try bundle.reader.reading({ try virtual.step() }) {
+      findings.error(
+        "the table \(virtual.text(0) ?? "") needs an SQLite extension", remedy: "drop it, readers may not have it")
+    }
+  }
+}

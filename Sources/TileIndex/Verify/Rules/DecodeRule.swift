@@ -1,0 +1,55 @@
+/// Every tile can be shown, and its neighbours fit.
+struct DecodeRule: BundleRule {
+  static let rule = VerificationRule("decode", .must, "every tile decodes, is square and as large as the others")
+
+  /// What one blob turned out to be.
+  private enum Verdict {
+    case sound
+    case size(Int, Int)
+    case broken(String)
+  }
+
+  private let decode: TileDecoder
+  private var size: (width: Int, height: Int)?
+  /// Verdicts by content hash: a sea of one tile is decoded once. Bounded, since most bundles are not a sea.
+  private var known: [UInt64: Verdict] = [:]
+  private static let knownMax = 1 << 16
+
+  init(_ bundle: VerifiedBundle) { decode = bundle.decode }
+
+  mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
+    guard let format = tile.format else { return }
+    switch verdict(tile.row.data, format) {
+    case .sound: break
+    case .broken(let reason):
+      findings.error("the tile does not decode: \(reason)", tile: tile.tile, remedy: "make the tile again")
+    case .size(let width, let height):
+      if width != height {
+        findings.error(
+          "the tile is \(width) x \(height) pixels, not square", tile: tile.tile, remedy: "make the tile again")
+      }
+      guard let size else {
+        size = (width, height)
+        return
+      }
+      if size != (width, height) {
+        findings.error(
+          "the tile is \(width) x \(height) pixels, the first one \(size.width) x \(size.height)", tile: tile.tile,
+          remedy: "make all tiles in one size")
+      }
+    }
+  }
+
+  private mutating func verdict(_ data: UnsafeRawBufferPointer, _ format: TileFormat) -> Verdict {
+    let hash = ContentHash.hash(data)
+    if let verdict = known[hash] { return verdict }
+    let verdict: Verdict
+    do {
+      verdict = try decode(data, format).map { .size($0.width, $0.height) } ?? .sound
+    } catch {
+      verdict = .broken("\(error)")
+    }
+    if known.count < Self.knownMax { known[hash] = verdict }
+    return verdict
+  }
+}

@@ -1,0 +1,53 @@
+import CSQLite
+
+/// MBTiles 1.3, "Metadata", "Schema".
+struct MetadataTableRule: BundleRule {
+  static let rule = VerificationRule(
+    "metadata-table", .must, "metadata has exactly two text columns, name and value, in UTF-8, and no name twice")
+  private let bundle: VerifiedBundle
+
+  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    let connection = bundle.reader.connection
+    try bundle.reader.reading {
+      let columns = try BundleSchema.columns(of: "metadata", connection)
+      guard !columns.isEmpty else {
+        findings.error(
+          "there is no table or view called metadata", remedy: "add one: CREATE TABLE metadata (name text, value text)")
+        return
+      }
+      guard Set(columns.keys) == ["name", "value"] else {
+        findings.error(
+          "its columns are \(columns.keys.sorted().joined(separator: ", "))", remedy: "make them name and value")
+        return
+      }
+      for (column, type) in columns.sorted(by: { $0.key < $1.key }) {
+        let type = type.uppercased()
+        // Columns of views often have no declared type.
+        guard !type.isEmpty, !["TEXT", "CHAR", "CLOB"].contains(where: type.contains) else { continue }
+        findings.error("the column \(column) is \(type)", remedy: "declare it as text")
+      }
+      let encoding = try connection.prepare("PRAGMA encoding")
+      if try encoding.step(), let name = encoding.text(0), name != "UTF-8" {
+        findings.error("the database's text is \(name)", remedy: "write it with PRAGMA encoding = 'UTF-8'")
+      }
+      try checkRows(connection, &findings)
+    }
+  }
+
+  private func checkRows(_ connection: SQLiteConnection, _ findings: inout Findings) throws {
+    var seen = Set<String>()
+    let rows = try connection.prepare("SELECT name, value FROM metadata")
+    while try rows.step() {
+      let isText = rows.type(0) == SQLITE_TEXT && rows.type(1) == SQLITE_TEXT
+      let isUTF8 = (0..<2).allSatisfy { String(validating: rows.bytes($0), as: UTF8.self) != nil }
+      let name = rows.text(0) ?? "NULL"
+      if !isText { findings.error("the row \"\(name)\" is not text", remedy: "store name and value as text") }
+      if !isUTF8 { findings.error("the row \"\(name)\" is not UTF-8", remedy: "store the text in UTF-8") }
+      if !seen.insert(name).inserted {
+        findings.error("\"\(name)\" is there twice", remedy: "keep one row, readers take either")
+      }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/// Where tiles share blobs, every tile has one and every blob has a tile.
+struct OrphanRule: BundleRule {
+  static let rule = VerificationRule("orphans", .practice, "every tile has its image and every image a tile")
+  private let reader: BundleReader
+
+  init(_ bundle: VerifiedBundle) { reader = bundle.reader }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    guard reader.layout == .mapAndImages else { return }
+    try reader.reading {
+      let unused = try reader.connection.prepare(
+        "SELECT tile_id FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map WHERE tile_id IS NOT NULL)")
+      while try unused.step() {
+        findings.error(
+          "the image \(unused.text(0) ?? "NULL") belongs to no tile",
+          remedy: "delete it: DELETE FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)")
+      }
+      let missing = try reader.connection.prepare(
+        """
+        SELECT zoom_level, tile_column, tile_row, tile_id FROM map \
+        WHERE NOT EXISTS (SELECT 1 FROM images WHERE images.tile_id = map.tile_id)
+        """)
+      while try missing.step() {
+        let place = BundleReader.Place(zoom: missing.int(0), column: missing.int(1), storedRow: missing.int(2))
+        findings.error(
+          "its image \(missing.text(3) ?? "NULL") is missing", tile: reader.tile(at: place),
+          remedy: "make the tile again, or delete its row in map")
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/// MBTiles 1.3, "Tiles": the index is a SHOULD, that no tile is there twice goes without saying.
+struct UniqueTileRule: BundleRule {
+  static let rule = VerificationRule("unique-tiles", .must, "no tile is there twice, by a unique index")
+  private let bundle: VerifiedBundle
+  private var previous: (zoom: Int, column: Int, row: Int)?
+
+  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    let schema = bundle.reader.schema
+    // What is behind another view is not for us to know.
+    guard schema.layout != .view, try !hasUniqueIndex(schema.keys) else { return }
+    findings.warning(
+      "\(schema.keys) has no unique index on zoom_level, tile_column and tile_row, so every read looks at every tile",
+      remedy: "add it: CREATE UNIQUE INDEX tile_index ON \(schema.keys) (zoom_level, tile_column, tile_row)")
+  }
+
+  mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
+    let place = (zoom: tile.row.zoom, column: tile.row.column, row: tile.row.storedRow)
+    defer { previous = place }
+    guard tile.row.isInteger, let previous, previous == place else { return }
+    findings.error("the tile is there twice (\(tile.numbers))", tile: tile.tile, remedy: "delete one of the rows")
+  }
+
+  private func hasUniqueIndex(_ table: String) throws -> Bool {
+    try bundle.reader.reading {
+      let connection = bundle.reader.connection
+      let indexes = try connection.prepare(
+        "SELECT name FROM pragma_index_list('\(table)') WHERE \"unique\" AND NOT partial")
+      let columns = try connection.prepare("SELECT lower(name) FROM pragma_index_info(?1)")
+      while try indexes.step() {
+        try columns.bind(indexes.text(0) ?? "", at: 1)
+        var names = Set<String>()
+        while try columns.step() { names.insert(columns.text(0) ?? "") }
+        columns.reset()
+        if names == ["zoom_level", "tile_column", "tile_row"] { return true }
+      }
+      return false
+    }
+  }
+}
