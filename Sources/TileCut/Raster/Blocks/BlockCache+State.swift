@@ -43,6 +43,8 @@ extension BlockCache {
     /// Buffers of blocks that turned out to need none, by size.
     var spares: [Int: [Buffer]] = [:]
     private(set) var bytes = 0
+    /// The part of `bytes` that is set aside.
+    private var reserved = 0
 
     mutating func pin(_ key: Key) -> Entry {
       let entry: Entry
@@ -84,6 +86,18 @@ extension BlockCache {
       }
       bytes += byteCount
       return (nil, unused)
+    }
+
+    mutating func reserve(_ byteCount: Int, bytesMax: Int) -> (Bool, unused: [Buffer]) {
+      guard byteCount <= bytesMax / 2 - reserved else { return (false, []) }
+      reserved += byteCount
+      bytes += byteCount
+      return (true, evict(until: bytesMax, reusing: nil).unused)
+    }
+
+    mutating func release(_ byteCount: Int) {
+      reserved -= byteCount
+      bytes -= byteCount
     }
 
     mutating func remove(where condition: (Key) -> Bool) -> [Buffer] {

@@ -80,6 +80,16 @@ package final class BlockCache: Sendable {
     for buffer in unused { buffer.deallocate() }
   }
 
+  /// Counts bytes against the budget, unless more than half of it would be counted so.
+  func take(_ byteCount: Int) -> Bool {
+    let (taken, unused) = state.withLock { $0.reserve(byteCount, bytesMax: bytesMax) }
+    for buffer in unused { buffer.deallocate() }
+    return taken
+  }
+
+  /// Ends a ``take(_:)``.
+  func release(_ byteCount: Int) { state.withLock { $0.release(byteCount) } }
+
   private func takeBuffer(_ byteCount: Int) -> Buffer {
     let (buffer, unused) = state.withLock { $0.takeBuffer(byteCount, bytesMax: bytesMax) }
     for buffer in unused { buffer.deallocate() }

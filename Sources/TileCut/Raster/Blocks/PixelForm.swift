@@ -85,3 +85,22 @@ enum PixelForm: Sendable {
     return rest >> 24 == 255
   }
 }
+
+extension PixelForm {
+  /// Turns RGBA words into this form; for ``indexed(_:)`` the pixels must be grey and the table ``PixelTable/grey``.
+  func pack(_ words: UnsafePointer<UInt32>, count: Int, into target: UnsafeMutableRawPointer) {
+    let bytes = target.assumingMemoryBound(to: UInt8.self)
+    switch self {
+    case .indexed:
+      for i in 0..<count { bytes[i] = UInt8(truncatingIfNeeded: words[i]) }
+    case .rgb:
+      for i in 0..<count {
+        bytes[i &* 3] = UInt8(truncatingIfNeeded: words[i])
+        bytes[i &* 3 &+ 1] = UInt8(truncatingIfNeeded: words[i] >> 8)
+        bytes[i &* 3 &+ 2] = UInt8(truncatingIfNeeded: words[i] >> 16)
+      }
+    case .rgba:
+      target.copyMemory(from: words, byteCount: count &* 4)
+    }
+  }
+}

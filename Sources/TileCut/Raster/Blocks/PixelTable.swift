@@ -29,3 +29,8 @@ final class PixelTable: @unchecked Sendable {
 
   static func grey(_ value: UInt8) -> UInt32 { word(red: value, green: value, blue: value) }
 }
+
+extension PixelTable {
+  /// Grey levels as they are.
+  static let grey = PixelTable((0..<256).map { PixelTable.grey(UInt8($0)) })
+}

@@ -8,8 +8,12 @@ package enum RasterFile {
     let file = try OpenFile(path: path)
     switch RasterFormat(file.prefix(16)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
-    default:
-      throw CutError(.badSource, path: path, "", remedy: "")
+    case .png: return try ImageSource(png: file, options: options)
+    case .jpeg: return try ImageSource(jpeg: file, options: options)
+    case nil:
+      throw CutError(
+        .badSource, path: path, file.size == 0 ? "is empty" : "is no raster of a known format",
+        remedy: "give a GeoTIFF, PNG or JPEG file; others can be converted with gdal_translate")
     }
   }
 }

@@ -3,7 +3,7 @@
 /// 1. Read the layout of the first directory and of its mask, if it has one; overviews are skipped.
 /// 2. Check the claims against the file before anything is allocated.
 /// 3. Work out what the samples mean, and place the raster.
-/// 4. Decode blocks on demand into a cache.
+/// 4. Decode blocks on demand into a cache, or everything once where that cannot be (see ``TIFFReader``).
 package final class GeoTIFFSource: RasterSource {
   package let path: String
   package let width: Int
@@ -23,7 +23,7 @@ package final class GeoTIFFSource: RasterSource {
     warningList = image.warnings
     georeference = try Self.place(image, options: options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
-    reader = Self.reader(image, cache: cache)
+    reader = try Self.reader(image, cache: cache, scratchDirectory: options.scratchDirectory)
   }
 
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
@@ -43,14 +43,16 @@ package final class GeoTIFFSource: RasterSource {
     }
   }
 
-  private static func reader(_ image: TIFFImage, cache: BlockCache) -> any WindowReader {
-    let decoder = TIFFBlockDecoder(
-      file: image.file, layout: image.layout, pixels: image.pixels, isSparse: image.isSparse)
-    let pixels = BlockRaster(grid: decoder.grid, decoder: decoder, cache: cache)
+  private static func reader(_ image: TIFFImage, cache: BlockCache, scratchDirectory: String) throws
+    -> any WindowReader
+  {
+    let pixels = try TIFFReader.reader(
+      file: image.file, layout: image.layout, pixels: image.pixels, isSparse: image.isSparse, cache: cache,
+      scratchDirectory: scratchDirectory)
     guard let mask = image.mask else { return pixels }
-    let maskDecoder = TIFFBlockDecoder(
-      file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse)
-    return MaskedReader(
-      pixels: pixels, mask: BlockRaster(grid: maskDecoder.grid, decoder: maskDecoder, cache: cache))
+    let maskReader = try TIFFReader.reader(
+      file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse,
+      cache: cache, scratchDirectory: scratchDirectory)
+    return MaskedReader(pixels: pixels, mask: maskReader)
   }
 }

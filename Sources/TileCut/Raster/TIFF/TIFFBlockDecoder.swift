@@ -18,7 +18,7 @@ final class TIFFBlockDecoder: BlockDecoder {
     self.file = file
     self.layout = layout
     self.pixels = pixels
-    if case .libtiffRGBA = pixels.model.colour { isThroughRGBA = true } else { isThroughRGBA = false }
+    isThroughRGBA = pixels.isThroughRGBA
     let stripBytes = layout.blockWidth * layout.blockHeight * pixels.form.bytesPerPixel
     stripsPerBlock =
       layout.isTiled || isThroughRGBA || isSparse

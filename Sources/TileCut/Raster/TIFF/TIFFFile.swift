@@ -19,7 +19,7 @@ final class TIFFFile: Sendable {
 
   /// Lends a handle positioned at the directory. A handle whose use threw is not used again.
   func withHandle<Result>(_ body: (TIFFHandle) throws -> Result) throws -> Result {
-    let handle = try idle.withLock { $0.popLast() } ?? open()
+    let handle = try idle.withLock { $0.popLast() } ?? newHandle()
     ctiff_clear_error(handle.pointer)
     let result: Result
     do {
@@ -36,7 +36,8 @@ final class TIFFFile: Sendable {
   /// More threads than this are not expected to decode at once.
   private static let idleMax = 64
 
-  private func open() throws -> TIFFHandle {
+  /// A handle positioned at the directory, for one thread to keep.
+  func newHandle() throws -> TIFFHandle {
     let handle = try TIFFHandle(file)
     if directory != 0, ctiff_set_directory(handle.pointer, UInt32(directory)) == 0 {
       throw CutError(

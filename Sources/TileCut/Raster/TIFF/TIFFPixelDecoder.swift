@@ -21,6 +21,9 @@ struct TIFFPixelDecoder: Sendable {
     form = .indexed(MaskedReader.table)
   }
 
+  /// libtiff's RGBA interface decodes, and nothing here converts.
+  var isThroughRGBA: Bool { if case .libtiffRGBA = model.colour { true } else { false } }
+
   /// Blocks are stored in the form itself; there is nothing to convert.
   var isStoredAsForm: Bool {
     switch form {
