@@ -42,7 +42,8 @@ enum Pictures: String, CaseIterable, Sendable {
     case .opaqueNoise: return RGBA(red: byte(), green: byte(), blue: byte())
     case .photographic: return RGBA(red: level(1), green: level(0.9), blue: level(1.3))
     case .photographicWithHoles:
-      return RGBA(red: level(1), green: level(0.9), blue: level(1.3), alpha: cell % 3 == 0 ? 0 : cell % 7 == 0 ? 99 : 255)
+      return RGBA(
+        red: level(1), green: level(0.9), blue: level(1.3), alpha: cell % 3 == 0 ? 0 : cell % 7 == 0 ? 99 : 255)
     case .grey:
       let value = level(1)
       return RGBA(red: value, green: value, blue: value)

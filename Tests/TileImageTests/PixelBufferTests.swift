@@ -4,7 +4,8 @@ import TileImage
 
 @Suite struct PixelBufferTests {
   @Test(arguments: [
-    (Pictures.transparent, PixelBuffer.Opacity.transparent), (.uniform, .opaque), (.photographic, .opaque), (.noise, .mixed),
+    (Pictures.transparent, PixelBuffer.Opacity.transparent), (.uniform, .opaque), (.photographic, .opaque),
+    (.noise, .mixed),
     (.photographicWithHoles, .mixed),
   ])
   func opacityIsClassified(_ kind: Pictures, _ expected: PixelBuffer.Opacity) {

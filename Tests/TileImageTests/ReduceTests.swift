@@ -5,7 +5,11 @@ import TileImage
 @Suite struct ReduceTests {
   /// The definition, pixel by pixel in floating point.
   private static func average(_ child: PixelBuffer, ratio: Int, x: Int, y: Int) -> RGBA {
-    var red = 0.0, green = 0.0, blue = 0.0, alpha = 0.0, count = 0.0
+    var red = 0.0
+    var green = 0.0
+    var blue = 0.0
+    var alpha = 0.0
+    var count = 0.0
     for row in y * ratio..<min((y + 1) * ratio, child.height) {
       for column in x * ratio..<min((x + 1) * ratio, child.width) {
         let pixel = child[column, row]
