@@ -70,6 +70,8 @@ struct ReferenceTests {
     for resampling in [Resampling.bilinear, .nearest] {
       var options = CutOptions(sources: [TestData.url("maps/rasters/\(test.raster)").path])
       options.resampling = resampling
+      // Alaska's table stops a level above the raster's own.
+      options.zoom = .levels(0...expected.map(\.zoom).max()!)
       let scratch = try TemporaryFolder()
       let path = scratch.path("out.mbtiles")
       _ = try Cutter(options).cut(to: path)

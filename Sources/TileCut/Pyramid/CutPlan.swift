@@ -7,7 +7,7 @@ public struct CutPlan: Sendable {
   /// The zoom levels that are stored.
   public let zooms: ClosedRange<Int>
   /// The level at which sources are drawn, all others are reduced from it. It is the deepest stored one, or a deeper one when the sources have so much more
-  /// detail that a single kernel would have to be wider than twice its size.
+  /// detail that a single kernel would have to be wider than four times its size.
   public let workingZoom: Int
   public let resampling: Resampling
   public let encoding: TileEncoding
@@ -38,7 +38,7 @@ public struct CutPlan: Sendable {
     let native = matrixSet.nearestZoom(toCellSize: finest)
     zooms = try Self.zooms(zoom, native: native, matrixSet: matrixSet)
     var working = zooms.upperBound
-    while working < native, matrixSet[working].cellSize > 2.0001 * finest { working += 1 }
+    while working < native, matrixSet[working].cellSize > 4.0001 * finest { working += 1 }
     workingZoom = working
 
     let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }

@@ -43,19 +43,19 @@ final class PNGEncoder {
       }
     }
     let data = rows.packIndices(numbers, width: pixels.width, height: pixels.height, bits: bits)
-    return try write(pixels, form: form, palette: palette, data: data, level: PNGOptions.flatLevel)
+    return try write(pixels, form: form, palette: palette, data: data, level: PNGOptions.paletteLevel)
   }
 
   private func encode(_ pixels: PixelBuffer, as form: PNGForm) throws(ImageError) -> [UInt8] {
     rows.pack(pixels, as: form)
     let filtered = rows.filtered(pixelBytes: form.pixelBits / 8)
-    if PNGEncoder.repeatShare(of: pixels) >= Self.doubtfulRepeatShare {
+    if Self.repeatShare(of: pixels) >= Self.doubtfulRepeatShare {
       let plain = rows.unfiltered()
       if trialBytes(plain) < trialBytes(filtered) {
-        return try write(pixels, form: form, palette: nil, data: plain, level: PNGOptions.flatLevel)
+        return try write(pixels, form: form, palette: nil, data: plain, level: PNGOptions.unfilteredLevel)
       }
     }
-    return try write(pixels, form: form, palette: nil, data: filtered, level: PNGOptions.photographicLevel)
+    return try write(pixels, form: form, palette: nil, data: filtered, level: PNGOptions.filteredLevel)
   }
 
   private func write(

@@ -1,0 +1,118 @@
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileImage
+
+@Suite struct PNGEncoderTests {
+  static let sizes = [(1, 1), (2, 3), (3, 1), (7, 5), (8, 8), (16, 1), (1, 300), (33, 31), (300, 2), (65, 90)]
+
+  @Test(arguments: Pictures.allCases)
+  func everyPictureComesBackExactly(_ kind: Pictures) throws {
+    let encoder = TileEncoder(.png(PNGOptions()))
+    for (index, (width, height)) in Self.sizes.enumerated() {
+      let picture = kind.make(width: width, height: height, seed: UInt64(index))
+      let decoded = try decode(encoder.encode(picture))
+      #expect(decoded.difference(from: picture) == nil, "\(kind) \(width) x \(height), seed \(index)")
+    }
+  }
+
+  @Test(arguments: [Pictures.photographic, .cartography, .palette256, .photographicWithHoles])
+  func wholeTilesComeBackExactly(_ kind: Pictures) throws {
+    let picture = kind.make(width: 256, height: 256, seed: 1)
+    #expect(try decode(TileEncoder(.png(PNGOptions())).encode(picture)).difference(from: picture) == nil)
+  }
+
+  @Test(arguments: 0..<40)
+  func anySizeAndKindComesBackExactly(_ seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let kind = Pictures.allCases.randomElement(using: &random)!
+    let width = Int.random(in: 1...130, using: &random)
+    let height = Int.random(in: 1...60, using: &random)
+    let level = Int.random(in: 1...12, using: &random)
+    let picture = kind.make(width: width, height: height, seed: seed)
+    let bytes = try TileEncoder(.png(PNGOptions(compressionLevel: level))).encode(picture)
+    #expect(
+      try decode(bytes).difference(from: picture) == nil, "\(kind) \(width) x \(height), level \(level), seed \(seed)")
+  }
+
+  /// The smallest form that holds the pixels: colour type and bit depth of IHDR.
+  @Test(arguments: [
+    (Pictures.uniform, 3, 1), (.transparent, 3, 1), (.twoColours, 3, 1), (.fourColours, 3, 2), (.fewGreys, 3, 2),
+    (.sixteenColours, 3, 4), (.manyFlatColours, 3, 8), (.palette256, 3, 8), (.palette257, 2, 8), (.grey, 0, 8),
+    (.greyWithAlpha, 4, 8), (.photographic, 2, 8), (.opaqueNoise, 2, 8), (.noise, 6, 8), (.photographicWithHoles, 6, 8),
+    (.fewColoursWithAlpha, 3, 4),
+  ])
+  func formIsTheSmallest(_ kind: Pictures, colourType: UInt8, bitDepth: UInt8) throws {
+    let bytes = try TileEncoder(.png(PNGOptions())).encode(kind.make(width: 90, height: 70, seed: 3))
+    #expect(bytes[25] == colourType)
+    #expect(bytes[24] == bitDepth)
+  }
+
+  @Test func onlyTheNecessaryChunksAreWritten() throws {
+    let encoder = TileEncoder(.png(PNGOptions()))
+    func chunks(_ kind: Pictures) throws -> [String] {
+      Self.chunks(try encoder.encode(kind.make(width: 60, height: 60, seed: 1))).map(\.type)
+    }
+    #expect(try chunks(.photographic) == ["IHDR", "IDAT", "IEND"])
+    #expect(try chunks(.sixteenColours) == ["IHDR", "PLTE", "IDAT", "IEND"])
+    #expect(try chunks(.fewColoursWithAlpha) == ["IHDR", "PLTE", "tRNS", "IDAT", "IEND"])
+  }
+
+  @Test func translucentColoursComeFirstInThePalette() throws {
+    let picture = PixelBuffer(width: 20, height: 10)
+    picture.fill(RGBA(red: 9, green: 8, blue: 7))
+    for x in 0..<20 { picture[x, 1] = RGBA(red: UInt8(x), green: 100, blue: 0) }
+    picture[5, 5] = .transparent
+    picture[6, 5] = RGBA(red: 1, green: 1, blue: 1, alpha: 77)
+    let chunks = Self.chunks(try TileEncoder(.png(PNGOptions())).encode(picture))
+    #expect(chunks.first { $0.type == "PLTE" }?.length == 23 * 3)
+    #expect(chunks.first { $0.type == "tRNS" }?.length == 2)
+  }
+
+  @Test func filtersAreChosenByWhatCompresses() throws {
+    // A photograph without filters would be about as large as its pixels; flat areas with filters are far larger than without.
+    let encoder = TileEncoder(.png(PNGOptions()))
+    let photograph = try encoder.encode(Pictures.photographic.make(width: 128, height: 128, seed: 5))
+    let map = try encoder.encode(Pictures.cartography.make(width: 128, height: 128, seed: 5))
+    #expect(photograph.count < 128 * 128 * 3 * 3 / 4)
+    #expect(map.count < 128 * 128 / 4)
+  }
+
+  @Test func equalPixelsGiveEqualBytesWhateverCameBefore() throws {
+    let fresh = try TileEncoder(.png(PNGOptions())).encode(Pictures.cartography.make(width: 64, height: 64, seed: 9))
+    let used = TileEncoder(.png(PNGOptions()))
+    for kind in Pictures.allCases { _ = try used.encode(kind.make(width: 70, height: 40, seed: 2)) }
+    #expect(try used.encode(Pictures.cartography.make(width: 64, height: 64, seed: 9)) == fresh)
+  }
+
+  @Test func uniformTilesOfAllColoursAndSizesAreKeptApart() throws {
+    let encoder = TileEncoder(.png(PNGOptions()))
+    // More than the encoder keeps, twice.
+    for round in 0..<2 {
+      for value in 0..<80 {
+        let picture = PixelBuffer(width: 5 + value % 3, height: 4)
+        picture.fill(RGBA(red: UInt8(value), green: 3, blue: 200, alpha: 255 - UInt8(value % 2)))
+        #expect(try decode(encoder.encode(picture)).difference(from: picture) == nil, "round \(round), colour \(value)")
+      }
+    }
+  }
+
+  @Test func anEmptyPictureIsRefused() {
+    let encoder = TileEncoder(.png(PNGOptions()))
+    let error = #expect(throws: ImageError.self) { try encoder.encode(PixelBuffer(width: 0, height: 4)) }
+    #expect(error?.code == .encodingFailed)
+    #expect(encoder.format == .png)
+  }
+
+  private static func chunks(_ file: [UInt8]) -> [(type: String, length: Int)] {
+    var chunks: [(String, Int)] = []
+    var offset = 8
+    while offset + 12 <= file.count {
+      let length = file[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+      chunks.append((String(decoding: file[offset + 4..<offset + 8], as: UTF8.self), length))
+      offset += 12 + length
+    }
+    return chunks
+  }
+}
