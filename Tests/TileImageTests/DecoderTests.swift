@@ -12,7 +12,7 @@ import TileIndex
     Pictures.photographic.make(width: 40, height: 30, seed: 1))
 
   @Test func formatsAreToldByTheirFirstBytes() throws {
-    func format(_ bytes: [UInt8]) -> TileFormat? { bytes.withUnsafeBytes { ImageDecoder.format(of: $0) } }
+    func format(_ bytes: [UInt8]) -> TileFormat? { bytes.withUnsafeBytes { TileFormat(sniffing: $0) } }
     #expect(format(Self.png) == .png)
     #expect(format(Self.jpeg) == .jpg)
     #expect(format(Samples.translucentWebP) == .webp)

@@ -13,7 +13,7 @@ struct TileCutCommand: ParsableCommand {
       75 a bundle is busy, try again; 130 or 143 stopped by a signal.
       """,
     version: "0.1.0",
-    subcommands: [CutCommand.self])
+    subcommands: [CutCommand.self, InspectCommand.self, VerifyCommand.self, ContactSheetCommand.self])
 
   static func main() {
     do {

@@ -39,24 +39,11 @@ public enum ImageDecoder {
     }
   }
 
-  /// What the first bytes say: PNG's signature, JPEG's start of image, WebP's RIFF header, or gzip's (which is how vector tiles come).
-  /// Nil for anything else.
-  public static func format(of bytes: UnsafeRawBufferPointer) -> TileFormat? {
-    func starts(_ magic: [UInt8], at offset: Int = 0) -> Bool {
-      bytes.count >= offset + magic.count && bytes[offset..<offset + magic.count].elementsEqual(magic)
-    }
-    if starts([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) { return .png }
-    if starts([0xff, 0xd8, 0xff]) { return .jpg }
-    if starts([0x52, 0x49, 0x46, 0x46]) && starts([0x57, 0x45, 0x42, 0x50], at: 8) { return .webp }
-    if starts([0x1f, 0x8b]) { return .pbf }
-    return nil
-  }
-
   private static func imageFormat(
     of bytes: UnsafeRawBufferPointer, expected: TileFormat?
   ) throws(ImageError) -> TileFormat {
     if bytes.isEmpty { throw ImageError(.malformed, "no data") }
-    guard let found = format(of: bytes) else {
+    guard let found = TileFormat(sniffing: bytes) else {
       throw ImageError(expected == nil ? .unsupported : .malformed, "neither PNG nor JPEG nor WebP, by the first bytes")
     }
     if let expected, expected != found {

@@ -53,6 +53,28 @@ enum FileSystem {
     close(descriptor)
   }
 
+  /// Writes bytes into a file that exists, from its beginning.
+  static func write(_ bytes: [UInt8], to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    try bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        #if canImport(Darwin)
+          let count = Darwin.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
+        #elseif canImport(Musl)
+          let count = Musl.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
+        #else
+          let count = Glibc.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
+        #endif
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw SystemError(number: errno) }
+        done += count
+      }
+    }
+  }
+
   static func remove(_ path: String) { unlink(path) }
 
   /// Puts a file's bytes, or a folder's entries, on the disk.

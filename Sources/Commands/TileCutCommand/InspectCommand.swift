@@ -1,0 +1,48 @@
+import ArgumentParser
+import Foundation
+import TileIndex
+
+/// `tilecut inspect`
+struct InspectCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect", abstract: "Says what is in a bundle: metadata, zooms, counts, sizes.")
+
+  @Argument(help: ArgumentHelp("An MBTiles bundle of any maker.", valueName: "bundle"))
+  var bundle: String
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() throws {
+    let inspection = try BundleInspection(BundleReader(path: bundle))
+    print(json ? try prettyJSON(inspection) : Self.text(inspection))
+  }
+
+  private static func text(_ bundle: BundleInspection) -> String {
+    var lines = [
+      "\(bundle.path): \(formatted(bytes: bundle.fileBytes)), \(bundle.layout), pages of \(bundle.pageBytes) bytes, "
+        + "application id \(bundle.applicationID)",
+      "grid       \(bundle.tileMatrixSet) (\(bundle.crs))",
+      "tiles      \(bundle.tiles), \(bundle.distinctTiles) distinct, \(formatted(bytes: bundle.blobBytes)) of blobs",
+    ]
+    for kind in bundle.kinds {
+      let size = kind.width.flatMap { width in kind.height.map { ", \(width) x \($0) pixels" } } ?? ""
+      lines.append("format     \(kind.format?.rawValue ?? "unknown")\(size): \(kind.blobs) blobs")
+    }
+    lines.append("metadata")
+    lines += bundle.metadata.map { "  \($0.name): \($0.value.count > 200 ? "\($0.value.prefix(200))..." : $0.value)" }
+    lines.append("zoom       tiles       bytes  columns, rows (XYZ)")
+    for level in bundle.levels {
+      lines.append(
+        String(format: "%4d %11d %11@  ", level.zoom, level.tiles, formatted(bytes: level.bytes) as NSString)
+          + "\(level.minColumn)-\(level.maxColumn), \(level.minRow)-\(level.maxRow)")
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// JSON for programs: sorted keys, so that outputs can be compared.
+func prettyJSON(_ value: some Encodable) throws -> String {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+  return String(decoding: try encoder.encode(value), as: UTF8.self)
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import TileImage
+import TileIndex
+
+/// `tilecut verify`
+struct VerifyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Checks a bundle against MBTiles 1.3, rule by rule, and decodes every tile.",
+    discussion: "Exits with 1 when a rule is broken. Warnings alone do not count as broken.")
+
+  @Argument(help: ArgumentHelp("An MBTiles bundle of any maker.", valueName: "bundle"))
+  var bundle: String
+  @Flag(help: "Print JSON.")
+  var json = false
+  @Flag(help: "List the rules that hold as well.")
+  var verbose = false
+
+  func run() throws {
+    let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify()
+    print(json ? try prettyJSON(report) : Self.text(report, verbose: verbose))
+    if !report.isValid { throw ExitCode(ExitStatus.faultsFound.rawValue) }
+  }
+
+  private static func text(_ report: VerificationReport, verbose: Bool) -> String {
+    var lines: [String] = []
+    for outcome in report.outcomes {
+      if verbose, outcome.errors + outcome.warnings == 0 { lines.append("ok       \(outcome.rule.title)") }
+      for finding in outcome.findings {
+        let tile = finding.tile.map { "tile \($0): " } ?? ""
+        lines.append("\(finding.severity == .error ? "error  " : "warning")  \(tile)\(finding.message); \(finding.remedy)")
+      }
+      let more = outcome.errors + outcome.warnings - outcome.findings.count
+      if more > 0 { lines.append("         and \(more) more of this kind") }
+    }
+    let verdict =
+      report.isValid
+      ? "valid: \(report.outcomes.count) rules hold" : "not valid: \(count(report.errors, "error"))"
+    let warnings = report.warnings > 0 ? ", \(count(report.warnings, "warning"))" : ""
+    lines.append("\(report.path): \(verdict)\(warnings), \(count(report.tiles, "tile")) checked")
+    return lines.joined(separator: "\n")
+  }
+
+  private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}
