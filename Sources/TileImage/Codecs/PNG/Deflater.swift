@@ -2,16 +2,14 @@ import CDeflate
 
 /// A libdeflate compressor, kept for a worker's whole life: making one costs more than compressing a small tile.
 final class Deflater {
-  let level: Int
   private let compressor: OpaquePointer
 
   /// - Parameter level: 1 (fastest) to 12 (smallest).
-  init(level: Int) {
+  /// - Throws: ``ImageError`` `encodingFailed` when there is no memory for it.
+  init(level: Int) throws(ImageError) {
     precondition((1...12).contains(level), "libdeflate has levels 1 to 12")
-    self.level = level
     guard let compressor = libdeflate_alloc_compressor(Int32(level)) else {
-      // It asks for less than a megabyte; without that nothing else here could go on either.
-      fatalError("no memory for a compressor")
+      throw ImageError(.encodingFailed, "no memory for a compressor")
     }
     self.compressor = compressor
   }

@@ -51,7 +51,7 @@ final class PNGEncoder {
     let filtered = rows.filtered(pixelBytes: form.pixelBits / 8)
     if Self.repeatShare(of: pixels) >= Self.doubtfulRepeatShare {
       let plain = rows.unfiltered()
-      if trialBytes(plain) < trialBytes(filtered) {
+      if try trialBytes(plain) < trialBytes(filtered) {
         return try write(pixels, form: form, palette: nil, data: plain, level: PNGOptions.unfilteredLevel)
       }
     }
@@ -61,7 +61,7 @@ final class PNGEncoder {
   private func write(
     _ pixels: PixelBuffer, form: PNGForm, palette: PNGPalette?, data: UnsafeRawPointer, level: Int
   ) throws(ImageError) -> [UInt8] {
-    let deflater = deflater(level: options.compressionLevel ?? level)
+    let deflater = try deflater(level: options.compressionLevel ?? level)
     let dataMax = deflater.byteCountMax(rows.byteCount)
     // A chunk's length has 31 bits, and one IDAT is all that is written.
     guard dataMax <= 0x7fff_ffff else {
@@ -78,9 +78,9 @@ final class PNGEncoder {
     return [UInt8](UnsafeRawBufferPointer(start: writer.bytes, count: writer.count))
   }
 
-  private func deflater(level: Int) -> Deflater {
+  private func deflater(level: Int) throws(ImageError) -> Deflater {
     if let deflater = deflaters[level] { return deflater }
-    let deflater = Deflater(level: level)
+    let deflater = try Deflater(level: level)
     deflaters[level] = deflater
     return deflater
   }
@@ -113,8 +113,8 @@ extension PNGEncoder {
 
   /// How small a quick compressor makes four bands of 1/16 of the rows each: this tells which of two filterings to compress in earnest. On
   /// the tiles in doubt the choice costs 0.3% against trying both, at a fraction of the time.
-  private func trialBytes(_ data: UnsafeRawPointer) -> Int {
-    let deflater = deflater(level: 1)
+  private func trialBytes(_ data: UnsafeRawPointer) throws(ImageError) -> Int {
+    let deflater = try deflater(level: 1)
     let bandRows = max(rows.height / 16, min(rows.height, 4))
     let bandCount = min(4, rows.height / bandRows)
     let capacity = deflater.byteCountMax(bandRows * rows.rowBytes)
