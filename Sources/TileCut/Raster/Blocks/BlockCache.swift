@@ -2,7 +2,8 @@ import Synchronization
 
 /// Decoded blocks of rasters, within a budget of bytes, shared by all threads and, if the caller likes, by several rasters.
 ///
-/// - A block is decoded once however many threads ask for it at the same time: the first decodes, the others wait.
+/// - A block is decoded once however many threads ask for it at the same time: the first decodes, the others wait or
+///   look for other work.
 /// - A block in use is never evicted; the least recently used others go first.
 /// - Evicted buffers of the right size are used again, which keeps the allocator out of the loop.
 ///
@@ -37,41 +38,62 @@ package final class BlockCache: Sendable {
   ///
   /// - Parameters:
   ///   - byteCount: bytes of the decoded block.
-  ///   - decode: fills a buffer of `byteCount` bytes (and ``PixelForm/slackBytes``); may run on another thread's behalf.
+  ///   - waits: whether to wait for another thread that is decoding the block.
+  ///   - decode: fills a buffer of `byteCount` bytes (and ``PixelForm/slackBytes``).
   ///   - body: gets nil for a block that is wholly transparent. The pixels stay put until it returns.
+  /// - Returns: what `body` returns, or nil when another thread is decoding the block and `waits` is false.
   /// - Complexity: O(1) besides `decode` and `body`.
   func withBlock<Result>(
-    _ key: Key, byteCount: Int, decode: (UnsafeMutableRawPointer) throws -> BlockContent,
+    _ key: Key, byteCount: Int, waits: Bool, decode: (UnsafeMutableRawPointer) throws -> BlockContent,
     body: (UnsafeRawPointer?) throws -> Result
-  ) throws -> Result {
+  ) throws -> Result? {
     let entry = state.withLock { $0.pin(key) }
     defer {
       let unused = state.withLock { $0.unpin(entry, bytesMax: bytesMax) }
       for buffer in unused { buffer.deallocate() }
     }
-    let pixels = try entry.content.withLock { content -> Buffer? in
-      switch content {
-      case .pixels(let buffer): return buffer
-      case .transparent: return nil
-      case .missing: break
-      }
-      let buffer = takeBuffer(byteCount)
-      do {
-        switch try decode(buffer.pointer) {
-        case .pixels:
-          content = .pixels(buffer)
-          return buffer
-        case .transparent:
-          content = .transparent
-          giveBack(buffer)
-          return nil
-        }
-      } catch {
-        giveBack(buffer)
-        throw error
-      }
+    let found: Found?
+    if waits {
+      found = try entry.content.withLock { try fill(&$0, byteCount: byteCount, decode: decode) }
+    } else {
+      found = try entry.content.withLockIfAvailable { try fill(&$0, byteCount: byteCount, decode: decode) }
     }
-    return try body(pixels.map { UnsafeRawPointer($0.pointer) })
+    switch found {
+    case nil: return nil
+    case .transparent: return try body(nil)
+    case .pixels(let buffer): return try body(UnsafeRawPointer(buffer.pointer))
+    }
+  }
+
+  private enum Found: Sendable {
+    case transparent
+    case pixels(Buffer)
+  }
+
+  /// Decodes unless that was done.
+  private func fill(
+    _ content: inout Content, byteCount: Int, decode: (UnsafeMutableRawPointer) throws -> BlockContent
+  ) throws -> Found {
+    switch content {
+    case .pixels(let buffer): return .pixels(buffer)
+    case .transparent: return .transparent
+    case .missing: break
+    }
+    let buffer = takeBuffer(byteCount)
+    do {
+      switch try decode(buffer.pointer) {
+      case .pixels:
+        content = .pixels(buffer)
+        return .pixels(buffer)
+      case .transparent:
+        content = .transparent
+        giveBack(buffer)
+        return .transparent
+      }
+    } catch {
+      giveBack(buffer)
+      throw error
+    }
   }
 
   /// Forgets a raster's blocks, none of which may be in use.

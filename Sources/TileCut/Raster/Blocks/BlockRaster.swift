@@ -49,19 +49,39 @@ final class BlockRaster: WindowReader {
       window.x >= 0 && window.y >= 0 && window.width > 0 && window.height > 0
         && window.x + window.width <= grid.width && window.y + window.height <= grid.height,
       "the window must lie inside the raster")
+    // Blocks that another thread is decoding are left for the end, so that threads that go over the same strips decode
+    // different ones instead of waiting for each other at every strip.
     var isOpaque = true
+    var busy: [(column: Int, row: Int)] = []
     for row in window.y / grid.blockHeight...(window.y + window.height - 1) / grid.blockHeight {
       for column in window.x / grid.blockWidth...(window.x + window.width - 1) / grid.blockWidth {
-        let key = BlockCache.Key(raster: id, block: row * grid.columns + column)
-        let blockIsOpaque = try cache.withBlock(key, byteCount: grid.blockBytes) { buffer in
-          try decoder.decode(column: column, row: row, into: buffer)
-        } body: { pixels in
-          copy(pixels, column: column, row: row, window: window, into: target, rowBytes: rowBytes)
+        if let blockIsOpaque = try read(
+          column: column, row: row, window: window, into: target, rowBytes: rowBytes, waits: false)
+        {
+          isOpaque = isOpaque && blockIsOpaque
+        } else {
+          busy.append((column, row))
         }
-        isOpaque = isOpaque && blockIsOpaque
       }
     }
+    for (column, row) in busy {
+      let blockIsOpaque = try read(
+        column: column, row: row, window: window, into: target, rowBytes: rowBytes, waits: true)
+      isOpaque = isOpaque && blockIsOpaque!
+    }
     return isOpaque
+  }
+
+  /// Copies a block's part of the window. Returns true when it is opaque, nil when another thread is at it and `waits` is false.
+  private func read(
+    column: Int, row: Int, window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int, waits: Bool
+  ) throws -> Bool? {
+    let key = BlockCache.Key(raster: id, block: row * grid.columns + column)
+    return try cache.withBlock(key, byteCount: grid.blockBytes, waits: waits) { buffer in
+      try decoder.decode(column: column, row: row, into: buffer)
+    } body: { pixels in
+      copy(pixels, column: column, row: row, window: window, into: target, rowBytes: rowBytes)
+    }
   }
 
   /// Copies what a block and the window share. Returns true when all of it is opaque.
