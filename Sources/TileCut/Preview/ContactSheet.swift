@@ -4,10 +4,12 @@ public import TileIndex
 /// One picture of a whole bundle: a panel for each zoom level, with the tiles of that level put together, on a chequered ground that shows through where
 /// nothing is. For a look before a map is shipped.
 public struct ContactSheet: Sendable {
-  /// Edge of a panel, in pixels.
-  public var panelEdge = 384
+  /// Largest edge of a panel, in pixels.
+  public var panelEdgeMax = 512
+  /// Largest width of the sheet, in pixels.
+  public var widthMax = 1600
   private let margin = 12
-  private let labelHeight = 20
+  private let labelHeight = 18
 
   public init() {}
 
@@ -16,50 +18,56 @@ public struct ContactSheet: Sendable {
   /// - Returns: the bytes of a PNG file.
   /// - Throws: ``BundleError`` when the bundle cannot be read, ``ImageError`` when a tile cannot be decoded.
   public func png(of bundle: BundleReader) throws -> [UInt8] {
-    let zooms = try bundle.zooms()
-    let columns = max(1, min(zooms.count, 4))
-    let rows = (zooms.count + columns - 1) / columns
-    let cell = (width: panelEdge + margin, height: panelEdge + labelHeight + margin)
-    let sheet = PixelBuffer(width: columns * cell.width + margin, height: rows * cell.height + margin)
-    sheet.fill(RGBA(red: 250, green: 250, blue: 248, alpha: 255))
-    for (index, zoom) in zooms.enumerated() {
-      let x = margin + index % columns * cell.width
-      let y = margin + index / columns * cell.height
-      let panel = try drawPanel(of: bundle, zoom: zoom, on: sheet, x: x, y: y + labelHeight)
-      let label =
-        "zoom \(zoom)  \(panel.tiles) \(panel.tiles == 1 ? "tile" : "tiles")  \(panel.width) x \(panel.height)"
-      PixelFont.draw(label, on: sheet, x: x, y: y, scale: 2)
+    let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0) }
+    // Panels stand in rows like words in lines.
+    var places: [(x: Int, y: Int)] = []
+    var (x, y, rowHeight, width) = (margin, margin, 0, 0)
+    for panel in panels {
+      let panelWidth = max(panel.pixels.width, PixelFont.width(of: panel.label, scale: 2))
+      if x > margin, x + panelWidth + margin > widthMax { (x, y, rowHeight) = (margin, y + rowHeight + margin, 0) }
+      places.append((x, y))
+      x += panelWidth + margin
+      width = max(width, x)
+      rowHeight = max(rowHeight, labelHeight + panel.pixels.height)
+    }
+    let sheet = PixelBuffer(width: max(width, 1), height: y + rowHeight + margin)
+    sheet.fill(RGBA(red: 250, green: 250, blue: 248))
+    for (panel, place) in zip(panels, places) {
+      PixelFont.draw(panel.label, on: sheet, x: place.x, y: place.y, scale: 2)
+      sheet.copy(panel.pixels, x: place.x, y: place.y + labelHeight)
     }
     return try TileEncoder(.png(PNGOptions())).encode(sheet)
   }
 
+  private struct Panel {
+    let label: String
+    let pixels: PixelBuffer
+  }
+
   /// Draws the tiles of one level, cut to the bundle's bounds and shrunk by a power of two until they fit.
-  ///
-  /// - Returns: the number of tiles, and the level's size in pixels before shrinking.
-  private func drawPanel(
-    of bundle: BundleReader, zoom: Int, on sheet: PixelBuffer, x: Int, y: Int
-  ) throws -> (tiles: Int, width: Int, height: Int) {
-    guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return (0, 0, 0) }
+  private func panel(of bundle: BundleReader, zoom: Int) throws -> Panel? {
+    guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return nil }
     let part = visiblePart(of: bundle, range: range, edge: edge)
     // A big level is shrunk tile by tile, so that the whole of it is never in memory.
     var ratio = 1
-    while max(part.width, part.height) > panelEdge * ratio, ratio < edge, edge % (2 * ratio) == 0 { ratio *= 2 }
-    let panel = PixelBuffer(
-      width: min((part.width + ratio - 1) / ratio, panelEdge), height: min((part.height + ratio - 1) / ratio, panelEdge))
+    while max(part.width, part.height) > panelEdgeMax * ratio, ratio < edge, edge % (2 * ratio) == 0 { ratio *= 2 }
+    let level = PixelBuffer(
+      width: min((part.width + ratio - 1) / ratio, panelEdgeMax),
+      height: min((part.height + ratio - 1) / ratio, panelEdgeMax))
     var tiles = 0
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
       tiles += 1
       let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
       guard pixels.width == edge, pixels.height == edge else { continue }
-      panel.paste(
+      level.copy(
         pixels.shrunk(by: ratio), x: (tile.column * edge - part.x) / ratio, y: (tile.row * edge - part.y) / ratio)
     }
-    let ground = PixelBuffer(width: panel.width, height: panel.height)
+    let ground = PixelBuffer(width: level.width, height: level.height)
     ground.fillChequered()
-    Overlay.draw(panel, over: ground)
-    sheet.paste(ground, x: x, y: y)
-    return (tiles, part.width, part.height)
+    Overlay.draw(level, over: ground)
+    return Panel(
+      label: "zoom \(zoom)  \(tiles) \(tiles == 1 ? "tile" : "tiles")  \(part.width) x \(part.height)", pixels: ground)
   }
 
   /// The edge of the level's tiles in pixels, from the first of them; nil when it has none.
@@ -96,17 +104,6 @@ extension PixelBuffer {
     let half = PixelBuffer(width: width / 2, height: height / 2)
     Reduce.average(self, ratio: 2, into: half, x: 0, y: 0)
     return half.shrunk(by: ratio / 2)
-  }
-
-  /// Copies the part of another buffer that fits at (x, y).
-  fileprivate func paste(_ other: PixelBuffer, x: Int, y: Int) {
-    let left = max(x, 0)
-    let right = min(x + other.width, width)
-    guard left < right else { return }
-    for row in max(y, 0)..<max(min(y + other.height, height), max(y, 0)) {
-      (bytes + row * rowBytes + left * 4).copyMemory(
-        from: other.bytes + (row - y) * other.rowBytes + (left - x) * 4, byteCount: (right - left) * 4)
-    }
   }
 
   /// The usual ground for transparency: squares of 8 pixels in two light greys.

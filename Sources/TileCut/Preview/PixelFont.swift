@@ -10,6 +10,9 @@ enum PixelFont {
     "l": [4, 4, 4, 4, 6], "e": [0, 7, 7, 4, 7], "s": [0, 7, 6, 3, 7], "x": [0, 5, 2, 2, 5],
   ]
 
+  /// Width of a text in pixels.
+  static func width(of text: String, scale: Int) -> Int { 4 * scale * text.count }
+
   /// Draws text in dark grey, its top left corner at (x, y); characters it does not have leave a gap.
   static func draw(_ text: String, on buffer: PixelBuffer, x: Int, y: Int, scale: Int) {
     var left = x
