@@ -219,6 +219,27 @@ import TileIndex
     #expect(folder.names == [name])
   }
 
+  @Test func doubledSlashesAreNoHost() throws {
+    let path = "//" + folder.path.dropFirst() + "//out.mbtiles"
+    let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
+    try writer.put(tile(0, 0, 0), blob(0))
+    _ = try writer.finish(BundleMetadata(name: "x"))
+    #expect(folder.names == ["out.mbtiles"])
+  }
+
+  /// Many threads, one writer: nothing is lost.
+  @Test func threadsTakeTurns() throws {
+    let writer = try writer()
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for row in 0..<200 {
+        do { try writer.put(TileID(unchecked: 10, thread, row), blob(UInt8(thread), count: row % 50)) } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    #expect(try writer.finish(BundleMetadata(name: "x")).tiles == 800)
+  }
+
   @Test func equalSequencesGiveEqualFiles() throws {
     var files: [Data] = []
     for name in ["a.mbtiles", "b.mbtiles"] {
