@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
-/// A folder for one test, removed with everything in it when the value goes.
-public final class TemporaryFolder {
+/// A folder of a test's own that goes, with everything in it, when the object does.
+public final class TemporaryFolder: Sendable {
   public let path: String
 
   public init() throws {
@@ -10,11 +10,17 @@ public final class TemporaryFolder {
     path = url.path
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  deinit {
+    // Tests may have taken the right to write away.
+    try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    try? FileManager.default.removeItem(atPath: path)
+  }
 
-  /// A path inside the folder.
-  public func path(_ name: String) -> String { "\(path)/\(name)" }
+  /// The path of a name inside the folder.
+  public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// The names of all files in the folder, hidden ones too.
+  public func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file(name))) }
+
+  /// The names of everything in the folder, hidden files too, sorted.
   public var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
