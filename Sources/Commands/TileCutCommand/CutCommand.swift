@@ -75,15 +75,16 @@ struct CutCommand: ParsableCommand {
     let options = try makeOptions()
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
-    let cancellation = CutCancellation()
-    let signals = SignalWatch { cancellation.cancel() }
-    defer { signals.stop() }
+    // Until the cut begins a signal may end the process as usual: there is nothing yet to clean up.
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     if dryRun {
       print(cutter.plan)
       return
     }
+    let cancellation = CutCancellation()
+    let signals = SignalWatch { cancellation.cancel() }
+    defer { signals.stop() }
     let printer = ProgressPrinter(style: progress)
     do {
       let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
