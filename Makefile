@@ -24,13 +24,14 @@ test: packages
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
 
 lint:
-	@swift format lint --strict --recursive Sources Tests Package.swift
+	@swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
 	@echo "lint: clean"
 
 format:
-	@swift format --in-place --recursive Sources Tests Package.swift
+	@swift format --in-place --recursive Sources Tests Benchmarks Package.swift
 
 bench: build
+	@swift build -c release --product TileBench 2>&1 | scripts/quiet-build.sh
 	@scripts/bench.sh
 
 clean:
