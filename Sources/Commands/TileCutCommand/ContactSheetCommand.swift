@@ -15,6 +15,8 @@ struct ContactSheetCommand: ParsableCommand {
   var force = false
 
   func run() throws {
+    try OutputFile.protect([bundle], from: output)
+    try OutputFile.check(output, replacing: force)
     let png = try ContactSheet().png(of: BundleReader(path: bundle))
     try OutputFile.write(png, to: output, replacing: force)
     print("\(output): \(formatted(bytes: png.count))")

@@ -69,19 +69,32 @@ struct CutCommand: ParsableCommand {
     if quality != nil, format != .jpeg { throw ValidationError("--quality needs --format jpeg") }
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+    if name?.isEmpty == true { throw ValidationError("--name is empty") }
+    if version.isEmpty { throw ValidationError("--version is empty") }
+    if sources.count > 1, sources.contains(where: isManifest) {
+      throw ValidationError("a region manifest goes alone, without other sources")
+    }
   }
 
   func run() throws {
     let options = try makeOptions()
+    if !dryRun {
+      // Nobody wants to hear of a wrong output after a big source has been unpacked.
+      try OutputFile.protect(sources + options.sources, from: output)
+      try OutputFile.check(output, replacing: force)
+    }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
-    // Until the cut begins a signal may end the process as usual: there is nothing yet to clean up.
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    if Double(version)?.isFinite != true {
+      printError("tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
+    }
     if dryRun {
       print(cutter.plan)
       return
     }
+    // Up to here nothing lies on the disk that has a name, and a signal ends the process as usual.
     let cancellation = CutCancellation()
     let signals = SignalWatch { cancellation.cancel() }
     defer { signals.stop() }
@@ -100,11 +113,12 @@ struct CutCommand: ParsableCommand {
   /// Flags over manifest over defaults.
   private func makeOptions() throws -> CutOptions {
     var options = CutOptions(sources: sources)
-    if sources.contains(where: { $0.lowercased().hasSuffix(".json") }) {
-      guard sources.count == 1 else { throw ValidationError("a region manifest goes alone, without other sources") }
+    if isManifest(sources[0]) {
       let manifest = try RegionManifest(path: sources[0])
       guard manifest.regions.count == 1 else {
-        throw ValidationError("\(sources[0]): holds \(manifest.regions.count) regions, cut takes a manifest with one")
+        throw CutError(
+          .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",
+          remedy: "give a manifest with the one region to cut")
       }
       options.apply(manifest.regions[0], folder: (sources[0] as NSString).deletingLastPathComponent)
     }
@@ -124,10 +138,12 @@ struct CutCommand: ParsableCommand {
     return options
   }
 
+  private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
+
   private static func line(_ summary: CutSummary) -> String {
     let zooms = summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
     let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
-    return "\(summary.path): \(summary.tileCount) tiles\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
+    return "\(summary.path): \(count(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
   }
 }

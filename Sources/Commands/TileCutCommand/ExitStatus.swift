@@ -20,14 +20,16 @@ enum ExitStatus: Int32 {
     case let error as CutError: self = Self.status[error.code] ?? .internalError
     case let error as BundleError:
       switch error.code {
-      case .notFound: self = .unreadableInput
-      case .malformed: self = .badInput
+      case .isInput: self = .usage
+      case .notFound, .readFailed: self = .unreadableInput
+      // Content that may not be stored comes from a manifest.
+      case .malformed, .invalidContent: self = .badInput
       case .busy: self = .busy
       case .exists: self = .outputExists
       case .writeFailed: self = .outputFailed
       default: self = .internalError
       }
-    case is ManifestError: self = .badInput
+    case let error as ManifestError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case is ImageError: self = .badInput
     default: return nil
     }

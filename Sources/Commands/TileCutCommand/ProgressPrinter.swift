@@ -73,14 +73,11 @@ final class ProgressPrinter {
       + "\"secondsLeft\":\(left)}"
   }
 
-  private func write(_ text: String) {
-    FileHandle.standardError.write(Data(text.utf8))
-  }
+  private func write(_ text: String) { StandardStreams.writeError(text) }
 }
 
-func printError(_ line: String) {
-  FileHandle.standardError.write(Data("\(line)\n".utf8))
-}
+/// `1 tile`, `2 tiles`.
+func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
 /// `12.3 MB`; powers of ten.
 func formatted(bytes: Int) -> String {

@@ -7,25 +7,40 @@ struct TileCutCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tilecut",
     abstract: "Cuts raster maps into tile bundles (MBTiles).",
+    usage: """
+      tilecut <subcommand>
+      tilecut --version
+      """,
     discussion: """
       Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged or cannot be cut; \
       66 an input cannot be read; 70 internal error; 73 the output exists already; 74 the output cannot be written; \
       75 a bundle is busy, try again; 130 or 143 stopped by a signal.
       """,
-    version: "0.1.0",
     subcommands: [CutCommand.self, InspectCommand.self, VerifyCommand.self, ContactSheetCommand.self])
 
+  static let version = "0.1.0"
+
   static func main() {
+    StandardStreams.reserve()
     do {
+      // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the tileset's.
+      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(version) }
       var command = try parseAsRoot()
       try command.run()
     } catch let error where ExitStatus(of: error) != nil {
-      let status = ExitStatus(of: error)!
-      FileHandle.standardError.write(Data("tilecut: \(error)\n".utf8))
-      Foundation.exit(status.rawValue)
+      end(ExitStatus(of: error)!, "\(error)")
+    } catch let error where exitCode(for: error) == .failure && !(error is ExitCode) {
+      // Neither ours nor the argument parser's, which would end with 1 and so say that verify found faults.
+      end(.internalError, "internal error: \(error)")
     } catch {
-      // Usage errors, --help and --version are the argument parser's own.
+      // Usage errors, --help and the statuses of commands are the argument parser's own.
       exit(withError: error)
     }
+    guard StandardStreams.flush() else { end(.outputFailed, "standard output could not be written") }
+  }
+
+  private static func end(_ status: ExitStatus, _ message: String) -> Never {
+    printError("tilecut: \(message)")
+    Foundation.exit(status.rawValue)
   }
 }

@@ -39,6 +39,4 @@ struct VerifyCommand: ParsableCommand {
     lines.append("\(report.path): \(verdict)\(warnings), \(count(report.tiles, "tile")) checked")
     return lines.joined(separator: "\n")
   }
-
-  private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }

@@ -53,6 +53,7 @@ public struct Cutter: Sendable {
     to path: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
+    try OutputFile.protect(options.sources, from: path)
     let start = ContinuousClock.now
     func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
     let writer = try BundleWriter(

@@ -16,9 +16,12 @@ public struct ContactSheet: Sendable {
   /// Draws the sheet.
   ///
   /// - Returns: the bytes of a PNG file.
-  /// - Throws: ``BundleError`` when the bundle cannot be read, ``ImageError`` when a tile cannot be decoded.
+  /// - Throws: ``BundleError`` when the bundle cannot be read, has no tiles, or a tile of it cannot be decoded.
   public func png(of bundle: BundleReader) throws -> [UInt8] {
     let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0) }
+    guard !panels.isEmpty else {
+      throw BundleError(.malformed, path: bundle.path, "has no tiles to show", remedy: "check what made it")
+    }
     // Panels stand in rows like words in lines.
     var places: [(x: Int, y: Int)] = []
     var (x, y, rowHeight, width) = (margin, margin, 0, 0)
@@ -58,7 +61,7 @@ public struct ContactSheet: Sendable {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
       tiles += 1
-      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+      let pixels = try decoding(tile, of: bundle) { try bytes.withUnsafeBytes { try ImageDecoder.decode($0) } }
       guard pixels.width == edge, pixels.height == edge else { continue }
       level.copy(
         pixels.shrunk(by: ratio), x: (tile.column * edge - part.x) / ratio, y: (tile.row * edge - part.y) / ratio)
@@ -74,9 +77,20 @@ public struct ContactSheet: Sendable {
   private func tileEdge(of bundle: BundleReader, _ range: TileRange) throws -> Int? {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
-      return try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width }
+      return try decoding(tile, of: bundle) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
     }
     return nil
+  }
+
+  /// Names the bundle and the tile in the codecs' errors.
+  private func decoding<T>(_ tile: TileID, of bundle: BundleReader, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as ImageError {
+      throw BundleError(
+        .malformed, path: bundle.path, "tile \(tile) cannot be shown: \(error)",
+        remedy: "only PNG, JPEG and WebP tiles can; tilecut verify finds every damaged one")
+    }
   }
 
   /// The pixels of a level that the bundle's bounds enclose; all tiles where it names none.

@@ -15,6 +15,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let busy = Code("busy")
     /// The target exists and replacing it was not asked for.
     public static let exists = Code("exists")
+    /// The target is one of the files that it would be made from.
+    public static let isInput = Code("is an input")
     /// No space, no permission, or another failure of the disk.
     public static let writeFailed = Code("write failed")
     /// A tile or a piece of metadata that may not be stored.

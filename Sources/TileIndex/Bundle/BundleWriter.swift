@@ -28,7 +28,7 @@ public final class BundleWriter: Sendable {
   ///   - path: the file to write; its folder must exist.
   ///   - format: what every tile's bytes will be.
   ///   - replacing: take the place of an existing file, at the moment of ``finish(_:)``.
-  /// - Throws: ``BundleError`` with `.exists`, `.notFound` (the folder), `.busy` (unmerged changes beside the target) or `.writeFailed`.
+  /// - Throws: ``BundleError`` with `.exists`, `.busy` (unmerged changes beside the target) or `.writeFailed`.
   public convenience init(
     path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false
   ) throws {

@@ -12,25 +12,13 @@ struct PartialFile {
   /// Sets the file up and removes those that dead processes left behind for the same target.
   ///
   /// - Throws: ``BundleError``: `.exists` when the target is there and may not be replaced, `.busy` when it has changes beside it that were never
-  ///   merged, `.notFound` without a folder, `.writeFailed` when nothing can be written there.
+  ///   merged, `.writeFailed` when nothing can be written there.
   init(target: String, replacing: Bool) throws {
-    guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
-      throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the bundle to write")
-    }
+    try Self.check(target, replacing: replacing)
     self.target = target
     self.replacing = replacing
     let (folder, name) = Self.split(target)
     self.folder = folder
-    switch Result(catching: { try FileSystem.status(folder) }) {
-    case .success(.some(let status)) where status.kind == .folder: break
-    case .failure(let error):
-      throw BundleError(.writeFailed, path: target, "the folder \(folder) cannot be read: \(error)")
-    default:
-      throw BundleError(
-        .notFound, path: target, "there is no folder \(folder)", remedy: "create it first: mkdir -p '\(folder)'")
-    }
-    try Self.checkTarget(target, replacing: replacing)
-
     let stem = Self.stem(name)
     Self.removeStale(stem: stem, folder: folder)
     var number = 0
@@ -72,6 +60,23 @@ struct PartialFile {
 
   func remove() {
     for suffix in [""] + Self.sideFiles { FileSystem.remove(path + suffix) }
+  }
+
+  /// What can be said before anything is written.
+  static func check(_ target: String, replacing: Bool) throws {
+    guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
+      throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the file to write")
+    }
+    let folder = split(target).folder
+    switch Result(catching: { try FileSystem.status(folder) }) {
+    case .success(.some(let status)) where status.kind == .folder: break
+    case .failure(let error):
+      throw BundleError(.writeFailed, path: target, "the folder \(folder) cannot be read: \(error)")
+    default:
+      throw BundleError(
+        .writeFailed, path: target, "there is no folder \(folder)", remedy: "create it first: mkdir -p '\(folder)'")
+    }
+    try checkTarget(target, replacing: replacing)
   }
 
   private static let sideFiles = ["-wal", "-shm", "-journal"]

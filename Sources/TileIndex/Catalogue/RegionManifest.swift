@@ -24,12 +24,13 @@ public struct RegionManifest: Codable, Hashable, Sendable {
   /// - Throws: ``ManifestError`` that names the file, the place in the document and the remedy.
   public init(path: String) throws {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw ManifestError(path: path, place: nil, "cannot be read", remedy: "check the path and its permissions")
+      throw ManifestError(
+        .unreadable, path: path, place: nil, "cannot be read", remedy: "check the path and its permissions")
     }
     do {
       self = try JSONDecoder().decode(RegionManifest.self, from: data)
     } catch let error as DecodingError {
-      throw ManifestError(path: path, error)
+      throw ManifestError(path: path, error, data: data)
     }
     try check(path: path)
   }
@@ -53,6 +54,10 @@ public struct RegionManifest: Codable, Hashable, Sendable {
         throw ManifestError(
           path: path, place: "\(place).id", "repeats \"\(region.id)\"", remedy: "give each region an id of its own")
       }
+      guard !region.title.isEmpty else {
+        throw ManifestError(
+          path: path, place: "\(place).title", "is empty", remedy: "say what customers shall read")
+      }
       guard !region.sources.isEmpty else {
         throw ManifestError(path: path, place: "\(place).sources", "is empty", remedy: "name at least one raster")
       }
@@ -62,6 +67,18 @@ public struct RegionManifest: Codable, Hashable, Sendable {
 
 /// Why a manifest cannot be used.
 public struct ManifestError: Error, CustomStringConvertible, Sendable {
+  /// The kind of failure, for programs; new kinds may be added.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    package init(_ description: String) { self.description = description }
+
+    /// There is no such file, or it may not be read.
+    public static let unreadable = Code("unreadable manifest")
+    /// It is not JSON, or does not say what a manifest must say.
+    public static let malformed = Code("malformed manifest")
+  }
+
+  public let code: Code
   public let path: String
   /// Where in the document, such as `regions[3].id`; nil for the whole.
   public let place: String?
@@ -69,11 +86,11 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
   public let message: String
   public let remedy: String
 
-  package init(path: String, place: String?, _ message: String, remedy: String) {
-    (self.path, self.place, self.message, self.remedy) = (path, place, message, remedy)
+  package init(_ code: Code = .malformed, path: String, place: String?, _ message: String, remedy: String) {
+    (self.code, self.path, self.place, self.message, self.remedy) = (code, path, place, message, remedy)
   }
 
-  init(path: String, _ error: DecodingError) {
+  init(path: String, _ error: DecodingError, data: Data) {
     let message: String
     let keys: [any CodingKey]
     switch error {
@@ -84,7 +101,12 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
       message = "has the wrong type"
       keys = context.codingPath
     case .dataCorrupted(let context):
-      message = "is not valid JSON"
+      guard !context.codingPath.isEmpty else {
+        self.init(
+          path: path, place: Self.line(ofSyntaxErrorIn: data), "is not valid JSON", remedy: "see sample-regions for an example")
+        return
+      }
+      message = "cannot be read (\(context.debugDescription))"
       keys = context.codingPath
     @unknown default:
       self.init(path: path, place: nil, "cannot be decoded", remedy: "see sample-regions for an example")
@@ -95,6 +117,19 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
     }
     self.init(
       path: path, place: place.isEmpty ? nil : place, message, remedy: "see sample-regions for an example")
+  }
+
+  /// JSONDecoder does not say where the syntax is wrong; the older parser does, in words: `Invalid value around character 11.`
+  private static func line(ofSyntaxErrorIn data: Data) -> String? {
+    do {
+      _ = try JSONSerialization.jsonObject(with: data)
+      return nil
+    } catch {
+      let words = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
+      let number = words.split(whereSeparator: { !$0.isNumber }).last.flatMap { Int($0) }
+      guard let place = words.contains("end of file") ? data.count : number else { return nil }
+      return "line \(data.prefix(place).count { $0 == UInt8(ascii: "\n") } + 1)"
+    }
   }
 
   /// `path: place message; remedy`

@@ -22,6 +22,13 @@ enum FileSystem {
   struct Status {
     let kind: Kind
     let bytes: Int
+    let identity: Identity
+  }
+
+  /// Tells files apart that have several names.
+  struct Identity: Hashable {
+    let device: dev_t
+    let inode: ino_t
   }
 
   /// What lies at a path, following symbolic links; nil when there is nothing.
@@ -33,7 +40,9 @@ enum FileSystem {
       throw error
     }
     let type = info.st_mode & S_IFMT
-    return Status(kind: type == S_IFREG ? .file : type == S_IFDIR ? .folder : .other, bytes: Int(info.st_size))
+    return Status(
+      kind: type == S_IFREG ? .file : type == S_IFDIR ? .folder : .other, bytes: Int(info.st_size),
+      identity: Identity(device: info.st_dev, inode: info.st_ino))
   }
 
   /// Size of a file, 0 when it is missing or cannot be seen.
