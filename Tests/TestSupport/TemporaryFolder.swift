@@ -19,6 +19,13 @@ public final class TemporaryFolder: Sendable {
   /// The path of a name inside the folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
+  public var url: URL { URL(fileURLWithPath: path, isDirectory: true) }
+
+  /// Writes a text file.
+  public func write(_ text: String, _ name: String) throws {
+    try Data(text.utf8).write(to: url.appendingPathComponent(name))
+  }
+
   public func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file(name))) }
 
   /// The names of everything in the folder, hidden files too, sorted.

@@ -125,13 +125,13 @@ struct RasterDamageTests {
     "Files of other kinds are refused, saying what would do", arguments: ["", "hello", "%PDF-1.4", "II", "\u{89}PN"])
   func otherKinds(content: String) throws {
     try folder.write(content, "map.tif")
-    let error = try readAll(folder.path("map.tif"), RasterOpenOptions())
+    let error = try readAll(folder.file("map.tif"), RasterOpenOptions())
     #expect(error?.code == .badSource && error?.remedy?.contains("GeoTIFF") == true)
   }
 
   @Test("A missing file and a folder are unreadable")
   func missing() throws {
-    #expect(try readAll(folder.path("none.tif"), RasterOpenOptions())?.code == .unreadableSource)
+    #expect(try readAll(folder.file("none.tif"), RasterOpenOptions())?.code == .unreadableSource)
     #expect(try readAll(folder.url.path, RasterOpenOptions())?.code == .unreadableSource)
   }
 
@@ -154,7 +154,7 @@ struct RasterDamageTests {
       fixture.tags[320] = .short((0..<48).map { $0 * 1000 })
     }
     let whole = fixture.data()
-    let path = folder.path("mutant.tif")
+    let path = folder.file("mutant.tif")
     for round in 0..<90 {
       var data = whole
       switch round % 3 {

@@ -28,7 +28,7 @@ struct RasterImageTests {
     let buffer = PixelBuffer(width: width, height: words.count / width)
     words.withUnsafeBytes { buffer.bytes.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
     try Data(TileEncoder(encoding).encode(buffer)).write(to: folder.url.appendingPathComponent(name))
-    return folder.path(name)
+    return folder.file(name)
   }
 
   @Test("A PNG's pixels are the same from memory and from the scratch file", arguments: [64 << 20, 40_000])
@@ -98,7 +98,7 @@ struct RasterImageTests {
   func noScratch() throws {
     let path = try write(picture(width: 300, height: 270), width: 300, .png(PNGOptions()), "map.png")
     var some = options(cacheBytesMax: 1000)
-    some.scratchDirectory = folder.path("missing")
+    some.scratchDirectory = folder.file("missing")
     let error = #expect(throws: CutError.self) { try RasterFile.open(path: path, options: some) }
     #expect(error?.code == .unwritableOutput && error?.path == some.scratchDirectory)
     #expect(error?.remedy?.contains("--memory") == true)

@@ -62,7 +62,7 @@ struct RasterPlacementTests {
   @Test("Without any georeference the message names the options that supply it")
   func nothing() throws {
     let error = #expect(throws: CutError.self) { try open([:]) }
-    #expect(error?.code == .noGeoreference && error?.path == folder.path("map.tif"))
+    #expect(error?.code == .noGeoreference && error?.path == folder.file("map.tif"))
     let remedy = error?.remedy ?? ""
     #expect(
       remedy.contains("--bounds") && remedy.contains("--crs") && remedy.contains("tfw") && remedy.contains(".prj"))
@@ -105,7 +105,7 @@ struct RasterPlacementTests {
     try folder.write("0.1\n0\n0\n-0.1\n10\n50\n", "map.tfw")
     try folder.write("PROJCS[nonsense", "map.prj")
     let error = #expect(throws: CutError.self) { try open([:]) }
-    #expect(error?.path == folder.path("map.prj") && error?.code == .noGeoreference)
+    #expect(error?.path == folder.file("map.prj") && error?.code == .noGeoreference)
   }
 
   @Test("The file's own georeference wins over the files beside it, and --crs over the file's CRS")
@@ -214,7 +214,7 @@ struct RasterPlacementTests {
       keys([(1024, 2), (2048, 32767)], doubles: [(2057, 3_396_190), (2058, 3_376_200)]),
     ] {
       let error = #expect(throws: CutError.self) { try open(tags) }
-      #expect(error?.code == .noGeoreference && error?.path == folder.path("map.tif"))
+      #expect(error?.code == .noGeoreference && error?.path == folder.file("map.tif"))
     }
   }
 }

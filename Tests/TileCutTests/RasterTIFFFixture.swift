@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Writes small uncompressed TIFFs with any layout, straight from the specification, so that the reader is not tested against itself.
 struct TIFFFixture {
@@ -236,22 +237,4 @@ struct TIFFFixture {
       return (position, nextPosition)
     }
   }
-}
-
-/// A folder that is gone when the test is.
-final class TemporaryFolder: Sendable {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("tilecut-tests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  func write(_ text: String, _ name: String) throws {
-    try Data(text.utf8).write(to: url.appendingPathComponent(name))
-  }
-
-  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

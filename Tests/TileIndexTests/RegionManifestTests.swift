@@ -39,7 +39,7 @@ struct RegionManifestTests {
   }
 
   @Test(arguments: [
-    (#"{"regions": ["#, "- is not valid JSON"),
+    (#"{"regions": ["#, "line 1 is not valid JSON"),
     (#"{"region": []}"#, "regions is missing"),
     (#"{"regions": []}"#, "regions is empty"),
     (#"{"regions": [{"id": "a", "title": "A", "sources": ["x"]}]}"#, "regions[0].category is missing"),
