@@ -164,7 +164,7 @@ struct RasterDamageTests {
     var scaled = try placed()
     scaled.scale = try SampleScale(low: 0, high: 100)
     let path = folder.path("mutant.tif")
-    for round in 0..<90 {
+    for round in 0..<48 {
       var data = whole
       switch round % 4 {
       case 0: data = data.prefix(Int.random(in: 0..<data.count, using: &random))
