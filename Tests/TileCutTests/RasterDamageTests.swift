@@ -135,7 +135,7 @@ struct RasterDamageTests {
     #expect(try readAll(folder.url.path, RasterOpenOptions())?.code == .unreadableSource)
   }
 
-  @Test("Flipped bits and lost ends never do worse than an error", arguments: 0..<8)
+  @Test("Flipped bits and lost ends never do worse than an error", arguments: 0..<12)
   func mutations(layout: Int) throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
@@ -153,12 +153,27 @@ struct RasterDamageTests {
       fixture.sample = { x, y, _ in Double((x + y) % 16) }
       fixture.tags[320] = .short((0..<48).map { $0 * 1000 })
     }
+    if layout >= 8 {
+      (fixture.samples, fixture.bits, fixture.photometric) = (2, layout % 2 == 0 ? 4 : 16, layout < 10 ? 1 : 3)
+      fixture.sample = { x, y, _ in Double((x + y) % 16) }
+      fixture.tags[338] = .short([1 + layout % 2])
+      if layout >= 10 { fixture.tags[320] = .short([Int](repeating: 4321, count: 3 << fixture.bits)) }
+    }
     let whole = fixture.data()
+    // Samples of any width and kind, that the damage may say they are.
+    var scaled = try placed()
+    scaled.scale = try SampleScale(low: 0, high: 100)
     let path = folder.file("mutant.tif")
-    for round in 0..<90 {
+    for round in 0..<48 {
       var data = whole
-      switch round % 3 {
+      switch round % 4 {
       case 0: data = data.prefix(Int.random(in: 0..<data.count, using: &random))
+      case 1:
+        // Other samples: bits and format.
+        var other = fixture
+        other.tags[258] = .short([Int](repeating: Int.random(in: 0...65, using: &random), count: fixture.samples))
+        other.tags[339] = .short([Int](repeating: Int.random(in: 1...6, using: &random), count: fixture.samples))
+        data = other.data()
       default:
         // Mostly where the directories are, at the end and the start.
         for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -169,7 +184,7 @@ struct RasterDamageTests {
       }
       try data.write(to: URL(fileURLWithPath: path))
       let start = ContinuousClock.now
-      do { _ = try readAll(path, placed()) } catch {
+      do { _ = try readAll(path, round % 2 == 0 ? placed() : scaled) } catch {
         Issue.record("\(error) is no CutError; layout \(layout), round \(round), seed \(seed)")
       }
       #expect(ContinuousClock.now - start < .seconds(2), "layout \(layout), round \(round), seed \(seed)")

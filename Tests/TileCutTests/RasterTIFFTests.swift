@@ -275,7 +275,7 @@ struct RasterTIFFTests {
     let failures = FailureCount()
     DispatchQueue.concurrentPerform(iterations: 6) { thread in
       var random = SeededGenerator(seed: seed &+ UInt64(thread))
-      for _ in 0..<40 {
+      for _ in 0..<15 {
         let window = PixelRect(
           x: Int.random(in: 0..<300, using: &random), y: Int.random(in: 0..<200, using: &random), width: 100,
           height: 100)
