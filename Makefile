@@ -18,7 +18,8 @@ demo: build
 	@scripts/demo.sh
 
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
-test: packages
+test:
+	@scripts/install-packages.sh --tests
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
