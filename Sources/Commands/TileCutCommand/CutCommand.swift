@@ -86,7 +86,8 @@ struct CutCommand: ParsableCommand {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
-    for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    let warnings = cutter.warnings
+    for warning in warnings { printError("tilecut: warning: \(warning)") }
     if Double(version)?.isFinite != true {
       printError("tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
     }
@@ -102,6 +103,8 @@ struct CutCommand: ParsableCommand {
     do {
       let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
       printer.finish()
+      // Some damage shows only when pixels are decoded.
+      for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
       print(Self.line(summary))
     } catch {
       printer.finish()
