@@ -78,6 +78,8 @@ struct CutCommand: ParsableCommand {
   }
 
   func run() throws {
+    let signals = SignalWatch()
+    defer { signals.stop() }
     let options = try makeOptions()
     if !dryRun {
       // Nobody wants to hear of a wrong output after a big source has been unpacked.
@@ -92,10 +94,9 @@ struct CutCommand: ParsableCommand {
       print(cutter.plan)
       return
     }
-    // Up to here nothing lies on the disk that has a name, and a signal ends the process as usual.
+    // Up to here nothing lies on the disk that has a name, and a signal may kill.
     let cancellation = CutCancellation()
-    let signals = SignalWatch { cancellation.cancel() }
-    defer { signals.stop() }
+    signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)
     do {
       let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
