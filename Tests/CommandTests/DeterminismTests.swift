@@ -20,6 +20,8 @@ import Testing
       #expect(bytes == first ?? bytes, "\(options)")
       first = first ?? bytes
     }
-    #expect(try SQLiteFile.rows(folder.path("out.mbtiles"), "SELECT count(*) FROM tiles") == [["10"]])
+    #expect(
+      try SQLiteFile.tiles(folder.path("out.mbtiles")) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, 0...5)
+    )
   }
 }

@@ -45,16 +45,32 @@ func expectValid(_ bundle: String, sourceLocation: SourceLocation = #_sourceLoca
   #expect(!run.stdout.contains("warning"), "\(run)", sourceLocation: sourceLocation)
 }
 
+/// The Web Mercator tiles that a box of degrees touches, as `z/x/y`, by the formulas of the OpenStreetMap wiki and not by ours.
+func mercatorTiles(west: Double, south: Double, east: Double, north: Double, _ zooms: ClosedRange<Int>) -> Set<String> {
+  var tiles: Set<String> = []
+  for zoom in zooms {
+    let count = Double(1 << zoom)
+    func column(_ longitude: Double) -> Double { (longitude + 180) / 360 * count }
+    func row(_ latitude: Double) -> Double { (1 - asinh(tan(latitude * .pi / 180)) / .pi) / 2 * count }
+    // An edge that is a tile's edge too does not touch the tile beyond it.
+    for x in Int(column(west))...Int(column(east).nextDown) {
+      for y in Int(row(north))...Int(row(south).nextDown) { tiles.insert("\(zoom)/\(x)/\(y)") }
+    }
+  }
+  return tiles
+}
+
 /// Rasters and other files made for one test.
 extension TemporaryFolder {
-  /// Writes a picture that has no georeference: colours that change along both axes.
-  func writePicture(_ name: String, width: Int = 64, height: Int = 64) throws -> String {
+  /// Writes a picture that has no georeference: of one colour, or of colours that change along both axes.
+  func writePicture(_ name: String, width: Int = 64, height: Int = 64, colour: UInt32? = nil) throws -> String {
     let pixels = PixelBuffer(width: width, height: height)
     for y in 0..<height {
       for x in 0..<width {
         let (red, green, blue) = (UInt32(255 * x / width), UInt32(255 * y / height), UInt32((x ^ y) & 0xff))
         pixels.bytes.storeBytes(
-          of: 0xff00_0000 | blue << 16 | green << 8 | red, toByteOffset: (y * width + x) * 4, as: UInt32.self)
+          of: 0xff00_0000 | (colour ?? blue << 16 | green << 8 | red), toByteOffset: (y * width + x) * 4,
+          as: UInt32.self)
       }
     }
     return try write(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))

@@ -14,7 +14,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--zoom", "5-3"], ["--zoom", "-1"], ["--zoom=-1"], ["--zoom", "31"], ["--zoom", "0-31"], ["--zoom", "x"], ["--zoom", "3-"],
+    ["--zoom", "5-3"], ["--zoom", "-1"], ["--zoom=-1"], ["--zoom", "31"], ["--zoom", "0-31"], ["--zoom", "x"],
+    ["--zoom", "3-"],
     ["--zoom", ""], ["--zoom", "99999999999999999999"], ["--quality", "80"], ["--format", "jpeg", "--quality", "0"],
     ["--format", "jpeg", "--quality", "101"], ["--format", "gif"], ["--format", ""], ["--threads", "0"],
     ["--threads=-1"], ["--threads", "100000"], ["--memory", "1MB"], ["--memory", "much"], ["--memory=-1GB"],
@@ -32,7 +33,9 @@ import Testing
     #expect(folder.names == before)
   }
 
-  @Test(arguments: [["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["contact-sheet", "a"], ["paste"]])
+  @Test(arguments: [
+    ["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["contact-sheet", "a"], ["paste"],
+  ])
   func missingArgumentsAreNamed(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments, in: folder.path)
     expectRefusal(run, status: 64, naming: "Usage: tilecut")

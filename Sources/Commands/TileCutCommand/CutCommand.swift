@@ -71,7 +71,9 @@ struct CutCommand: ParsableCommand {
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
     // MBTiles 1.3 says so.
-    if Double(version)?.isFinite != true { throw ValidationError("--version takes a number: the revision of the tileset") }
+    if Double(version)?.isFinite != true {
+      throw ValidationError("--version takes a number: the revision of the tileset")
+    }
     if sources.count > 1, sources.contains(where: isManifest) {
       throw ValidationError("a region manifest goes alone, without other sources")
     }
@@ -140,9 +142,11 @@ struct CutCommand: ParsableCommand {
   private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
 
   private static func line(_ summary: CutSummary) -> String {
-    let zooms = summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
+    let zooms =
+      summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
     let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
-    return "\(summary.path): \(count(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
+    return
+      "\(summary.path): \(count(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
   }
 }

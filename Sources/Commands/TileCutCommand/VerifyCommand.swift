@@ -27,7 +27,8 @@ struct VerifyCommand: ParsableCommand {
       if verbose, outcome.errors + outcome.warnings == 0 { lines.append("ok       \(outcome.rule.title)") }
       for finding in outcome.findings {
         let tile = finding.tile.map { "tile \($0): " } ?? ""
-        lines.append("\(finding.severity == .error ? "error  " : "warning")  \(tile)\(finding.message); \(finding.remedy)")
+        lines.append(
+          "\(finding.severity == .error ? "error  " : "warning")  \(tile)\(finding.message); \(finding.remedy)")
       }
       let more = outcome.errors + outcome.warnings - outcome.findings.count
       if more > 0 { lines.append("         and \(more) more of this kind") }
