@@ -146,7 +146,7 @@ struct CutCommand: ParsableCommand {
       summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
     let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
     return
-      "\(summary.path): \(count(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
+      "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
   }
 }

@@ -35,9 +35,9 @@ struct VerifyCommand: ParsableCommand {
     }
     let verdict =
       report.isValid
-      ? "valid: \(report.outcomes.count) rules hold" : "not valid: \(count(report.errors, "error"))"
-    let warnings = report.warnings > 0 ? ", \(count(report.warnings, "warning"))" : ""
-    lines.append("\(report.path): \(verdict)\(warnings), \(count(report.tiles, "tile")) checked")
+      ? "valid: \(report.outcomes.count) rules hold" : "not valid: \(counted(report.errors, "error"))"
+    let warnings = report.warnings > 0 ? ", \(counted(report.warnings, "warning"))" : ""
+    lines.append("\(report.path): \(verdict)\(warnings), \(counted(report.tiles, "tile")) checked")
     return lines.joined(separator: "\n")
   }
 }
