@@ -1,9 +1,10 @@
 # make demo    cuts, verifies and pictures the three sample regions
 # make test    runs all tests
+# make bless   takes over the help texts as golden files
 # make bench   measures against vips (needs BENCH_RASTERS)
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test build lint format packages bench clean
+.PHONY: all demo test bless build lint format packages bench clean
 
 all: build
 
@@ -23,6 +24,11 @@ test:
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
+
+bless: packages
+	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
+	@BLESS=1 swift test --skip-build --disable-xctest --filter HelpTests 2>&1 | scripts/quiet-tests.sh
+	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 lint:
 	@swift format lint --strict --recursive Sources Tests Benchmarks Package.swift

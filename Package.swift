@@ -87,6 +87,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: ["TileCutCommand", "TileCut", "TileImage", "TileIndex", "TestSupport", "CSQLite"],
+      exclude: ["Goldens"],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

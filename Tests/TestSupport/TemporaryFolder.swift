@@ -21,9 +21,15 @@ public final class TemporaryFolder: Sendable {
 
   public var url: URL { URL(fileURLWithPath: path, isDirectory: true) }
 
-  /// Writes a text file.
-  public func write(_ text: String, _ name: String) throws {
-    try Data(text.utf8).write(to: url.appendingPathComponent(name))
+  /// Writes a text file and returns its path.
+  @discardableResult
+  public func write(_ name: String, _ text: String) throws -> String { try write(name, bytes: Array(text.utf8)) }
+
+  /// Writes a file and returns its path.
+  @discardableResult
+  public func write(_ name: String, bytes: [UInt8]) throws -> String {
+    try Data(bytes).write(to: url.appendingPathComponent(name))
+    return file(name)
   }
 
   public func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file(name))) }

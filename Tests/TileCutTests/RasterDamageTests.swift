@@ -124,7 +124,7 @@ struct RasterDamageTests {
   @Test(
     "Files of other kinds are refused, saying what would do", arguments: ["", "hello", "%PDF-1.4", "II", "\u{89}PN"])
   func otherKinds(content: String) throws {
-    try folder.write(content, "map.tif")
+    try folder.write("map.tif", content)
     let error = try readAll(folder.file("map.tif"), RasterOpenOptions())
     #expect(error?.code == .badSource && error?.remedy?.contains("GeoTIFF") == true)
   }

@@ -110,8 +110,8 @@ struct RasterImageTests {
   func worldFiles(name: String, suffix: String) throws {
     let encoding: TileEncoding = name.hasSuffix("png") ? .png(PNGOptions()) : .jpeg(JPEGOptions())
     let path = try write(picture(width: 20, height: 20), width: 20, encoding, name)
-    try folder.write("0.5\n0\n0\n-0.5\n-126.0\n51\n", "map.\(suffix)")
-    try folder.write("EPSG:4326", "map.prj")
+    try folder.write("map.\(suffix)", "0.5\n0\n0\n-0.5\n-126.0\n51\n")
+    try folder.write("map.prj", "EPSG:4326")
     let source = try RasterFile.open(path: path, options: RasterOpenOptions())
     #expect(source.georeference.affine == Affine(a: 0.5, b: 0, c: -126.25, d: 0, e: -0.5, f: 51.25))
     #expect(source.georeference.crs.isWGS84LongLat)

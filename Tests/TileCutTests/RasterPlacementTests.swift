@@ -77,7 +77,7 @@ struct RasterPlacementTests {
 
   @Test("World files are found under all their names", arguments: ["tfw", "tifw", "wld", "TFW", "WLD"])
   func worldFiles(suffix: String) throws {
-    try folder.write("2.0\n0.1\r\n0.2\n-3.0\n100.5\n200,5\n", "map.\(suffix)")
+    try folder.write("map.\(suffix)", "2.0\n0.1\r\n0.2\n-3.0\n100.5\n200,5\n")
     var options = RasterOpenOptions()
     options.crs = .webMercator
     let affine = try open([:], options).georeference.affine
@@ -86,12 +86,12 @@ struct RasterPlacementTests {
 
   @Test("A world file needs a CRS: from a .prj file or --crs, and degrees are recognised")
   func worldFileWithoutCRS() throws {
-    try folder.write("0.1\n0\n0\n-0.1\n10\n50\n", "map.tfw")
+    try folder.write("map.tfw", "0.1\n0\n0\n-0.1\n10\n50\n")
     let error = #expect(throws: CutError.self) { try open([:]) }
     #expect(error?.code == .noGeoreference && error?.remedy?.contains("--crs EPSG:4326") == true)
     try folder.write(
-      #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#,
-      "map.prj")
+      "map.prj",
+      #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#)
     #expect(try open([:]).georeference.crs.isWGS84LongLat)
     var options = RasterOpenOptions()
     options.crs = try CoordinateReferenceSystem(definition: "EPSG:4267")
@@ -100,17 +100,17 @@ struct RasterPlacementTests {
 
   @Test("A broken world file or .prj is named")
   func brokenSideFiles() throws {
-    try folder.write("0.1\n0\nzero\n", "map.tfw")
+    try folder.write("map.tfw", "0.1\n0\nzero\n")
     #expect(throws: CutError.self) { try open([:]) }
-    try folder.write("0.1\n0\n0\n-0.1\n10\n50\n", "map.tfw")
-    try folder.write("PROJCS[nonsense", "map.prj")
+    try folder.write("map.tfw", "0.1\n0\n0\n-0.1\n10\n50\n")
+    try folder.write("map.prj", "PROJCS[nonsense")
     let error = #expect(throws: CutError.self) { try open([:]) }
     #expect(error?.path == folder.file("map.prj") && error?.code == .noGeoreference)
   }
 
   @Test("The file's own georeference wins over the files beside it, and --crs over the file's CRS")
   func precedence() throws {
-    try folder.write("1\n0\n0\n-1\n0\n0\n", "map.tfw")
+    try folder.write("map.tfw", "1\n0\n0\n-1\n0\n0\n")
     let tags = [33550: Self.scale, 33922: Self.tie, 34735: Self.keys()]
     #expect(try open(tags).georeference.affine.a == 60)
     var options = RasterOpenOptions()

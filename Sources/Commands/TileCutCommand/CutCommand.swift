@@ -77,6 +77,8 @@ struct CutCommand: ParsableCommand {
   }
 
   func run() throws {
+    let signals = SignalWatch()
+    defer { signals.stop() }
     let options = try makeOptions()
     if !dryRun {
       // Nobody wants to hear of a wrong output after a big source has been unpacked.
@@ -95,10 +97,9 @@ struct CutCommand: ParsableCommand {
       print(cutter.plan)
       return
     }
-    // Up to here nothing lies on the disk that has a name, and a signal ends the process as usual.
+    // Up to here nothing lies on the disk that has a name, and a signal may kill.
     let cancellation = CutCancellation()
-    let signals = SignalWatch { cancellation.cancel() }
-    defer { signals.stop() }
+    signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)
     do {
       let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
@@ -144,9 +145,11 @@ struct CutCommand: ParsableCommand {
   private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
 
   private static func line(_ summary: CutSummary) -> String {
-    let zooms = summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
+    let zooms =
+      summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
     let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
-    return "\(summary.path): \(count(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
+    return
+      "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
   }
 }

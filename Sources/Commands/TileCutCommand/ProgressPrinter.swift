@@ -77,7 +77,7 @@ final class ProgressPrinter {
 }
 
 /// `1 tile`, `2 tiles`.
-func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+func counted(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
 /// `12.3 MB`; powers of ten.
 func formatted(bytes: Int) -> String {

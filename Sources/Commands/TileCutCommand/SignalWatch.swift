@@ -1,42 +1,63 @@
-import Dispatch
 import Foundation
 import Synchronization
 
-/// Calls back at SIGINT (Ctrl-C), SIGTERM or SIGHUP instead of dying at once; a second signal kills as usual.
+/// Lets a command end in its own way at SIGINT (Ctrl-C), SIGTERM or SIGHUP.
 ///
+/// Until ``whenStopped(_:)`` a signal kills as usual; afterwards the first one calls back and the second one kills.
 /// A signal that was ignored when the process began (`nohup`, a job in a script's background) stays ignored. SIGPIPE is ignored as long as the watch lasts:
 /// the reader of the progress may go without the work going with it.
 final class SignalWatch: Sendable {
-  // Dispatch sources may be cancelled from any thread, but Dispatch does not say so in its types.
-  private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
-  private let first = Mutex<Int32?>(nil)
-  private let ignoresPipes: Bool
+  private struct State {
+    var action: (@Sendable () -> Void)?
+    var received: Int32?
+  }
 
-  /// The first signal that came.
-  var received: Int32? { first.withLock { $0 } }
+  private let state = Mutex(State())
+  private let ignoresPipes = SignalWatch.isIgnored(SIGPIPE)
 
-  init(_ onSignal: @escaping @Sendable () -> Void) {
-    let signals = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
-    sources = signals.map { number in
-      // The dispatch source only hears of signals that nothing else handles.
-      signal(number, SIG_IGN)
-      return DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInitiated))
-    }
-    ignoresPipes = Self.isIgnored(SIGPIPE)
+  /// The first signal that came after ``whenStopped(_:)``.
+  var received: Int32? { state.withLock { $0.received } }
+
+  /// Make it before there are other threads: they inherit that the signals are blocked, and only the thread made here takes them. So none is lost, as it could be
+  /// between ignoring a signal and listening for it with Dispatch.
+  init() {
     signal(SIGPIPE, SIG_IGN)
-    for (number, source) in zip(signals, sources) {
-      source.setEventHandler { [weak self] in
-        self?.first.withLock { $0 = $0 ?? number }
-        for number in signals { signal(number, SIG_DFL) }
-        onSignal()
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) { sigaddset(&signals, number) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    Thread.detachNewThread { [signals, weak self] in
+      var signals = signals
+      var number: Int32 = 0
+      while sigwait(&signals, &number) == 0 {
+        if let self, self.take(number) { continue }
+        signal(number, SIG_DFL)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
       }
-      source.resume()
     }
   }
 
+  /// Sets what the first signal does.
+  func whenStopped(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.action = action }
+  }
+
+  /// Signals kill again.
   func stop() {
-    for source in sources { source.cancel() }
+    state.withLock { $0.action = nil }
     if !ignoresPipes { signal(SIGPIPE, SIG_DFL) }
+  }
+
+  /// False when the signal is to kill.
+  private func take(_ number: Int32) -> Bool {
+    let action = state.withLock { state in
+      defer { state.action = nil }
+      if state.action != nil { state.received = number }
+      return state.action
+    }
+    action?()
+    return action != nil
   }
 
   private static func isIgnored(_ number: Int32) -> Bool {

@@ -27,16 +27,17 @@ struct VerifyCommand: ParsableCommand {
       if verbose, outcome.errors + outcome.warnings == 0 { lines.append("ok       \(outcome.rule.title)") }
       for finding in outcome.findings {
         let tile = finding.tile.map { "tile \($0): " } ?? ""
-        lines.append("\(finding.severity == .error ? "error  " : "warning")  \(tile)\(finding.message); \(finding.remedy)")
+        lines.append(
+          "\(finding.severity == .error ? "error  " : "warning")  \(tile)\(finding.message); \(finding.remedy)")
       }
       let more = outcome.errors + outcome.warnings - outcome.findings.count
       if more > 0 { lines.append("         and \(more) more of this kind") }
     }
     let verdict =
       report.isValid
-      ? "valid: \(report.outcomes.count) rules hold" : "not valid: \(count(report.errors, "error"))"
-    let warnings = report.warnings > 0 ? ", \(count(report.warnings, "warning"))" : ""
-    lines.append("\(report.path): \(verdict)\(warnings), \(count(report.tiles, "tile")) checked")
+      ? "valid: \(report.outcomes.count) rules hold" : "not valid: \(counted(report.errors, "error"))"
+    let warnings = report.warnings > 0 ? ", \(counted(report.warnings, "warning"))" : ""
+    lines.append("\(report.path): \(verdict)\(warnings), \(counted(report.tiles, "tile")) checked")
     return lines.joined(separator: "\n")
   }
 }

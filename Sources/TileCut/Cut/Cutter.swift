@@ -25,6 +25,8 @@ public struct Cutter: Sendable {
     guard !options.sources.isEmpty else {
       throw CutError(.invalidOption, "no source to cut", remedy: "name a GeoTIFF, PNG or JPEG file")
     }
+    // Before a source is placed with them.
+    if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
     self.options = options
     self.resources = resources
     let target = try CoordinateReferenceSystem(definition: options.matrixSet.crs)

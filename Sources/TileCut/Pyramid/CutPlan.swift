@@ -98,7 +98,10 @@ public struct CutPlan: Sendable {
     }
   }
 
-  private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
+  /// Bounds come from the user; everything that computes with them relies on this.
+  ///
+  /// - Throws: ``CutError`` `.invalidOption`.
+  static func requireBox(_ bounds: BoundingBox) throws {
     let values = [bounds.west, bounds.south, bounds.east, bounds.north]
     guard values.allSatisfy(\.isFinite), bounds.south < bounds.north, bounds.west != bounds.east,
       abs(bounds.south) <= 90, abs(bounds.north) <= 90, abs(bounds.west) <= 360, abs(bounds.east) <= 360
@@ -107,6 +110,10 @@ public struct CutPlan: Sendable {
         .invalidOption, "these bounds are no box of degrees: \(values.map { "\($0)" }.joined(separator: ","))",
         remedy: "give them as west,south,east,north")
     }
+  }
+
+  private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
+    try requireBox(bounds)
     guard bounds.west > bounds.east else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
     var (west, east) = (bounds, bounds)
     west.east = 180

@@ -58,6 +58,10 @@ public struct RegionManifest: Codable, Hashable, Sendable {
         throw ManifestError(
           path: path, place: "\(place).title", "is empty", remedy: "say what customers shall read")
       }
+      let texts = [("title", region.title), ("description", region.description), ("attribution", region.attribution)]
+      for (name, text) in texts where text?.utf8.contains(0) == true {
+        throw ManifestError(path: path, place: "\(place).\(name)", "holds a NUL character", remedy: "remove it")
+      }
       guard !region.sources.isEmpty else {
         throw ManifestError(path: path, place: "\(place).sources", "is empty", remedy: "name at least one raster")
       }
@@ -103,7 +107,8 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
     case .dataCorrupted(let context):
       guard !context.codingPath.isEmpty else {
         self.init(
-          path: path, place: Self.line(ofSyntaxErrorIn: data), "is not valid JSON", remedy: "see sample-regions for an example")
+          path: path, place: Self.line(ofSyntaxErrorIn: data), "is not valid JSON",
+          remedy: "see sample-regions for an example")
         return
       }
       message = "cannot be read (\(context.debugDescription))"

@@ -161,7 +161,8 @@ import TileIndex
 
   @Test func targetsThatCannotBeAreRefusedAtOnce() throws {
     for (path, code) in [
-      (folder.path, BundleError.Code.writeFailed), (folder.file("no/such/out.mbtiles"), .writeFailed), ("", .writeFailed),
+      (folder.path, BundleError.Code.writeFailed), (folder.file("no/such/out.mbtiles"), .writeFailed),
+      ("", .writeFailed),
       ("/dev/null", .writeFailed), (folder.file("x/"), .writeFailed), ("/proc/out.mbtiles", .writeFailed),
     ] {
       let error = #expect(throws: BundleError.self) {

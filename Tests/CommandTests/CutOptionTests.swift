@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+/// What each option of `cut` does to the bundle.
+@Suite struct CutOptionTests {
+  let folder: TemporaryFolder
+  let picture: String
+  let output: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    // 10 to 20 degrees east, 40 to 50 north; its own zoom is 3.
+    picture = try folder.writePlacedPicture()
+    output = folder.file("out.mbtiles")
+  }
+
+  private func cut(_ options: String...) throws -> CommandRun {
+    let run = try Command(built: "tilecut").run(["cut", picture, "-o", output] + options)
+    #expect(run.status == 0, "\(run)")
+    try expectValid(output)
+    return run
+  }
+
+  private func tile(_ zoom: Int, _ column: Int, _ row: Int) throws -> PixelBuffer {
+    let bytes = try #require(try BundleReader(path: output).tile(TileID(zoom: zoom, column: column, row: row)))
+    return try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+  }
+
+  private func pixel(_ pixels: PixelBuffer, _ x: Int, _ y: Int) -> SIMD4<UInt8> {
+    pixels.bytes.loadUnaligned(fromByteOffset: (y * pixels.width + x) * 4, as: SIMD4<UInt8>.self)
+  }
+
+  @Test func defaults() throws {
+    let run = try cut()
+    #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, 0...3))
+    let metadata = try SQLiteFile.metadata(output)
+    #expect(metadata["name"] == "out" && metadata["format"] == "png" && metadata["type"] == "baselayer")
+    #expect(metadata["bounds"] == "10,40,20,50" && metadata["minzoom"] == "0" && metadata["maxzoom"] == "3")
+    #expect(metadata["version"] == "1" && metadata["description"] == nil && metadata["attribution"] == nil)
+    #expect(try SQLiteFile.rows(output, "PRAGMA application_id") == [["1297105496"]])
+    let tiles = try SQLiteFile.tiles(output).count
+    #expect(run.stdout.hasPrefix("\(output): \(tiles) tiles, zoom 0-3, "), "\(run)")
+  }
+
+  @Test func metadataOptions() throws {
+    _ = try cut(
+      "--zoom", "0", "--name", "Ünïcode \"map\"", "--attribution", "<a href='x'>We</a>", "--description",
+      "It's; DROP TABLE",
+      "--type", "overlay", "--version", "12")
+    let metadata = try SQLiteFile.metadata(output)
+    #expect(metadata["name"] == "Ünïcode \"map\"" && metadata["attribution"] == "<a href='x'>We</a>")
+    #expect(
+      metadata["description"] == "It's; DROP TABLE" && metadata["type"] == "overlay" && metadata["version"] == "12")
+  }
+
+  @Test(arguments: [("3", 3...3), ("2-4", 2...4), ("0-0", 0...0)])
+  func zooms(_ option: String, _ zooms: ClosedRange<Int>) throws {
+    _ = try cut("--zoom", option)
+    #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, zooms))
+    let metadata = try SQLiteFile.metadata(output)
+    #expect(metadata["minzoom"] == "\(zooms.lowerBound)" && metadata["maxzoom"] == "\(zooms.upperBound)")
+  }
+
+  @Test func boundsCutOff() throws {
+    _ = try cut("--bounds", "12,42,15,45", "--zoom", "0-5")
+    #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 12, south: 42, east: 15, north: 45, 0...5))
+    #expect(try SQLiteFile.metadata(output)["bounds"] == "12,42,15,45")
+    // Tile 5/17/11 goes from 11.25 to 22.5 degrees east; of it columns 17 to 84 are within the bounds.
+    let pixels = try tile(5, 17, 11)
+    let visible = (0..<256).filter { x in (0..<256).contains { pixel(pixels, x, $0).w > 0 } }
+    #expect(abs(visible.first! - 17) <= 1 && abs(visible.last! - 84) <= 1, "\(visible.first!) to \(visible.last!)")
+  }
+
+  @Test func jpeg() throws {
+    _ = try cut("--format", "jpeg", "--quality", "60")
+    #expect(try SQLiteFile.metadata(output)["format"] == "jpg")
+    #expect(try SQLiteFile.rows(output, "SELECT DISTINCT hex(substr(tile_data, 1, 3)) FROM tiles") == [["FFD8FF"]])
+    let small = try SQLiteFile.rows(output, "SELECT sum(length(tile_data)) FROM tiles")[0][0]
+    let run = try tilecut("cut", picture, "-o", output, "--format", "jpg", "--quality", "95", "--force")
+    #expect(run.status == 0, "\(run)")
+    let large = try SQLiteFile.rows(output, "SELECT sum(length(tile_data)) FROM tiles")[0][0]
+    #expect(try #require(Int(small)) < #require(Int(large)))
+  }
+
+  /// A grid that Mercator readers must not take for theirs.
+  @Test func worldCRS84Quad() throws {
+    _ = try cut("--matrix", "WorldCRS84Quad")
+    let metadata = try SQLiteFile.metadata(output)
+    #expect(metadata["tile_matrix_set"] == "http://www.opengis.net/def/tilematrixset/OGC/1.0/WorldCRS84Quad")
+    #expect(metadata["crs"] == "OGC:CRS84")
+    #expect(metadata["bounds"] == "10,40,20,50" && metadata["maxzoom"] == "2")
+    #expect(try SQLiteFile.rows(output, "PRAGMA application_id") == [["0"]])
+    #expect(try SQLiteFile.rows(output, "SELECT name FROM sqlite_master WHERE name = 'tiles'") == [])
+    // Zoom 0 has two tiles of 180 degrees, zoom 2 eight columns of 45 degrees.
+    let tiles = try SQLiteFile.tiles(output, view: "grid_tiles")
+    #expect(tiles == ["0/1/0", "1/2/0", "2/4/0", "2/4/1"])
+
+    if let gdalinfo = Command(installed: "gdalinfo") {
+      #expect(try gdalinfo.run([output]).status != 0, "GDAL takes it for Web Mercator")
+    }
+    #expect(try tilecut("contact-sheet", output, "-o", folder.file("sheet.png")).status == 0)
+  }
+
+  @Test func resamplingNearestKeepsColours() throws {
+    _ = try cut("--resampling", "nearest", "--zoom", "4")
+    let bytes = try folder.bytes("placed.png")
+    let source = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+    func colours(_ pixels: PixelBuffer) -> Set<SIMD4<UInt8>> {
+      Set((0..<pixels.width * pixels.height).map { pixel(pixels, $0, 0) }.filter { $0.w > 0 })
+    }
+    let found = colours(try tile(4, 8, 5))
+    #expect(found.count > 100 && found.isSubset(of: colours(source)))
+  }
+
+  @Test func laterSourcesLieOverEarlierOnes() throws {
+    let red = try folder.writePicture("red.png", colour: 0x0000ff)
+    let blue = try folder.writePicture("blue.png", colour: 0xff0000)
+    for (stem, west) in [("red", 10.0), ("blue", 15.0)] {
+      try folder.write("\(stem).pgw", "0.15625\n0\n0\n-0.15625\n\(west + 0.078125)\n49.921875\n")
+      try folder.write("\(stem).prj", "EPSG:4326")
+    }
+    for (sources, atOverlap) in [([red, blue], SIMD4<UInt8>(0, 0, 255, 255)), ([blue, red], SIMD4(255, 0, 0, 255))] {
+      let run = try Command(built: "tilecut").run(["cut"] + sources + ["-o", output, "--force"])
+      #expect(run.status == 0, "\(run)")
+      #expect(try SQLiteFile.metadata(output)["bounds"] == "10,40,25,50")
+      // Tile 3/4/2 goes from 0 to 45 degrees east; 45 degrees north are in row 225.
+      let pixels = try tile(3, 4, 2)
+      #expect(pixel(pixels, 71, 225) == SIMD4(255, 0, 0, 255), "12.5 degrees east: red alone")
+      #expect(pixel(pixels, 99, 225) == atOverlap, "17.5 degrees east: both")
+      #expect(pixel(pixels, 128, 225) == SIMD4(0, 0, 255, 255), "22.5 degrees east: blue alone")
+    }
+  }
+
+  @Test func dryRunWritesNothing() throws {
+    try folder.write("out.mbtiles", "precious")
+    let before = folder.names
+    let run = try tilecut("cut", picture, "-o", output, "--zoom", "2-4", "--dry-run")
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let lines = run.stdoutLines
+    #expect(lines.first == "WebMercatorQuad, zoom 2-4" && lines.contains("  zoom 2: up to 1 tile"), "\(run)")
+    let tiles = mercatorTiles(west: 10, south: 40, east: 20, north: 50, 2...4).count
+    #expect(lines.contains("  in all up to \(tiles) tiles"), "\(run)")
+    #expect(folder.names == before)
+    #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
+  }
+
+  /// It is about the sources, so a source that cannot be cut fails.
+  @Test func dryRunOpensTheSources() throws {
+    expectRefusal(try tilecut("cut", folder.file("missing.tif"), "-o", output, "--dry-run"), status: 66)
+  }
+}

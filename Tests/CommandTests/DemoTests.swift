@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+/// `make demo`: what a newcomer runs first, with the tests' own build.
+@Suite struct DemoTests {
+  /// One run for all tests.
+  struct Demo: Sendable {
+    let run: CommandRun
+    let folder: TemporaryFolder
+
+    static let shared: Result<Demo, any Error> = Result {
+      let folder = try TemporaryFolder()
+      // A static value is never let go.
+      atexit { if let demo = try? Demo.shared.get() { try? FileManager.default.removeItem(atPath: demo.folder.path) } }
+      let tilecut = try Command(built: "tilecut").path
+      let run = try Command(path: ProjectFiles.path("scripts/demo.sh")).run(
+        [], environment: ["TILECUT": tilecut, "DEMO_OUTPUT": folder.path], timeout: 300)
+      return Demo(run: run, folder: folder)
+    }
+  }
+
+  /// A region with what GDAL says of its raster.
+  struct Region: Sendable, CustomTestStringConvertible {
+    let name: String
+    let bounds: BoundingBox
+    let zoomMax: Int
+    var testDescription: String { name }
+  }
+
+  static let regions = [
+    Region(name: "continental-us", bounds: BoundingBox(west: -126, south: 23, east: -66, north: 51), zoomMax: 5),
+    Region(
+      name: "jacksboro-fault",
+      bounds: BoundingBox(west: -84.41375, south: 36.44625, east: -84.0779167, north: 36.7329167), zoomMax: 11),
+    // gdalwarp -dstalpha shows columns 5 to 479 and rows 5 to 367 of it; the rest is a collar of nodata.
+    Region(
+      name: "rocky-mountain-np",
+      bounds: BoundingBox(west: -106.0491006, south: 40.0676815, east: -105.3366006, north: 40.6121815), zoomMax: 10),
+  ]
+
+  @Test func regionsAreCutAndVerifyClean() throws {
+    let demo = try Demo.shared.get()
+    #expect(demo.run.status == 0, "\(demo.run)")
+    #expect(Self.regions.map(\.name) == ProjectFiles.sampleRegions)
+    for region in Self.regions {
+      #expect(demo.run.stdout.contains("\(region.name).mbtiles: valid: "), "\(demo.run)")
+      #expect(demo.run.stdout.contains("\(demo.folder.path)/\(region.name).png\n"), "\(demo.run)")
+    }
+    #expect(!demo.run.stdout.contains("warning") && !demo.run.stderr.contains("warning"), "\(demo.run)")
+    // Nothing but what it says.
+    #expect(demo.folder.names == Self.regions.flatMap { ["\($0.name).mbtiles", "\($0.name).png"] })
+  }
+
+  @Test(arguments: regions) func contactSheetIsAPicture(_ region: Region) throws {
+    let demo = try Demo.shared.get()
+    let pixels = try demo.folder.bytes("\(region.name).png").withUnsafeBytes { try ImageDecoder.decode($0) }
+    #expect(pixels.width >= 512 && pixels.height >= 256)
+    var colours: Set<UInt32> = []
+    for i in 0..<pixels.width * pixels.height {
+      let colour = pixels.bytes.loadUnaligned(fromByteOffset: i * 4, as: UInt32.self)
+      #expect(colour >> 24 == 255)
+      colours.insert(colour)
+    }
+    #expect(colours.count > 200, "a map has more than \(colours.count) colours")
+  }
+
+  @Test(arguments: regions) func metadataAreTheManifests(_ region: Region) throws {
+    let demo = try Demo.shared.get()
+    let metadata = try SQLiteFile.metadata(demo.folder.file("\(region.name).mbtiles"))
+    let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(region.name)/regions.json")).regions[0]
+    #expect(metadata["name"] == manifest.title)
+    #expect(metadata["description"] == manifest.description)
+    #expect(metadata["attribution"] == manifest.attribution)
+    #expect(metadata["minzoom"] == "0" && metadata["maxzoom"] == "\(region.zoomMax)")
+  }
+
+  @Test(
+    .enabled(if: Command(installed: "gdalinfo") != nil, "gdalinfo is not installed (apt-get install gdal-bin)"),
+    arguments: regions)
+  func gdalOpensThem(_ region: Region) throws {
+    let demo = try Demo.shared.get()
+    let path = demo.folder.file("\(region.name).mbtiles")
+    let before = try demo.folder.bytes("\(region.name).mbtiles")
+    let run = try #require(Command(installed: "gdalinfo")).run(["-json", path])
+    let info = try JSONDecoder().decode(GDALInfo.self, from: Data(run.stdout.utf8))
+    #expect(info.coordinateSystem.wkt.hasSuffix("ID[\"EPSG\",3857]]"))
+
+    let pixel = info.geoTransform[1]
+    let native = 2 * Double.pi * 6_378_137 / 256 / Double(1 << region.zoomMax)
+    #expect(abs(pixel - native) < 1e-9 * native, "GDAL opens the deepest zoom")
+    let low = info.cornerCoordinates.lowerLeft
+    let high = info.cornerCoordinates.upperRight
+    let want = TileMatrixSet.webMercatorQuad.crsBounds(ofGeographicBounds: region.bounds)
+    for (found, wanted) in [
+      (low[0], want.west), (low[1], want.south), (high[0], want.east), (high[1], want.north),
+    ] {
+      #expect(abs(found - wanted) <= pixel, "\(found) is more than a pixel of \(pixel) m from \(wanted)")
+    }
+    #expect(info.metadata[""]?["minzoom"] == "0")
+    #expect(info.metadata[""]?["maxzoom"] == "\(region.zoomMax)")
+    #expect(info.bands.map(\.colorInterpretation) == ["Red", "Green", "Blue", "Alpha"])
+    // A look does not change the bundle.
+    #expect(try demo.folder.bytes("\(region.name).mbtiles") == before)
+  }
+
+  struct GDALInfo: Decodable {
+    struct CRS: Decodable { let wkt: String }
+    struct Corners: Decodable { let lowerLeft, upperRight: [Double] }
+    struct Band: Decodable { let colorInterpretation: String }
+    let coordinateSystem: CRS
+    let geoTransform: [Double]
+    let cornerCoordinates: Corners
+    let metadata: [String: [String: String]]
+    let bands: [Band]
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A disk of a few kilobytes.
+private enum SmallDisk {
+  /// Runs a line of shell in a folder that is a disk of its own, which goes with the shell; nil when that cannot be had.
+  static func run(
+    in folder: String, kilobytes: Int, _ line: String, _ arguments: [String] = []
+  ) throws -> CommandRun? {
+    guard let unshare = Command(installed: "unshare") else { return nil }
+    let mount = "mount -t tmpfs -o size=\(kilobytes)k none \"$0\" && cd \"$0\" && { \(line); }"
+    let rights = geteuid() == 0 ? ["-m"] : ["-r", "-m"]
+    return try unshare.run(rights + ["/bin/sh", "-c", mount, folder] + arguments)
+  }
+
+  static let isAvailable: Bool = {
+    guard let folder = try? TemporaryFolder() else { return false }
+    return (try? run(in: folder.path, kilobytes: 64, "true"))??.status == 0
+  }()
+
+  /// To be added to a command: its status, and what is on the disk after it.
+  static let report = #"; echo "status $?"; ls -A"#
+}
+
+/// A disk that is full leaves no half bundle.
+@Suite(.enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
+struct DiskFullTests {
+  /// Full at the first page, while tiles are written, and at the end of it.
+  @Test(arguments: [16, 100, 380]) func cutSaysSo(kilobytes: Int) throws {
+    let folder = try TemporaryFolder()
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let run = try #require(
+      try SmallDisk.run(
+        in: folder.path, kilobytes: kilobytes, #""$@""# + SmallDisk.report,
+        [Command(built: "tilecut").path, "cut", raster, "-o", "out.mbtiles", "--zoom", "0-9"]))
+    #expect(run.stdout == "status 74\n", "\(run)")
+    #expect(run.stderr.contains("tilecut: out.mbtiles: the disk is full; free space"), "\(run)")
+  }
+
+  @Test func forceKeepsTheOldBundle() throws {
+    let folder = try TemporaryFolder()
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let run = try #require(
+      try SmallDisk.run(
+        in: folder.path, kilobytes: 100, #"echo old > out.mbtiles; "$@""# + SmallDisk.report + "; cat out.mbtiles",
+        [Command(built: "tilecut").path, "cut", raster, "-o", "out.mbtiles", "--force", "--zoom", "0-9"]))
+    #expect(run.stdout == "status 74\nout.mbtiles\nold\n", "\(run)")
+  }
+
+  @Test func contactSheetSaysSo() throws {
+    let folder = try TemporaryFolder()
+    let bundle = folder.file("out.mbtiles")
+    #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle).status == 0)
+    let disk = try TemporaryFolder()
+    let run = try #require(
+      try SmallDisk.run(
+        in: disk.path, kilobytes: 4, #""$@""# + SmallDisk.report,
+        [Command(built: "tilecut").path, "contact-sheet", bundle, "-o", "sheet.png"]))
+    #expect(run.stdout == "status 74\n", "\(run)")
+    #expect(run.stderr.contains("tilecut: sheet.png: the disk is full"), "\(run)")
+  }
+}

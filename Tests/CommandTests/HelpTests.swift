@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the command says of itself. The help texts are golden files: `make bless` writes them anew, and the difference is read before it is committed.
+@Suite struct HelpTests {
+  @Test(arguments: [
+    ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "contact-sheet"],
+  ])
+  func helpIsTheGoldenFile(_ arguments: [String]) throws {
+    let run = try Command(built: "tilecut").run(arguments)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let name = "tilecut-\(arguments.last!.drop { $0 == "-" }).txt"
+    let golden = ProjectFiles.path("Tests/CommandTests/Goldens/\(name)")
+    if ProcessInfo.processInfo.environment["BLESS"] == "1" {
+      try run.stdout.write(toFile: golden, atomically: true, encoding: .utf8)
+    }
+    let expected = try String(contentsOfFile: golden, encoding: .utf8)
+    #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
+  }
+
+  @Test func helpOfACommandIsItsOwn() throws {
+    for command in ["cut", "inspect", "verify", "contact-sheet"] {
+      #expect(try tilecut(command, "--help").stdout == tilecut("help", command).stdout)
+    }
+  }
+
+  /// An option that the help names twice means two things.
+  @Test func noOptionIsListedTwice() throws {
+    for command in ["cut", "inspect", "verify", "contact-sheet"] {
+      let options = try tilecut("help", command).stdoutLines.filter { $0.hasPrefix("  -") }.compactMap {
+        $0.split(separator: " ").first { $0.hasPrefix("--") }
+      }
+      #expect(Set(options).count == options.count, "\(command): \(options)")
+    }
+  }
+
+  @Test func versionIsTheTools() throws {
+    let run = try tilecut("--version")
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    #expect(run.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil, "\(run)")
+  }
+
+  @Test(arguments: [["--version", "7"], ["--version=7"]]) func versionOfATilesetIsItsOwn(_ option: [String]) throws {
+    let folder = try TemporaryFolder()
+    let output = folder.file("out.mbtiles")
+    let run = try Command(built: "tilecut").run(
+      ["cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0"] + option)
+    #expect(run.status == 0, "\(run)")
+    #expect(try SQLiteFile.metadata(output)["version"] == "7")
+    try expectValid(output)
+    // Where something else is missing, the tool's version is no answer either.
+    let missing = try Command(built: "tilecut").run(["cut", "-o", output] + option)
+    expectRefusal(missing, status: 64, naming: "<source>")
+  }
+
+  @Test func readmeListsTheStatusesOfTheHelp() throws {
+    let help = try tilecut("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
+    for status in documentedStatuses { #expect(help.contains(" \(status)"), "\(status)") }
+    #expect(documentedStatuses.isSuperset(of: [0, 1, 64, 65, 66, 70, 73, 74, 75, 130, 143]))
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A cut that is stopped or killed leaves what was there before.
+@Suite struct InterruptionTests {
+  let folder: TemporaryFolder
+  let output: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    output = try folder.write("out.mbtiles", "the previous bundle")
+  }
+
+  /// Starts a cut of so many tiles that it cannot end within the test.
+  private func startLongCut(_ options: String...) throws -> ChildProcess {
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    return try Command(built: "tilecut").start(
+      ["cut", raster, "-o", output, "--force", "--zoom", "0-17", "--threads", "1"] + options)
+  }
+
+  /// The names of the files that a cut under way has, other than the target.
+  private var partialFiles: [String] { folder.names.filter { $0 != "out.mbtiles" } }
+
+  /// Waits until the cut has come so far: its file is there, and this many lines of progress are out.
+  private func wait(for cut: ChildProcess, progressLines: Int) {
+    let came = cut.wait(timeout: 60) {
+      !partialFiles.isEmpty && cut.stderr.split(separator: "\n").count >= progressLines
+    }
+    #expect(came, "the cut did not come that far: \(cut.stderr)")
+  }
+
+  private func expectPreviousBundle() throws {
+    #expect(try folder.bytes("out.mbtiles") == Data("the previous bundle".utf8))
+  }
+
+  /// As it opens its file, in its first tiles, and further on.
+  @Test(arguments: [0, 1, 4]) func killedCutLeavesThePreviousBundle(progressLines: Int) throws {
+    let cut = try startLongCut("--progress", "json")
+    wait(for: cut, progressLines: progressLines)
+    cut.send(SIGKILL)
+    #expect(cut.wait().ending == .signal(SIGKILL))
+    try expectPreviousBundle()
+    #expect(partialFiles == [".out.mbtiles.\(cut.processID)-0.partial"])
+
+    // The next cut takes the remains away.
+    let next = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--force")
+    #expect(next.status == 0, "\(next)")
+    #expect(folder.names == ["out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
+    try expectValid(output)
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)], [0, 2])
+  func stoppedCutLeavesNothing(_ signal: (number: Int32, status: Int32), progressLines: Int) throws {
+    let cut = try startLongCut("--progress", "json")
+    wait(for: cut, progressLines: progressLines)
+    let start = ContinuousClock.now
+    cut.send(signal.number)
+    let run = cut.wait(timeout: 20)
+    // 2 s in a release build; the unit under way is drawn to its end first.
+    #expect(ContinuousClock.now - start < .seconds(6), "\(run)")
+    #expect(run.status == signal.status && documentedStatuses.contains(signal.status), "\(run)")
+    #expect(run.stdout.isEmpty, "\(run)")
+    #expect(partialFiles == [], "\(run)")
+    try expectPreviousBundle()
+  }
+
+  /// Ctrl-C, and again when it seems to take too long.
+  @Test func secondSignalKills() throws {
+    let cut = try startLongCut()
+    wait(for: cut, progressLines: 0)
+    cut.send(SIGINT)
+    cut.send(SIGINT)
+    let run = cut.wait(timeout: 20)
+    #expect(run.status == 130 || run.ending == .signal(SIGINT), "\(run)")
+    try expectPreviousBundle()
+  }
+
+  /// Two writers of one target do not take each other's files for remains.
+  @Test func livingCutIsNoRemains() throws {
+    let cut = try startLongCut()
+    wait(for: cut, progressLines: 0)
+    let mine = partialFiles
+    let next = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--force")
+    #expect(next.status == 0, "\(next)")
+    #expect(Set(folder.names).isSuperset(of: mine))
+    cut.send(SIGTERM)
+    #expect(cut.wait().status == 143)
+    try expectValid(output)
+  }
+
+  @Test func nohupIsRespected() throws {
+    let picture = try folder.writePlacedPicture()
+    let cut = try Command(path: "/bin/sh").start([
+      "-c", "trap '' HUP; exec \"$0\" \"$@\"", Command(built: "tilecut").path, "cut", picture, "-o", output, "--force",
+      "--zoom", "0-6", "--threads", "1",
+    ])
+    #expect(cut.wait { folder.names.contains { $0.hasSuffix(".partial") } })
+    cut.send(SIGHUP)
+    #expect(cut.wait().status == 0)
+    try expectValid(output)
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Damaged files end in a message or in a valid bundle with a warning: never in a crash, a hang, or a swamp of memory.
+@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+struct MalformedInputTests {
+  static let malformed = files("maps/malformed") { _ in true }
+  /// PngSuite's broken files begin with x.
+  static let brokenPNGs = files("maps/pngsuite") { $0.hasPrefix("x") }
+
+  /// A release build has to end within 2 s; this one is slower, and shares the machine with other tests.
+  static let secondsMax = 10.0
+  static let peakBytesMax = 300_000_000
+
+  @Test(arguments: malformed + brokenPNGs)
+  func placedByOptions(_ file: String) throws {
+    try expectCivilEnd(of: file, "--crs", "EPSG:4326", "--bounds", "-10,-10,10,10")
+  }
+
+  /// With the georeference that the file has, or has not.
+  @Test(arguments: malformed)
+  func asItIs(_ file: String) throws {
+    try expectCivilEnd(of: file)
+  }
+
+  private func expectCivilEnd(of file: String, _ options: String...) throws {
+    let folder = try TemporaryFolder()
+    let path = TestData.url(file).path
+    let output = folder.file("out.mbtiles")
+    let run = try Command(built: "tilecut").run(["cut", path, "-o", output] + options)
+    #expect(run.seconds < Self.secondsMax, "\(run)")
+    #expect(run.peakBytes > 0 && run.peakBytes < Self.peakBytesMax, "\(run)")
+    if run.status == 0 {
+      #expect(folder.names == ["out.mbtiles"])
+      #expect(run.stderrLines.contains { $0.hasPrefix("tilecut: warning: \(path): ") }, "\(run)")
+      try expectValid(output)
+    } else {
+      expectRefusal(run, status: 65, naming: path)
+      #expect(folder.names == [], "\(run)")
+    }
+  }
+
+  private static func files(_ folder: String, where include: (String) -> Bool) -> [String] {
+    guard let root = TestData.root else { return [] }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path)) ?? []
+    return names.filter(include).sorted().map { "\(folder)/\($0)" }
+  }
+
+  @Test func thereAreFilesToTry() {
+    #expect(Self.malformed.count >= 30 && Self.brokenPNGs.count >= 14)
+  }
+}

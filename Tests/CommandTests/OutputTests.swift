@@ -1,0 +1,120 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Where the bundle goes, and what must not be lost there.
+@Suite struct OutputTests {
+  let folder: TemporaryFolder
+  let picture: String
+  let output: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    picture = try folder.writePlacedPicture()
+    output = folder.file("out.mbtiles")
+  }
+
+  @Test func existingOutputIsNotTouched() throws {
+    try folder.write("out.mbtiles", "precious")
+    let before = try FileManager.default.attributesOfItem(atPath: output)
+    expectRefusal(try tilecut("cut", picture, "-o", output), status: 73, naming: output, "--force")
+    #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
+    let after = try FileManager.default.attributesOfItem(atPath: output)
+    #expect(before[.modificationDate] as? Date == after[.modificationDate] as? Date)
+    #expect(before[.systemFileNumber] as? Int == after[.systemFileNumber] as? Int)
+    #expect(folder.names == ["out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
+  }
+
+  @Test func forceReplacesIt() throws {
+    try folder.write("out.mbtiles", "old")
+    #expect(try tilecut("cut", picture, "-o", output, "--force").status == 0)
+    try expectValid(output)
+  }
+
+  /// A refused source leaves the old bundle, even with --force.
+  @Test func forceKeepsTheOldOneWhenTheCutFails() throws {
+    try folder.write("out.mbtiles", "precious")
+    let empty = try folder.write("empty.tif", "")
+    expectRefusal(try tilecut("cut", picture, empty, "-o", output, "--force"), status: 65)
+    #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
+  }
+
+  @Test func missingFolder() throws {
+    let run = try tilecut("cut", picture, "-o", folder.file("no/such/out.mbtiles"))
+    expectRefusal(run, status: 74, naming: folder.file("no/such"), "mkdir")
+  }
+
+  @Test(arguments: ["", ".", "sub/", "sub"])
+  func namesThatAreNoFiles(_ name: String) throws {
+    try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
+    for arguments in [["cut", picture, "-o", name], ["cut", picture, "-o", name, "--force"]] {
+      expectRefusal(try Command(built: "tilecut").run(arguments, in: folder.path), status: 74)
+    }
+    #expect(folder.names == ["placed.pgw", "placed.png", "placed.prj", "sub"])
+  }
+
+  /// The system's own folder: not even root may write there.
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self"), "there is no /proc"))
+  func folderThatTakesNoFiles() throws {
+    expectRefusal(try tilecut("cut", picture, "-o", "/proc/out.mbtiles"), status: 74, naming: "/proc")
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
+  func folderWithoutPermission() throws {
+    let locked = folder.file("locked")
+    try FileManager.default.createDirectory(
+      atPath: locked, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
+    expectRefusal(try tilecut("cut", picture, "-o", "\(locked)/out.mbtiles"), status: 74, naming: locked)
+  }
+
+  // MARK: - The output is an input
+
+  /// Under its own name, another way of writing it, a symbolic link and a hard link.
+  @Test(arguments: ["placed.png", "./placed.png", "sub/../placed.png", "link.png", "hard.png"], [false, true])
+  func sourcesAreNeverReplaced(_ name: String, force: Bool) throws {
+    let manager = FileManager.default
+    try manager.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
+    try manager.createSymbolicLink(atPath: folder.file("link.png"), withDestinationPath: "placed.png")
+    try manager.linkItem(atPath: picture, toPath: folder.file("hard.png"))
+    let before = try folder.bytes("placed.png")
+    let names = folder.names
+    let run = try Command(built: "tilecut").run(
+      ["cut", "placed.png", "-o", name] + (force ? ["--force"] : []), in: folder.path)
+    expectRefusal(run, status: 64, naming: name)
+    // Whoever follows the advice must not lose the map.
+    #expect(!run.stderr.contains("--force"), "\(run)")
+    #expect(try folder.bytes("placed.png") == before)
+    #expect(folder.names == names)
+  }
+
+  @Test func aLinkToASourceIsProtectedAsWell() throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.file("link.png"), withDestinationPath: picture)
+    for suffix in ["pgw", "prj"] {
+      try folder.write("link.\(suffix)", bytes: Array(folder.bytes("placed.\(suffix)")))
+    }
+    let before = try folder.bytes("placed.png")
+    expectRefusal(try tilecut("cut", folder.file("link.png"), "-o", picture, "--force"), status: 64)
+    #expect(try folder.bytes("placed.png") == before)
+  }
+
+  @Test func manifestsAndTheirSourcesAreNeverReplaced() throws {
+    let manifest = try folder.write(
+      "regions.json", #"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["placed.png"]}]}"#)
+    let before = try [folder.bytes("regions.json"), folder.bytes("placed.png")]
+    for target in [manifest, picture] {
+      expectRefusal(try tilecut("cut", manifest, "-o", target, "--force"), status: 64, naming: target)
+    }
+    #expect(try [folder.bytes("regions.json"), folder.bytes("placed.png")] == before)
+  }
+
+  @Test func contactSheetsNeverReplaceTheirBundle() throws {
+    #expect(try tilecut("cut", picture, "-o", output, "--zoom", "0").status == 0)
+    let before = try folder.bytes("out.mbtiles")
+    expectRefusal(try tilecut("contact-sheet", output, "-o", output, "--force"), status: 64, naming: output)
+    #expect(try folder.bytes("out.mbtiles") == before)
+    try folder.write("sheet.png", "precious")
+    expectRefusal(try tilecut("contact-sheet", output, "-o", folder.file("sheet.png")), status: 73, naming: "--force")
+    #expect(try folder.bytes("sheet.png") == Data("precious".utf8))
+  }
+}

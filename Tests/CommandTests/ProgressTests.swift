@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How a cut tells how far it has come.
+@Suite struct ProgressTests {
+  let folder: TemporaryFolder
+  let picture: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    picture = try folder.writePlacedPicture(edge: 200)
+  }
+
+  private func cut(_ style: String) throws -> CommandRun {
+    let run = try tilecut("cut", picture, "-o", folder.file("out.mbtiles"), "--force", "--progress", style)
+    #expect(run.status == 0, "\(run)")
+    // The summary is the only thing on standard output.
+    #expect(run.stdoutLines.count == 1 && run.stdout.hasPrefix("\(folder.file("out.mbtiles")): "), "\(run)")
+    return run
+  }
+
+  struct Line: Decodable {
+    let tilesDone, tilesTotal, tilesStored, bytesStored: Int
+    let seconds, tilesPerSecond: Double
+    let secondsLeft: Double?
+  }
+
+  @Test func jsonCountsUpToTheTotal() throws {
+    let run = try cut("json")
+    let lines = try run.stderrLines.map { line in
+      let keys = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys
+      #expect(
+        keys.sorted() == [
+          "bytesStored", "seconds", "secondsLeft", "tilesDone", "tilesPerSecond", "tilesStored", "tilesTotal",
+        ])
+      return try JSONDecoder().decode(Line.self, from: Data(line.utf8))
+    }
+    let last = try #require(lines.last)
+    #expect(last.tilesDone == last.tilesTotal && last.secondsLeft == 0)
+    let tiles = try SQLiteFile.tiles(folder.file("out.mbtiles")).count
+    #expect(last.tilesStored == tiles && last.tilesTotal >= tiles && last.bytesStored > 0)
+    for (line, next) in zip(lines, lines.dropFirst()) {
+      #expect(line.tilesDone < next.tilesDone && line.tilesStored <= next.tilesStored && line.seconds <= next.seconds)
+      #expect(line.tilesTotal == next.tilesTotal)
+    }
+  }
+
+  @Test func noneIsSilent() throws {
+    #expect(try cut("none").stderr.isEmpty)
+  }
+
+  /// Drawn again and again in one line, and taken away in the end.
+  @Test func barIsOneLine() throws {
+    let text = try cut("bar").stderr
+    let states = text.components(separatedBy: "\r\u{1b}[K")
+    #expect(states.first == "" && states.last == "", "\(text.debugDescription)")
+    #expect(states.contains { $0.hasPrefix("[#") && $0.contains(" tiles/s, ") }, "\(text.debugDescription)")
+    #expect(!text.contains("\n"))
+  }
+
+  @Test(.enabled(if: Command(installed: "script") != nil, "script is not installed (apt-get install bsdutils)"))
+  func barIsForTerminals() throws {
+    let line = "'\(try Command(built: "tilecut").path)' cut '\(picture)' -o '\(folder.file("out.mbtiles"))'"
+    let run = try #require(Command(installed: "script")).run(["-qec", line, "/dev/null"])
+    #expect(run.status == 0 && run.stdout.contains("\r\u{1b}[K[") && run.stdout.contains(" tiles/s, "), "\(run)")
+  }
+
+  /// Into a file: a line every few seconds, and no control characters.
+  @Test func autoIsPlainOffTerminals() throws {
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let cut = try startTilecut("cut", raster, "-o", folder.file("out.mbtiles"), "--zoom", "0-17", "--threads", "1")
+    #expect(cut.wait(timeout: 40) { cut.stderr.contains("\n") })
+    cut.send(SIGTERM)
+    let run = cut.wait()
+    let line = try #require(run.stderrLines.first)
+    #expect(line.wholeMatch(of: /\d+ of \d+ tiles, \d+ tiles\/s, [\d.]+ k?M?B, .* left/) != nil, "\(run)")
+    #expect(!run.stderr.contains("\r") && !run.stderr.contains("\u{1b}"))
+    #expect(run.status == 143)
+  }
+}

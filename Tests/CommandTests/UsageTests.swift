@@ -1,0 +1,74 @@
+import TestSupport
+import Testing
+
+/// Options that make no sense, and inputs that are none.
+@Suite struct UsageTests {
+  let folder: TemporaryFolder
+  let picture: String
+  let output: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    picture = try folder.writePlacedPicture()
+    output = folder.file("out.mbtiles")
+  }
+
+  @Test(arguments: [
+    ["--zoom", "5-3"], ["--zoom", "-1"], ["--zoom=-1"], ["--zoom", "31"], ["--zoom", "0-31"], ["--zoom", "x"],
+    ["--zoom", "3-"],
+    ["--zoom", ""], ["--zoom", "99999999999999999999"], ["--quality", "80"], ["--format", "jpeg", "--quality", "0"],
+    ["--format", "jpeg", "--quality", "101"], ["--format", "gif"], ["--format", ""], ["--threads", "0"],
+    ["--threads=-1"], ["--threads", "100000"], ["--memory", "1MB"], ["--memory", "much"], ["--memory=-1GB"],
+    ["--memory", "9999999GB"], ["--resampling", "lanczos"], ["--matrix", "LINZAntarticaMapTilegrid"],
+    ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "1,1"], ["--scale", "nan,1"],
+  ])
+  func nonsenseIsRefused(_ options: [String]) throws {
+    let before = folder.names
+    let run = try Command(built: "tilecut").run(["cut", picture, "-o", output] + options)
+    expectRefusal(run, status: 64)
+    // The option at fault is named, in one form or another.
+    let name = String(options.last { $0.hasPrefix("--") }!.dropFirst(2).prefix { $0 != "=" })
+    #expect(run.stderr.contains(name), "\(run)")
+    #expect(folder.names == before)
+  }
+
+  @Test(arguments: [
+    ["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["contact-sheet", "a"], ["paste"],
+  ])
+  func missingArgumentsAreNamed(_ arguments: [String]) throws {
+    let run = try Command(built: "tilecut").run(arguments, in: folder.path)
+    expectRefusal(run, status: 64, naming: "Usage: tilecut")
+  }
+
+  @Test func missingFile() throws {
+    let missing = folder.file("missing.tif")
+    expectRefusal(try tilecut("cut", missing, "-o", output), status: 66, naming: missing)
+  }
+
+  @Test func folderAsSource() throws {
+    expectRefusal(try tilecut("cut", folder.path, "-o", output), status: 66, naming: folder.path)
+  }
+
+  @Test func emptyFile() throws {
+    let empty = try folder.write("empty.tif", "")
+    expectRefusal(try tilecut("cut", empty, "-o", output), status: 65, naming: empty, "empty")
+  }
+
+  @Test func textFile() throws {
+    let text = try folder.write("readme.tif", "not a raster\n")
+    expectRefusal(try tilecut("cut", text, "-o", output), status: 65, naming: text, "GeoTIFF, PNG or JPEG")
+  }
+
+  /// Endless, and of no size.
+  @Test func deviceAsSource() throws {
+    expectRefusal(try tilecut("cut", "/dev/zero", "-o", output), naming: "/dev/zero")
+  }
+
+  /// The second of several is at fault, and is the one that is named.
+  @Test func faultySourceAmongSeveral() throws {
+    let text = try folder.write("readme.tif", "not a raster\n")
+    let run = try tilecut("cut", picture, text, "-o", output)
+    expectRefusal(run, status: 65, naming: text)
+    #expect(!run.stderr.contains(picture), "\(run)")
+  }
+}

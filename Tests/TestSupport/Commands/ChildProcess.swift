@@ -1,0 +1,148 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A program under way. Its output goes into files, so that it never waits for a reader and can be looked at while it runs.
+///
+/// Not Foundation's `Process`, which tells nothing of the memory that the child has used.
+public final class ChildProcess {
+  private let words: [String]
+  private let process: pid_t
+  private let start = ContinuousClock.now
+  private let output: TemporaryFolder
+  private var ending: CommandRun.Ending?
+  /// The most resident memory seen, in bytes.
+  ///
+  /// On Linux the kernel's own figure for a dead child includes what its parent held when it was born. Where it is larger than that it is the child's;
+  /// otherwise it is what was seen every few milliseconds of the mark that the kernel keeps in /proc.
+  public private(set) var peakBytes = 0
+  private let parentPeakBytes: Int
+
+  public var processID: Int { Int(process) }
+
+  init(path: String, arguments: [String], folder: String?, environment: [String: String]) throws {
+    words = [path.split(separator: "/").last.map(String.init) ?? path] + arguments
+    output = try TemporaryFolder()
+    parentPeakBytes = Self.peak(ofProcess: "self") ?? .max
+    var variables = ProcessInfo.processInfo.environment
+    // What a terminal or a locale would change in the output.
+    variables.merge(["COLUMNS": "80", "LC_ALL": "C"].merging(environment) { $1 }) { $1 }
+    // The shell changes folders and is then replaced by the program, under the same process id.
+    let line = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0] } ?? []
+    process = try Self.spawn(
+      line + [path] + arguments, variables.map { "\($0)=\($1)" }, stdout: output.file("stdout"),
+      stderr: output.file("stderr"))
+  }
+
+  deinit {
+    guard ending == nil else { return }
+    kill(process, SIGKILL)
+    waitpid(process, nil, 0)
+  }
+
+  /// What it has written to standard output so far.
+  public var stdout: String { text("stdout") }
+  /// What it has written to standard error so far.
+  public var stderr: String { text("stderr") }
+
+  public func send(_ signal: Int32) { kill(process, signal) }
+
+  /// Waits until something has come true; false when the process ended or `timeout` seconds passed before.
+  public func wait(timeout: Double = 20, until condition: () throws -> Bool) rethrows -> Bool {
+    let deadline = ContinuousClock.now + .seconds(timeout)
+    while ContinuousClock.now < deadline {
+      if try condition() { return true }
+      if collect() { return try condition() }
+      usleep(2000)
+    }
+    return false
+  }
+
+  /// Waits for the end; kills the process after `timeout` seconds.
+  public func wait(timeout: Double = 60) -> CommandRun {
+    let deadline = ContinuousClock.now + .seconds(timeout)
+    while !collect() {
+      if ContinuousClock.now > deadline {
+        kill(process, SIGKILL)
+        waitpid(process, nil, 0)
+        ending = .timeout
+        break
+      }
+      usleep(2000)
+    }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    return CommandRun(
+      words: words, ending: ending!, stdout: stdout, stderr: stderr, seconds: seconds, peakBytes: peakBytes)
+  }
+
+  /// Looks whether the process has ended.
+  private func collect() -> Bool {
+    if ending != nil { return true }
+    if let peak = Self.peak(ofProcess: "\(process)") { peakBytes = max(peakBytes, peak) }
+    var status: Int32 = 0
+    var usage = rusage()
+    guard wait4(process, &status, WNOHANG, &usage) == process else { return false }
+    #if canImport(Darwin)
+      peakBytes = usage.ru_maxrss
+    #else
+      if usage.ru_maxrss * 1024 > parentPeakBytes { peakBytes = usage.ru_maxrss * 1024 }
+    #endif
+    ending = status & 0x7f == 0 ? .status((status >> 8) & 0xff) : .signal(status & 0x7f)
+    return true
+  }
+
+  private func text(_ name: String) -> String {
+    String(decoding: FileManager.default.contents(atPath: output.file(name)) ?? Data(), as: UTF8.self)
+  }
+
+  /// The high-water mark of a process's resident memory, in bytes.
+  private static func peak(ofProcess id: String) -> Int? {
+    guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
+      let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+      let kilobytes = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })
+    else { return nil }
+    return kilobytes * 1024
+  }
+
+  private static func spawn(
+    _ arguments: [String], _ environment: [String], stdout: String, stderr: String
+  ) throws -> pid_t {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    for (descriptor, file) in [(STDOUT_FILENO, stdout), (STDERR_FILENO, stderr)] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    }
+
+    // Whoever started the tests may ignore signals; a command on a terminal does not.
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
+
+    var argv = arguments.map { strdup($0) } + [nil]
+    var envp = environment.map { strdup($0) } + [nil]
+    defer { for pointer in argv + envp { free(pointer) } }
+    var process: pid_t = 0
+    let code = posix_spawn(&process, arguments[0], &actions, &attributes, &argv, &envp)
+    guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EINVAL) }
+    return process
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+import TileCut
+import TileIndex
+
+/// The examples of README.md compile, and are those that stand here.
+@Suite struct ReadmeExampleTests {
+  private func cut() throws {
+    // README begins
+    var options = CutOptions(sources: ["usa.tif"])
+    options.name = "Continental United States"
+    let summary = try Cutter(options).cut(to: "usa.mbtiles")
+    print(summary.tileCount, summary.zoomMax)
+    // README ends
+  }
+
+  private func read() throws -> [UInt8]? {
+    // README begins
+    let bundle = try BundleReader(path: "usa.mbtiles")
+    let tile = try TileID(zoom: 5, column: 7, row: 12)
+    let png = try bundle.tile(tile)  // nil where the bundle has none
+    // README ends
+    return png
+  }
+
+  @Test func readmeHasTheseLines() throws {
+    let readme = try String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let examples = source.components(separatedBy: "// README " + "begins\n").dropFirst().map { part in
+      part.components(separatedBy: "    // README " + "ends")[0].split(separator: "\n").map { $0.dropFirst(4) }
+    }
+    #expect(examples.count == 2)
+    for (example, module) in zip(examples, ["TileCut", "TileIndex"]) {
+      let block = "```swift\nimport \(module)\n\n\(example.joined(separator: "\n"))\n```"
+      #expect(readme.contains(block), "README.md lacks:\n\(block)")
+    }
+  }
+
+  /// There is no usa.tif where the tests run; the examples get as far as to say so.
+  @Test func examplesRun() {
+    let cutError = #expect(throws: CutError.self) { try cut() }
+    #expect(cutError?.code == .unreadableSource && cutError?.path == "usa.tif")
+    let readError = #expect(throws: BundleError.self) { try read() }
+    #expect(readError?.code == .notFound && readError?.path == "usa.mbtiles")
+  }
+}
