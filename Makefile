@@ -19,7 +19,8 @@ demo: build
 	@scripts/demo.sh
 
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
-test: packages
+test:
+	@scripts/install-packages.sh --tests
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
@@ -30,13 +31,14 @@ bless: packages
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 lint:
-	@swift format lint --strict --recursive Sources Tests Package.swift
+	@swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
 	@echo "lint: clean"
 
 format:
-	@swift format --in-place --recursive Sources Tests Package.swift
+	@swift format --in-place --recursive Sources Tests Benchmarks Package.swift
 
 bench: build
+	@swift build -c release --product TileBench 2>&1 | scripts/quiet-build.sh
 	@scripts/bench.sh
 
 clean:

@@ -68,6 +68,10 @@ let package = Package(
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
 
+    .executableTarget(
+      name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
+      swiftSettings: strict),
+
     .target(
       name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
       swiftSettings: strict),

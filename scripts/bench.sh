@@ -39,7 +39,7 @@ printf 'tilecut cut   %6.1f s  %6.1f MB peak  %9d bytes\n' "$(median ours 1)" "$
 printf 'vips dzsave   %6.1f s  %6.1f MB peak  %9d bytes\n' "$(median vips 1)" "$(highest vips 2 | awk '{ print $1 / 1024 }')" "$vips_bytes"
 awk -v a="$(median ours 1)" -v b="$(median vips 1)" -v x="$ours_bytes" -v y="$vips_bytes" \
   'BEGIN { printf "ratio         %6.2f times as fast, %.3f of the bytes (wanted: at least 2.2, at most 0.85)\n", b / a, x / y }'
-rm -rf "$work/ours.mbtiles" "$work/vips"
+rm -rf "$work/vips"
 
 for raster in a_relief_4326 c_flat_3857 d_land_rgba_4326; do
   [ -f "$rasters/$raster.tif" ] || continue
@@ -47,3 +47,11 @@ for raster in a_relief_4326 c_flat_3857 d_land_rgba_4326; do
   printf '%-18s %6.1f s  %6.1f MB peak  %9d bytes, %s\n' "$raster" "$(median "$raster" 1)" \
     "$(highest "$raster" 2 | awk '{ print $1 / 1024 }')" "$(stat -c %s "$work/$raster.mbtiles")" "$(cut -d: -f2 "$work/log" | cut -d, -f1)"
 done
+
+echo
+echo "parts, on the tiles of raster b"
+.build/release/TileBench "$work/ours.mbtiles"
+if [ -f "$work/c_flat_3857.mbtiles" ]; then
+  echo "parts, on the tiles of raster c"
+  .build/release/TileBench "$work/c_flat_3857.mbtiles"
+fi

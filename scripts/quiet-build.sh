@@ -2,10 +2,13 @@
 # Reads swift build's output: a line of progress now and then, warnings and errors whole, the rest dropped.
 exec awk '
   /^\[[0-9]+\/[0-9]+\] / {
-    split(substr($1, 2), n, "[/\\]]")
-    if (n[2] > 20) { tenth = int(10 * n[1] / n[2]); if (tenth != last) { print "  step " n[1] " of " n[2]; fflush(); last = tenth } }
+    counts = $1
+    gsub(/[^0-9\/]/, "", counts)
+    split(counts, n, "/")
+    tenth = int(10 * n[1] / n[2])
+    if (n[2] > 20 && tenth > last) { print "  step " n[1] " of " n[2]; fflush(); last = tenth }
     next
   }
-  /^(Building|Build complete|Planning|Fetching|Fetched|Computing|Computed|Creating|Working|Updating|Updated|Resolving|Write )/ { next }
+  /^(Building|Build |Planning|Fetching|Fetched|Computing|Computed|Creating|Working|Updating|Updated|Resolving|Write )/ { next }
   { print; fflush() }
 '

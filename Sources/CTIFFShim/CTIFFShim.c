@@ -50,8 +50,8 @@ static int keep_error(TIFF *tiff, void *data, const char *module, const char *fo
 static int keep_warning(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
   (void)tiff;
   ctiff_file *file = data;
-  // Private tags are not a fault of the file.
-  if (strstr(format, "Unknown field with tag")) return 1;
+  // Private tags are not a fault of the file, and bands beyond the colours are reported better elsewhere.
+  if (strstr(format, "Unknown field with tag") || strstr(format, "Photometric type-related")) return 1;
   char text[TEXT_BYTES];
   compose(file, text, module, format, arguments);
   for (int i = 0; i < file->warning_count; i++)

@@ -14,7 +14,7 @@ import TileIndex
     folder = try TemporaryFolder()
     // 10 to 20 degrees east, 40 to 50 north; its own zoom is 3.
     picture = try folder.writePlacedPicture()
-    output = folder.path("out.mbtiles")
+    output = folder.file("out.mbtiles")
   }
 
   private func cut(_ options: String...) throws -> CommandRun {
@@ -101,7 +101,7 @@ import TileIndex
     if let gdalinfo = Command(installed: "gdalinfo") {
       #expect(try gdalinfo.run([output]).status != 0, "GDAL takes it for Web Mercator")
     }
-    #expect(try tilecut("contact-sheet", output, "-o", folder.path("sheet.png")).status == 0)
+    #expect(try tilecut("contact-sheet", output, "-o", folder.file("sheet.png")).status == 0)
   }
 
   @Test func resamplingNearestKeepsColours() throws {
@@ -119,8 +119,8 @@ import TileIndex
     let red = try folder.writePicture("red.png", colour: 0x0000ff)
     let blue = try folder.writePicture("blue.png", colour: 0xff0000)
     for (stem, west) in [("red", 10.0), ("blue", 15.0)] {
-      try folder.write("\(stem).pgw", "0.15625\n0\n0\n-0.15625\n\(west + 0.078125)\n49.921875\n")
-      try folder.write("\(stem).prj", "EPSG:4326")
+      try folder.put("\(stem).pgw", "0.15625\n0\n0\n-0.15625\n\(west + 0.078125)\n49.921875\n")
+      try folder.put("\(stem).prj", "EPSG:4326")
     }
     for (sources, atOverlap) in [([red, blue], SIMD4<UInt8>(0, 0, 255, 255)), ([blue, red], SIMD4(255, 0, 0, 255))] {
       let run = try Command(built: "tilecut").run(["cut"] + sources + ["-o", output, "--force"])
@@ -135,7 +135,7 @@ import TileIndex
   }
 
   @Test func dryRunWritesNothing() throws {
-    try folder.write("out.mbtiles", "precious")
+    try folder.put("out.mbtiles", "precious")
     let before = folder.names
     let run = try tilecut("cut", picture, "-o", output, "--zoom", "2-4", "--dry-run")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
@@ -149,6 +149,6 @@ import TileIndex
 
   /// It is about the sources, so a source that cannot be cut fails.
   @Test func dryRunOpensTheSources() throws {
-    expectRefusal(try tilecut("cut", folder.path("missing.tif"), "-o", output, "--dry-run"), status: 66)
+    expectRefusal(try tilecut("cut", folder.file("missing.tif"), "-o", output, "--dry-run"), status: 66)
   }
 }

@@ -27,17 +27,17 @@ import TileImage
         }
       }
       let name = "seed-\(seed)-\(raster)"
-      let path = try folder.write(name, bytes: bytes)
+      let path = try folder.put(name, bytes: bytes)
       let before = folder.names
       // The TIFFs lie somewhere themselves, as far as the damage lets them.
       let place = raster.hasSuffix(".tif") ? [] : ["--crs", "EPSG:4326", "--bounds", "-10,-10,10,10"]
       let run = try Command(built: "tilecut").run(
-        ["cut", path, "-o", folder.path("out.mbtiles"), "--zoom", "0-2"] + place)
+        ["cut", path, "-o", folder.file("out.mbtiles"), "--zoom", "0-2"] + place)
       #expect(
         run.seconds < MalformedInputTests.secondsMax && run.peakBytes < MalformedInputTests.peakBytesMax, "\(run)")
       if run.status == 0 {
-        try expectValid(folder.path("out.mbtiles"))
-        try FileManager.default.removeItem(atPath: folder.path("out.mbtiles"))
+        try expectValid(folder.file("out.mbtiles"))
+        try FileManager.default.removeItem(atPath: folder.file("out.mbtiles"))
       } else {
         expectRefusal(run, status: 65, naming: name)
       }

@@ -69,7 +69,7 @@ import TileIndex
 
   @Test(arguments: regions) func metadataAreTheManifests(_ region: Region) throws {
     let demo = try Demo.shared.get()
-    let metadata = try SQLiteFile.metadata(demo.folder.path("\(region.name).mbtiles"))
+    let metadata = try SQLiteFile.metadata(demo.folder.file("\(region.name).mbtiles"))
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(region.name)/regions.json")).regions[0]
     #expect(metadata["name"] == manifest.title)
     #expect(metadata["description"] == manifest.description)
@@ -82,7 +82,7 @@ import TileIndex
     arguments: regions)
   func gdalOpensThem(_ region: Region) throws {
     let demo = try Demo.shared.get()
-    let path = demo.folder.path("\(region.name).mbtiles")
+    let path = demo.folder.file("\(region.name).mbtiles")
     let before = try demo.folder.bytes("\(region.name).mbtiles")
     let run = try #require(Command(installed: "gdalinfo")).run(["-json", path])
     let info = try JSONDecoder().decode(GDALInfo.self, from: Data(run.stdout.utf8))

@@ -14,14 +14,14 @@ import Testing
       ["--threads", "3", "--memory", "1GB"],
     ] {
       let run = try Command(built: "tilecut").run(
-        ["cut", below, above, "-o", folder.path("out.mbtiles"), "--force", "--name", "same"] + options)
+        ["cut", below, above, "-o", folder.file("out.mbtiles"), "--force", "--name", "same"] + options)
       #expect(run.status == 0, "\(run)")
       let bytes = try folder.bytes("out.mbtiles")
       #expect(bytes == first ?? bytes, "\(options)")
       first = first ?? bytes
     }
     #expect(
-      try SQLiteFile.tiles(folder.path("out.mbtiles")) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, 0...5)
+      try SQLiteFile.tiles(folder.file("out.mbtiles")) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, 0...5)
     )
   }
 }

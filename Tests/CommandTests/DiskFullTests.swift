@@ -50,7 +50,7 @@ struct DiskFullTests {
 
   @Test func contactSheetSaysSo() throws {
     let folder = try TemporaryFolder()
-    let bundle = folder.path("out.mbtiles")
+    let bundle = folder.file("out.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle).status == 0)
     let disk = try TemporaryFolder()
     let run = try #require(

@@ -8,7 +8,7 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    output = folder.path("out.mbtiles")
+    output = folder.file("out.mbtiles")
   }
 
   @Test func missingGeoreferenceNamesTheWaysToSupplyIt() throws {
@@ -34,7 +34,7 @@ import Testing
 
   @Test func brokenWorldFileIsNamed() throws {
     let picture = try folder.writePlacedPicture()
-    let worldFile = try folder.write("placed.pgw", "1 2 three")
+    let worldFile = try folder.put("placed.pgw", "1 2 three")
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 65, naming: worldFile, "six numbers")
   }
 
@@ -51,7 +51,7 @@ import Testing
 
   @Test func otherPlanetsInAProjectionFileAreRefused() throws {
     let picture = try folder.writePlacedPicture()
-    let projection = try folder.write("placed.prj", "+proj=longlat +a=1737400 +b=1737400 +no_defs")
+    let projection = try folder.put("placed.prj", "+proj=longlat +a=1737400 +b=1737400 +no_defs")
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 65, naming: projection, "not of the Earth")
   }
 

@@ -43,7 +43,7 @@ import Testing
 
   @Test(arguments: [["--version", "7"], ["--version=7"]]) func versionOfATilesetIsItsOwn(_ option: [String]) throws {
     let folder = try TemporaryFolder()
-    let output = folder.path("out.mbtiles")
+    let output = folder.file("out.mbtiles")
     let run = try Command(built: "tilecut").run(
       ["cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0"] + option)
     #expect(run.status == 0, "\(run)")
@@ -52,6 +52,15 @@ import Testing
     // Where something else is missing, the tool's version is no answer either.
     let missing = try Command(built: "tilecut").run(["cut", "-o", output] + option)
     expectRefusal(missing, status: 64, naming: "<source>")
+  }
+
+  /// MBTiles wants a number there.
+  @Test(arguments: ["2026-11-a", "nan"]) func otherVersionsAreTakenWithAWarning(_ version: String) throws {
+    let folder = try TemporaryFolder()
+    let output = folder.file("out.mbtiles")
+    let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--version", version)
+    #expect(run.status == 0 && run.stderr.contains("tilecut: warning: --version \(version) is not a number"), "\(run)")
+    #expect(try SQLiteFile.metadata(output)["version"] == version)
   }
 
   @Test func readmeListsTheStatusesOfTheHelp() throws {

@@ -70,15 +70,15 @@ import TileIndex
 
   @Test(arguments: ["inspect", "verify", "contact-sheet"]) func missingBundleIsNamed(_ command: String) throws {
     let folder = try TemporaryFolder()
-    let more = command == "contact-sheet" ? ["-o", folder.path("sheet.png")] : []
-    let run = try Command(built: "tilecut").run([command, folder.path("missing.mbtiles")] + more)
-    expectRefusal(run, status: 66, naming: folder.path("missing.mbtiles"))
+    let more = command == "contact-sheet" ? ["-o", folder.file("sheet.png")] : []
+    let run = try Command(built: "tilecut").run([command, folder.file("missing.mbtiles")] + more)
+    expectRefusal(run, status: 66, naming: folder.file("missing.mbtiles"))
     #expect(folder.names == [])
   }
 
   @Test func verboseListsEveryRule() throws {
     let folder = try TemporaryFolder()
-    let path = folder.path("out.mbtiles")
+    let path = folder.file("out.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", path, "--zoom", "0").status == 0)
     let run = try tilecut("verify", "--verbose", path)
     #expect(run.status == 0 && run.stdoutLines.count { $0.hasPrefix("ok ") } >= 15, "\(run)")
@@ -87,16 +87,16 @@ import TileIndex
   /// A bundle as a crashed writer leaves it, on media that cannot be written: what the log holds is seen, and nothing changes.
   @Test func logsLeftByAWriterAreReadAndLeftAlone() throws {
     let folder = try TemporaryFolder()
-    let original = folder.path("original.mbtiles")
+    let original = folder.file("original.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", original, "--zoom", "0-1").status == 0)
     try writeLog(original, "UPDATE metadata SET value = 'Seen in the log' WHERE name = 'name'") {
-      try FileManager.default.createDirectory(atPath: folder.path("media"), withIntermediateDirectories: false)
+      try FileManager.default.createDirectory(atPath: folder.file("media"), withIntermediateDirectories: false)
       for suffix in ["", "-wal"] {
         try FileManager.default.copyItem(
-          atPath: original + suffix, toPath: folder.path("media/left.mbtiles\(suffix)"))
+          atPath: original + suffix, toPath: folder.file("media/left.mbtiles\(suffix)"))
       }
     }
-    let media = folder.path("media")
+    let media = folder.file("media")
     try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: media)
     defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: media) }
     func contents() throws -> [String: Data] {
@@ -109,18 +109,18 @@ import TileIndex
     #expect(before.keys.sorted() == ["left.mbtiles", "left.mbtiles-wal"])
     #expect(before["left.mbtiles-wal"]?.isEmpty == false)
 
-    let bundle = folder.path("media/left.mbtiles")
+    let bundle = folder.file("media/left.mbtiles")
     let inspection = try tilecut("inspect", bundle)
     #expect(inspection.status == 0 && inspection.stdout.contains("name: Seen in the log\n"), "\(inspection)")
     let verification = try tilecut("verify", bundle)
     #expect(verification.status == 1 && verification.stdout.contains("left.mbtiles-wal; "), "\(verification)")
-    let sheet = try tilecut("contact-sheet", bundle, "-o", folder.path("sheet.png"))
+    let sheet = try tilecut("contact-sheet", bundle, "-o", folder.file("sheet.png"))
     #expect(sheet.status == 0, "\(sheet)")
     #expect(try contents() == before)
 
     // And nothing is cut over changes that nobody has merged.
     expectRefusal(
-      try tilecut("cut", folder.path("placed.png"), "-o", bundle, "--force"), status: 75, naming: "left.mbtiles-wal")
+      try tilecut("cut", folder.file("placed.png"), "-o", bundle, "--force"), status: 75, naming: "left.mbtiles-wal")
     #expect(try contents() == before)
   }
 

@@ -9,7 +9,7 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    output = try folder.write("out.mbtiles", "the previous bundle")
+    output = try folder.put("out.mbtiles", "the previous bundle")
   }
 
   /// Starts a cut of so many tiles that it cannot end within the test.

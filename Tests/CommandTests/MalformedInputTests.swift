@@ -27,7 +27,7 @@ struct MalformedInputTests {
   private func expectCivilEnd(of file: String, _ options: String...) throws {
     let folder = try TemporaryFolder()
     let path = TestData.url(file).path
-    let output = folder.path("out.mbtiles")
+    let output = folder.file("out.mbtiles")
     let run = try Command(built: "tilecut").run(["cut", path, "-o", output] + options)
     #expect(run.seconds < Self.secondsMax, "\(run)")
     #expect(run.peakBytes > 0 && run.peakBytes < Self.peakBytesMax, "\(run)")

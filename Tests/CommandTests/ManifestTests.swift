@@ -8,11 +8,11 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    output = folder.path("out.mbtiles")
+    output = folder.file("out.mbtiles")
     _ = try folder.writePlacedPicture()
   }
 
-  private func manifest(_ json: String) throws -> String { try folder.write("regions.json", json) }
+  private func manifest(_ json: String) throws -> String { try folder.put("regions.json", json) }
 
   private static let good = """
     {"regions": [{"id": "alps", "title": "The Alps", "category": "range", "description": "With snow",
@@ -39,7 +39,7 @@ import Testing
   @Test func pathsAreRelativeToIt() throws {
     _ = try manifest(Self.good)
     for (name, working) in [
-      ("regions.json", folder.path), ("./regions.json", folder.path), (folder.path("regions.json"), "/"),
+      ("regions.json", folder.path), ("./regions.json", folder.path), (folder.file("regions.json"), "/"),
     ] {
       let run = try tilecut("cut", name, "-o", output, "--zoom", "0", "--force", in: working)
       #expect(run.status == 0, "\(run)")
@@ -69,12 +69,12 @@ import Testing
 
   @Test func missingManifest() throws {
     expectRefusal(
-      try tilecut("cut", folder.path("missing.json"), "-o", output), status: 66, naming: folder.path("missing.json"))
+      try tilecut("cut", folder.file("missing.json"), "-o", output), status: 66, naming: folder.file("missing.json"))
   }
 
   @Test func missingSourceIsNamed() throws {
     let path = try manifest(#"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["gone.tif"]}]}"#)
-    expectRefusal(try tilecut("cut", path, "-o", output), status: 66, naming: folder.path("gone.tif"))
+    expectRefusal(try tilecut("cut", path, "-o", output), status: 66, naming: folder.file("gone.tif"))
   }
 
   @Test func oneRegionAtATime() throws {
@@ -82,6 +82,6 @@ import Testing
     let path = try manifest("{\"regions\": [\(region("a")), \(region("b"))]}")
     expectRefusal(try tilecut("cut", path, "-o", output), status: 64, naming: path, "2 regions")
     expectRefusal(
-      try tilecut("cut", path, folder.path("placed.png"), "-o", output), status: 64, naming: "goes alone")
+      try tilecut("cut", path, folder.file("placed.png"), "-o", output), status: 64, naming: "goes alone")
   }
 }

@@ -11,11 +11,11 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     picture = try folder.writePlacedPicture()
-    output = folder.path("out.mbtiles")
+    output = folder.file("out.mbtiles")
   }
 
   @Test func existingOutputIsNotTouched() throws {
-    try folder.write("out.mbtiles", "precious")
+    try folder.put("out.mbtiles", "precious")
     let before = try FileManager.default.attributesOfItem(atPath: output)
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 73, naming: output, "--force")
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
@@ -26,27 +26,27 @@ import Testing
   }
 
   @Test func forceReplacesIt() throws {
-    try folder.write("out.mbtiles", "old")
+    try folder.put("out.mbtiles", "old")
     #expect(try tilecut("cut", picture, "-o", output, "--force").status == 0)
     try expectValid(output)
   }
 
   /// A refused source leaves the old bundle, even with --force.
   @Test func forceKeepsTheOldOneWhenTheCutFails() throws {
-    try folder.write("out.mbtiles", "precious")
-    let empty = try folder.write("empty.tif", "")
+    try folder.put("out.mbtiles", "precious")
+    let empty = try folder.put("empty.tif", "")
     expectRefusal(try tilecut("cut", picture, empty, "-o", output, "--force"), status: 65)
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
   }
 
   @Test func missingFolder() throws {
-    let run = try tilecut("cut", picture, "-o", folder.path("no/such/out.mbtiles"))
-    expectRefusal(run, status: 74, naming: folder.path("no/such"), "mkdir")
+    let run = try tilecut("cut", picture, "-o", folder.file("no/such/out.mbtiles"))
+    expectRefusal(run, status: 74, naming: folder.file("no/such"), "mkdir")
   }
 
   @Test(arguments: ["", ".", "sub/", "sub"])
   func namesThatAreNoFiles(_ name: String) throws {
-    try FileManager.default.createDirectory(atPath: folder.path("sub"), withIntermediateDirectories: false)
+    try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
     for arguments in [["cut", picture, "-o", name], ["cut", picture, "-o", name, "--force"]] {
       expectRefusal(try Command(built: "tilecut").run(arguments, in: folder.path), status: 74)
     }
@@ -61,7 +61,7 @@ import Testing
 
   @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
   func folderWithoutPermission() throws {
-    let locked = folder.path("locked")
+    let locked = folder.file("locked")
     try FileManager.default.createDirectory(
       atPath: locked, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
     expectRefusal(try tilecut("cut", picture, "-o", "\(locked)/out.mbtiles"), status: 74, naming: locked)
@@ -73,9 +73,9 @@ import Testing
   @Test(arguments: ["placed.png", "./placed.png", "sub/../placed.png", "link.png", "hard.png"], [false, true])
   func sourcesAreNeverReplaced(_ name: String, force: Bool) throws {
     let manager = FileManager.default
-    try manager.createDirectory(atPath: folder.path("sub"), withIntermediateDirectories: false)
-    try manager.createSymbolicLink(atPath: folder.path("link.png"), withDestinationPath: "placed.png")
-    try manager.linkItem(atPath: picture, toPath: folder.path("hard.png"))
+    try manager.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
+    try manager.createSymbolicLink(atPath: folder.file("link.png"), withDestinationPath: "placed.png")
+    try manager.linkItem(atPath: picture, toPath: folder.file("hard.png"))
     let before = try folder.bytes("placed.png")
     let names = folder.names
     let run = try Command(built: "tilecut").run(
@@ -89,17 +89,17 @@ import Testing
 
   @Test func aLinkToASourceIsProtectedAsWell() throws {
     try FileManager.default.createSymbolicLink(
-      atPath: folder.path("link.png"), withDestinationPath: picture)
+      atPath: folder.file("link.png"), withDestinationPath: picture)
     for suffix in ["pgw", "prj"] {
-      try folder.write("link.\(suffix)", bytes: Array(folder.bytes("placed.\(suffix)")))
+      try folder.put("link.\(suffix)", bytes: Array(folder.bytes("placed.\(suffix)")))
     }
     let before = try folder.bytes("placed.png")
-    expectRefusal(try tilecut("cut", folder.path("link.png"), "-o", picture, "--force"), status: 64)
+    expectRefusal(try tilecut("cut", folder.file("link.png"), "-o", picture, "--force"), status: 64)
     #expect(try folder.bytes("placed.png") == before)
   }
 
   @Test func manifestsAndTheirSourcesAreNeverReplaced() throws {
-    let manifest = try folder.write(
+    let manifest = try folder.put(
       "regions.json", #"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["placed.png"]}]}"#)
     let before = try [folder.bytes("regions.json"), folder.bytes("placed.png")]
     for target in [manifest, picture] {
@@ -113,8 +113,8 @@ import Testing
     let before = try folder.bytes("out.mbtiles")
     expectRefusal(try tilecut("contact-sheet", output, "-o", output, "--force"), status: 64, naming: output)
     #expect(try folder.bytes("out.mbtiles") == before)
-    try folder.write("sheet.png", "precious")
-    expectRefusal(try tilecut("contact-sheet", output, "-o", folder.path("sheet.png")), status: 73, naming: "--force")
+    try folder.put("sheet.png", "precious")
+    expectRefusal(try tilecut("contact-sheet", output, "-o", folder.file("sheet.png")), status: 73, naming: "--force")
     #expect(try folder.bytes("sheet.png") == Data("precious".utf8))
   }
 }

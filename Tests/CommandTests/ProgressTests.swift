@@ -13,10 +13,10 @@ import Testing
   }
 
   private func cut(_ style: String) throws -> CommandRun {
-    let run = try tilecut("cut", picture, "-o", folder.path("out.mbtiles"), "--force", "--progress", style)
+    let run = try tilecut("cut", picture, "-o", folder.file("out.mbtiles"), "--force", "--progress", style)
     #expect(run.status == 0, "\(run)")
     // The summary is the only thing on standard output.
-    #expect(run.stdoutLines.count == 1 && run.stdout.hasPrefix("\(folder.path("out.mbtiles")): "), "\(run)")
+    #expect(run.stdoutLines.count == 1 && run.stdout.hasPrefix("\(folder.file("out.mbtiles")): "), "\(run)")
     return run
   }
 
@@ -38,7 +38,7 @@ import Testing
     }
     let last = try #require(lines.last)
     #expect(last.tilesDone == last.tilesTotal && last.secondsLeft == 0)
-    let tiles = try SQLiteFile.tiles(folder.path("out.mbtiles")).count
+    let tiles = try SQLiteFile.tiles(folder.file("out.mbtiles")).count
     #expect(last.tilesStored == tiles && last.tilesTotal >= tiles && last.bytesStored > 0)
     for (line, next) in zip(lines, lines.dropFirst()) {
       #expect(line.tilesDone < next.tilesDone && line.tilesStored <= next.tilesStored && line.seconds <= next.seconds)
@@ -61,7 +61,7 @@ import Testing
 
   @Test(.enabled(if: Command(installed: "script") != nil, "script is not installed (apt-get install bsdutils)"))
   func barIsForTerminals() throws {
-    let line = "'\(try Command(built: "tilecut").path)' cut '\(picture)' -o '\(folder.path("out.mbtiles"))'"
+    let line = "'\(try Command(built: "tilecut").path)' cut '\(picture)' -o '\(folder.file("out.mbtiles"))'"
     let run = try #require(Command(installed: "script")).run(["-qec", line, "/dev/null"])
     #expect(run.status == 0 && run.stdout.contains("\r\u{1b}[K[") && run.stdout.contains(" tiles/s, "), "\(run)")
   }
@@ -69,7 +69,7 @@ import Testing
   /// Into a file: a line every few seconds, and no control characters.
   @Test func autoIsPlainOffTerminals() throws {
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
-    let cut = try startTilecut("cut", raster, "-o", folder.path("out.mbtiles"), "--zoom", "0-17", "--threads", "1")
+    let cut = try startTilecut("cut", raster, "-o", folder.file("out.mbtiles"), "--zoom", "0-17", "--threads", "1")
     #expect(cut.wait(timeout: 40) { cut.stderr.contains("\n") })
     cut.send(SIGTERM)
     let run = cut.wait()

@@ -15,7 +15,7 @@ import Testing
   /// Runs a line of shell in which `"$@"` is a cut that shows its progress.
   private func shell(_ line: String, output: String) throws -> CommandRun {
     try Command(path: "/bin/sh").run([
-      "-c", line, "sh", Command(built: "tilecut").path, "cut", picture, "-o", folder.path(output), "--zoom", "0-3",
+      "-c", line, "sh", Command(built: "tilecut").path, "cut", picture, "-o", folder.file(output), "--zoom", "0-3",
       "--name", "same",
       "--progress", "json",
     ])
@@ -29,7 +29,7 @@ import Testing
     ])
   func bundleIsTheSame(_ line: String) throws {
     #expect(try shell(#"exec "$@""#, output: "plain.mbtiles").status == 0)
-    let run = try shell(line.replacing("> status", with: "> '\(folder.path("status"))'"), output: "out.mbtiles")
+    let run = try shell(line.replacing("> status", with: "> '\(folder.file("status"))'"), output: "out.mbtiles")
     #expect(run.status == 0, "\(run)")
     if line.contains("status") { #expect(try folder.bytes("status") == Data("0\n".utf8)) }
     #expect(try folder.bytes("out.mbtiles") == folder.bytes("plain.mbtiles"))
@@ -41,7 +41,7 @@ import Testing
   func lostAnswerIsAFailure() throws {
     #expect(try shell(#"exec "$@""#, output: "out.mbtiles").status == 0)
     let run = try Command(path: "/bin/sh").run([
-      "-c", "exec \"$0\" inspect \"$1\" > /dev/full", Command(built: "tilecut").path, folder.path("out.mbtiles"),
+      "-c", "exec \"$0\" inspect \"$1\" > /dev/full", Command(built: "tilecut").path, folder.file("out.mbtiles"),
     ])
     #expect(run.status == 74, "\(run)")
   }

@@ -73,27 +73,27 @@ extension TemporaryFolder {
           as: UInt32.self)
       }
     }
-    return try write(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
+    return try put(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
   }
 
   /// Writes a picture with a world file and a .prj file that put it at 10 to 20 degrees east, 40 to 50 north.
   func writePlacedPicture(_ name: String = "placed.png", edge: Int = 64) throws -> String {
     let degrees = 10.0 / Double(edge)
     let stem = name.split(separator: ".")[0]
-    try write(
+    try put(
       "\(stem).pgw", "\(degrees)\n0\n0\n\(-degrees)\n\(10 + degrees / 2)\n\(50 - degrees / 2)\n")
-    try write("\(stem).prj", "EPSG:4326")
+    try put("\(stem).prj", "EPSG:4326")
     return try writePicture(name, width: edge, height: edge)
   }
 
   @discardableResult
-  func write(_ name: String, _ text: String) throws -> String { try write(name, bytes: Array(text.utf8)) }
+  func put(_ name: String, _ text: String) throws -> String { try put(name, bytes: Array(text.utf8)) }
 
   @discardableResult
-  func write(_ name: String, bytes: [UInt8]) throws -> String {
-    try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
-    return path(name)
+  func put(_ name: String, bytes: [UInt8]) throws -> String {
+    try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
+    return file(name)
   }
 
-  func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
+  func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file(name))) }
 }

@@ -10,7 +10,7 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     picture = try folder.writePlacedPicture()
-    output = folder.path("out.mbtiles")
+    output = folder.file("out.mbtiles")
   }
 
   @Test(arguments: [
@@ -21,7 +21,7 @@ import Testing
     ["--threads=-1"], ["--threads", "100000"], ["--memory", "1MB"], ["--memory", "much"], ["--memory=-1GB"],
     ["--memory", "9999999GB"], ["--resampling", "lanczos"], ["--matrix", "LINZAntarticaMapTilegrid"],
     ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "1,1"], ["--scale", "nan,1"],
-    ["--nodata", "x"], ["--nodata", "1,2"], ["--name", ""], ["--version", "alpha"], ["--version", "nan"], ["--colour"],
+    ["--nodata", "x"], ["--nodata", "1,2"], ["--name", ""], ["--version", ""], ["--colour"],
   ])
   func nonsenseIsRefused(_ options: [String]) throws {
     let before = folder.names
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func missingFile() throws {
-    let missing = folder.path("missing.tif")
+    let missing = folder.file("missing.tif")
     expectRefusal(try tilecut("cut", missing, "-o", output), status: 66, naming: missing)
   }
 
@@ -51,12 +51,12 @@ import Testing
   }
 
   @Test func emptyFile() throws {
-    let empty = try folder.write("empty.tif", "")
+    let empty = try folder.put("empty.tif", "")
     expectRefusal(try tilecut("cut", empty, "-o", output), status: 65, naming: empty, "empty")
   }
 
   @Test func textFile() throws {
-    let text = try folder.write("readme.tif", "not a raster\n")
+    let text = try folder.put("readme.tif", "not a raster\n")
     expectRefusal(try tilecut("cut", text, "-o", output), status: 65, naming: text, "GeoTIFF, PNG or JPEG")
   }
 
@@ -67,7 +67,7 @@ import Testing
 
   /// The second of several is at fault, and is the one that is named.
   @Test func faultySourceAmongSeveral() throws {
-    let text = try folder.write("readme.tif", "not a raster\n")
+    let text = try folder.put("readme.tif", "not a raster\n")
     let run = try tilecut("cut", picture, text, "-o", output)
     expectRefusal(run, status: 65, naming: text)
     #expect(!run.stderr.contains(picture), "\(run)")

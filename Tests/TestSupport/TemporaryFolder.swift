@@ -1,6 +1,6 @@
-import Foundation
+public import Foundation
 
-/// A folder for one test, removed with everything in it when the value goes.
+/// A folder of a test's own that goes, with everything in it, when the object does.
 public final class TemporaryFolder: Sendable {
   public let path: String
 
@@ -10,11 +10,24 @@ public final class TemporaryFolder: Sendable {
     path = url.path
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  deinit {
+    // Tests may have taken the right to write away.
+    try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    try? FileManager.default.removeItem(atPath: path)
+  }
 
-  /// A path inside the folder.
-  public func path(_ name: String) -> String { "\(path)/\(name)" }
+  /// The path of a name inside the folder.
+  public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// The names of all files in the folder, hidden ones too.
+  public var url: URL { URL(fileURLWithPath: path, isDirectory: true) }
+
+  /// Writes a text file.
+  public func write(_ text: String, _ name: String) throws {
+    try Data(text.utf8).write(to: url.appendingPathComponent(name))
+  }
+
+  public func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file(name))) }
+
+  /// The names of everything in the folder, hidden files too, sorted.
   public var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }

@@ -151,6 +151,17 @@ struct CRSTransformTests {
     }
   }
 
+  @Test("Degrees are the same degrees by the OGC's name and by EPSG's")
+  func crs84() throws {
+    let source = try CoordinateReferenceSystem(definition: "EPSG:26913")
+    for definition in ["EPSG:4326", "OGC:CRS84", "urn:ogc:def:crs:OGC:1.3:CRS84"] {
+      let target = try CoordinateReferenceSystem(definition: definition)
+      let moved = try CoordinateTransform(from: source, to: target).transform(
+        SIMD2(519467.4957275815, 4311669.7657353515))
+      #expect(abs(moved.x + 104.775326989) < 1e-8 && abs(moved.y - 38.953764219) < 1e-8, "\(definition): \(moved)")
+    }
+  }
+
   @Test("Points without an image become NaN and leave the others alone")
   func impossiblePoints() throws {
     let transform = try CoordinateTransform(from: .wgs84LongLat, to: .webMercator)

@@ -38,7 +38,7 @@ struct ReferenceTests {
     options.resampling = resampling
     options.zoom = .levels(zoom...zoom)
     let scratch = try TemporaryFolder()
-    let path = scratch.path("out.mbtiles")
+    let path = scratch.file("out.mbtiles")
     _ = try Cutter(options).cut(to: path)
     let bundle = try BundleReader(path: path)
     for name in names.sorted() {
@@ -73,7 +73,7 @@ struct ReferenceTests {
       // Alaska's table stops a level above the raster's own.
       options.zoom = .levels(0...expected.map(\.zoom).max()!)
       let scratch = try TemporaryFolder()
-      let path = scratch.path("out.mbtiles")
+      let path = scratch.file("out.mbtiles")
       _ = try Cutter(options).cut(to: path)
       var found: Set<TileID> = []
       try BundleReader(path: path).forEachTile { tile, _ in found.insert(tile) }

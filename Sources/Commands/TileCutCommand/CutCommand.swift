@@ -70,10 +70,7 @@ struct CutCommand: ParsableCommand {
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
-    // MBTiles 1.3 says so.
-    if Double(version)?.isFinite != true {
-      throw ValidationError("--version takes a number: the revision of the tileset")
-    }
+    if version.isEmpty { throw ValidationError("--version is empty") }
     if sources.count > 1, sources.contains(where: isManifest) {
       throw ValidationError("a region manifest goes alone, without other sources")
     }
@@ -91,7 +88,12 @@ struct CutCommand: ParsableCommand {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
-    for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    let warnings = cutter.warnings
+    for warning in warnings { printError("tilecut: warning: \(warning)") }
+    if Double(version)?.isFinite != true {
+      printError(
+        "tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
+    }
     if dryRun {
       print(cutter.plan)
       return
@@ -103,6 +105,8 @@ struct CutCommand: ParsableCommand {
     do {
       let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
       printer.finish()
+      // Some damage shows only when pixels are decoded.
+      for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
       print(Self.line(summary))
     } catch {
       printer.finish()

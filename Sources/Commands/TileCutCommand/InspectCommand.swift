@@ -33,10 +33,14 @@ struct InspectCommand: ParsableCommand {
     lines.append("zoom       tiles       bytes  columns, rows (XYZ)")
     for level in bundle.levels {
       lines.append(
-        String(format: "%4d %11d %11@  ", level.zoom, level.tiles, formatted(bytes: level.bytes) as NSString)
-          + "\(level.minColumn)-\(level.maxColumn), \(level.minRow)-\(level.maxRow)")
+        padded("\(level.zoom)", 4) + padded("\(level.tiles)", 12) + padded(formatted(bytes: level.bytes), 12)
+          + "  \(level.minColumn)-\(level.maxColumn), \(level.minRow)-\(level.maxRow)")
     }
     return lines.joined(separator: "\n")
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(width - text.count, 0)) + text
   }
 }
 

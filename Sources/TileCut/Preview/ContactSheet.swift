@@ -8,7 +8,7 @@ public struct ContactSheet: Sendable {
   public var panelEdgeMax = 512
   /// Largest width of the sheet, in pixels.
   public var widthMax = 1600
-  private let margin = 12
+  private let margin = 20
   private let labelHeight = 18
 
   public init() {}

@@ -39,8 +39,7 @@ extension BundleReader {
     }
     var hashes: [UInt64] = []
     try forEachRow(ordered: false) { row in hashes.append(ContentHash.hash(row.data)) }
-    hashes.sort()
-    return zip(hashes, hashes.dropFirst()).reduce(hashes.isEmpty ? 0 : 1) { $0 + ($1.0 == $1.1 ? 0 : 1) }
+    return ContentHash.distinctCount(hashes)
   }
 
   /// The rectangle around the tiles of a zoom; nil when it has none.

@@ -4,8 +4,9 @@ import CSQLite
 ///
 /// Unchecked because the writer reaches it under its mutex only.
 final class BundleTables: @unchecked Sendable {
-  /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), put in quadtree order; what the file is larger
-  /// than its blobs, microseconds for a put, for a random read with the page cache dropped, and for one with it warm:
+  /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), put in quadtree order, the better of two
+  /// runs: what the file is larger than its blobs, microseconds for a put, for a random read with the page cache dropped, and for one with it warm.
+  /// docs/bundle-format.md has the same table.
   ///
   /// | page | 45 kB: larger | put | cold | warm | 5 kB: larger | put | cold | warm |
   /// |---|---|---|---|---|---|---|---|---|

@@ -30,6 +30,13 @@ enum ContentHash {
     return mix(mix(a ^ tail, keys.3), b ^ keys.2)
   }
 
+  /// How many different hashes there are; sorting needs no memory of its own, a set several times that of the hashes.
+  static func distinctCount(_ hashes: consuming [UInt64]) -> Int {
+    var hashes = hashes
+    hashes.sort()
+    return zip(hashes, hashes.dropFirst()).reduce(hashes.isEmpty ? 0 : 1) { $0 + ($1.0 == $1.1 ? 0 : 1) }
+  }
+
   @inline(__always) private static func word(_ start: UnsafeRawPointer, _ offset: Int) -> UInt64 {
     UInt64(littleEndian: start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }

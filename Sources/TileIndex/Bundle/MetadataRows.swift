@@ -1,6 +1,6 @@
 /// The rows of the metadata table for a finished set of tiles.
 ///
-/// 1. Bounds are cut to what every zoom has; 2. zooms come from the tiles; 3. a missing center is chosen; 4. all becomes text.
+/// 1. Bounds are cut to what every zoom has, and reach all tiles; 2. zooms come from the tiles; 3. a missing center is chosen; 4. all becomes text.
 struct MetadataRows {
   /// Names and values in the order of the table.
   let rows: [(name: String, value: String)]
@@ -16,7 +16,7 @@ struct MetadataRows {
         remedy: "check that the source has visible pixels inside the bounds and zooms asked for")
     }
     self.zooms = zooms
-    let bounds = Self.clipped(metadata.bounds, to: covered)
+    let bounds = Self.clipped(metadata.bounds, to: covered, coverage, matrixSet)
     let center =
       metadata.center.map { Self.clipped($0, to: bounds, zooms: zooms) }
       ?? Self.center(bounds: bounds, given: metadata.bounds, zooms: zooms, matrixSet: matrixSet)
@@ -57,11 +57,15 @@ struct MetadataRows {
   }
 
   /// The given bounds, where tiles are. MBTiles wants west < east, so a region across the antimeridian goes all the way round.
-  private static func clipped(_ given: BoundingBox?, to covered: BoundingBox) -> BoundingBox {
+  private static func clipped(
+    _ given: BoundingBox?, to covered: BoundingBox, _ coverage: TileCoverage, _ matrixSet: TileMatrixSet
+  ) -> BoundingBox {
     guard var box = given else { return covered }
     guard [box.west, box.south, box.east, box.north].allSatisfy(\.isFinite) else { return covered }
     if box.west > box.east || box.west < -180 || box.east > 180 { (box.west, box.east) = (-180, 180) }
-    guard let common = box.intersection(covered), common.width > 0, common.height > 0 else { return covered }
+    guard box.intersection(covered) != nil else { return covered }
+    let common = coverage.reached(by: box, in: matrixSet).intersection(covered)
+    guard let common, common.width > 0, common.height > 0 else { return covered }
     return common
   }
 

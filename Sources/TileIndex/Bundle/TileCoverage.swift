@@ -32,17 +32,36 @@ struct TileCoverage {
   func bounds(in matrixSet: TileMatrixSet) -> BoundingBox? {
     guard let zooms else { return nil }
     func box(_ level: Level) -> BoundingBox {
-      let range = level.range
-      return matrixSet.geographicBounds(
-        of: TileID(unchecked: range.zoom, range.columns.lowerBound, range.rows.lowerBound)
-      ).union(
-        matrixSet.geographicBounds(of: TileID(unchecked: range.zoom, range.columns.upperBound, range.rows.upperBound)))
+      let corners = level.corners(in: matrixSet)
+      return corners.northWest.union(corners.southEast)
     }
     guard let finest = levels[zooms.upperBound].map(box) else { return nil }
     var common: BoundingBox? = finest
     for level in levels.values { common = common?.intersection(box(level)) }
     guard let common, common.width > 0, common.height > 0 else { return finest }
     return common
+  }
+
+  /// A box in degrees, made just so large that it touches the outermost tiles of every zoom.
+  func reached(by box: BoundingBox, in matrixSet: TileMatrixSet) -> BoundingBox {
+    var box = box
+    for level in levels.values {
+      let corners = level.corners(in: matrixSet)
+      box.west = min(box.west, corners.northWest.east)
+      box.north = max(box.north, corners.northWest.south)
+      box.east = max(box.east, corners.southEast.west)
+      box.south = min(box.south, corners.southEast.north)
+    }
+    return box
+  }
+}
+
+extension TileCoverage.Level {
+  /// The boxes in degrees of the outermost tiles.
+  fileprivate func corners(in matrixSet: TileMatrixSet) -> (northWest: BoundingBox, southEast: BoundingBox) {
+    let first = TileID(unchecked: range.zoom, range.columns.lowerBound, range.rows.lowerBound)
+    let last = TileID(unchecked: range.zoom, range.columns.upperBound, range.rows.upperBound)
+    return (matrixSet.geographicBounds(of: first), matrixSet.geographicBounds(of: last))
   }
 }
 

@@ -14,4 +14,9 @@ extension TileID {
       TileID(unchecked: zoom + 1, column, row + 1), TileID(unchecked: zoom + 1, column + 1, row + 1),
     ]
   }
+
+  /// The up to eight tiles around this one; see ``TileMatrixSet/neighbours(of:)``.
+  public func neighbours(in matrixSet: TileMatrixSet = .webMercatorQuad) -> [TileID] {
+    matrixSet.neighbours(of: self)
+  }
 }

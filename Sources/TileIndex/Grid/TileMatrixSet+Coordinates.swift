@@ -14,7 +14,15 @@ extension TileMatrixSet {
   /// The tile's box in degrees, without what lies beyond the set's ``boundingBox``.
   public func geographicBounds(of tile: TileID) -> BoundingBox {
     let box = bounds(of: tile)
-    return geographicBounds(ofCRSBounds: box.intersection(boundingBox) ?? box)
+    var degrees = geographicBounds(ofCRSBounds: box.intersection(boundingBox) ?? box)
+    let matrix = matrices[tile.zoom]
+    if projection == .webMercator, matrix.origin.x == -WebMercator.halfWorld, isGlobal {
+      // By way of metres 90 degrees would come back as 89.99999999999999.
+      let width = 360 * (matrix.tileSpanX / (2 * WebMercator.halfWorld))
+      degrees.west = Double(tile.column) * width - 180
+      degrees.east = min(Double(tile.column + 1) * width - 180, 180)
+    }
+    return degrees
   }
 
   /// The point in CRS units of a longitude and latitude in degrees.

@@ -43,10 +43,12 @@ final class SQLiteConnection {
     guard code == SQLITE_OK else { throw error(code) }
   }
 
-  /// A `file:` URI (RFC 8089) of an absolute path; every byte that is not plainly a letter, a digit or a separator is escaped,
+  /// A `file:` URI (RFC 8089) of a path; every byte that is not plainly a letter, a digit or a separator is escaped,
   /// so that `%`, `?` and `#` in names stay part of the name.
   static func uri(path: String, parameters: [String]) -> String {
     var uri = "file:"
+    // What follows two slashes would be taken for a host.
+    let path = path.hasPrefix("//") ? "/" + path.drop { $0 == "/" } : path
     for byte in path.utf8 {
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

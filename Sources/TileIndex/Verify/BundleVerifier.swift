@@ -26,7 +26,7 @@ public struct BundleVerifier {
     self.decode = decode
   }
 
-  /// Checks everything. What is wrong with the bundle is in the report; a bundle that cannot be opened is an error of the first rule.
+  /// Checks everything. What is wrong with the bundle is in the report; a bundle that cannot be opened is an error of one rule, the only one in it.
   ///
   /// - Parameter progress: called now and then with the number of tiles seen; throwing ends the check.
   /// - Complexity: O(bytes); every different blob is decoded once (when there are more than 65,536, those beyond each time).
@@ -36,7 +36,9 @@ public struct BundleVerifier {
     do {
       reader = try BundleReader(path: path, matrixSet: matrixSet)
     } catch let error as BundleError where error.code == .malformed {
-      return VerificationReport(path: path, tileMatrixSet: nil, tiles: 0, findings: [Self.unopened(error)])
+      return unopened(error, by: DatabaseRule.rule)
+    } catch let error as BundleError where error.code == .busy && SideFileRule.hasChanges(beside: path) {
+      return unopened(error, by: SideFileRule.rule)
     }
     let bundle = VerifiedBundle(reader: reader, decode: decode)
     var checks = Self.all.map { Check(rule: $0.init(bundle), findings: Findings(rule: $0.rule)) }
@@ -74,9 +76,9 @@ public struct BundleVerifier {
     }
   }
 
-  private static func unopened(_ error: BundleError) -> Findings {
-    var findings = Findings(rule: DatabaseRule.rule)
+  private func unopened(_ error: BundleError, by rule: VerificationRule) -> VerificationReport {
+    var findings = Findings(rule: rule)
     findings.error(error.message, remedy: error.remedy ?? "check that it is an MBTiles bundle")
-    return findings
+    return VerificationReport(path: path, tileMatrixSet: nil, tiles: 0, findings: [findings])
   }
 }

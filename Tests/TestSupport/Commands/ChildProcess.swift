@@ -36,8 +36,8 @@ public final class ChildProcess {
     // The shell changes folders and is then replaced by the program, under the same process id.
     let line = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0] } ?? []
     process = try Self.spawn(
-      line + [path] + arguments, variables.map { "\($0)=\($1)" }, stdout: output.path("stdout"),
-      stderr: output.path("stderr"))
+      line + [path] + arguments, variables.map { "\($0)=\($1)" }, stdout: output.file("stdout"),
+      stderr: output.file("stderr"))
   }
 
   deinit {
@@ -98,7 +98,7 @@ public final class ChildProcess {
   }
 
   private func text(_ name: String) -> String {
-    String(decoding: FileManager.default.contents(atPath: output.path(name)) ?? Data(), as: UTF8.self)
+    String(decoding: FileManager.default.contents(atPath: output.file(name)) ?? Data(), as: UTF8.self)
   }
 
   /// The high-water mark of a process's resident memory, in bytes.

@@ -220,6 +220,27 @@ import TileIndex
     #expect(folder.names == [name])
   }
 
+  @Test func doubledSlashesAreNoHost() throws {
+    let path = "//" + folder.path.dropFirst() + "//out.mbtiles"
+    let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
+    try writer.put(tile(0, 0, 0), blob(0))
+    _ = try writer.finish(BundleMetadata(name: "x"))
+    #expect(folder.names == ["out.mbtiles"])
+  }
+
+  /// Many threads, one writer: nothing is lost.
+  @Test func threadsTakeTurns() throws {
+    let writer = try writer()
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for row in 0..<200 {
+        do { try writer.put(TileID(unchecked: 10, thread, row), blob(UInt8(thread), count: row % 50)) } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    #expect(try writer.finish(BundleMetadata(name: "x")).tiles == 800)
+  }
+
   @Test func equalSequencesGiveEqualFiles() throws {
     var files: [Data] = []
     for name in ["a.mbtiles", "b.mbtiles"] {
@@ -277,10 +298,10 @@ import TileIndex
   @Test func gdalOpensTheBundle() throws {
     let path = folder.file("out.mbtiles")
     let writer = try writer()
-    // A real image, as GDAL decodes one tile to learn the bands: one transparent pixel in grey and alpha would do, but tiles are 256 wide.
-    let image = try #require(Data(base64Encoded: PNG.grey256))
-    for tile in TileRange(zoom: 3, columns: 2...3, rows: 2...3) { try writer.put(tile, [UInt8](image)) }
-    try writer.put(tile(2, 1, 1), [UInt8](image))
+    // A real image, as GDAL decodes one tile to learn the bands.
+    let image = Images.grey256
+    for tile in TileRange(zoom: 3, columns: 2...3, rows: 2...3) { try writer.put(tile, image) }
+    try writer.put(tile(2, 1, 1), image)
     _ = try writer.finish(BundleMetadata(name: "x"))
     guard let gdal = try run("gdalinfo", [path]) else { try Test.cancel("gdalinfo is not installed") }
     #expect(gdal.status == 0)
@@ -290,10 +311,4 @@ import TileIndex
     #expect(gdal.output.contains("Size is 512, 512"))
     #expect(gdal.output.contains("Upper Left  (-10018754.171"))
   }
-}
-
-enum PNG {
-  /// 256 x 256 pixels, grey, one bit: all black.
-  static let grey256 =
-    "iVBORw0KGgoAAAANSUhEUgAAAQAAAAEAAQAAAAB0CZXLAAAAH0lEQVR42u3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAvg0hAAABYOSdlwAAAABJRU5ErkJggg=="
 }

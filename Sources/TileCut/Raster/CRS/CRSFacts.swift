@@ -6,7 +6,7 @@ import CPROJ
 /// 2. Parse; refuse what PROJ does not know.
 /// 3. Take the horizontal part; refuse local, vertical and geocentric systems.
 /// 4. Refuse other planets.
-/// 5. Read the name and unit, and compare with Web Mercator and WGS 84.
+/// 5. Read the name and unit, and compare with Web Mercator and WGS 84, of which there is then one definition each.
 struct CRSFacts {
   let definition: String
   let name: String
@@ -30,8 +30,6 @@ struct CRSFacts {
     let crs = try Self.horizontal(object, path: path)
     try Self.requireEarth(crs, path: path)
 
-    // What PROJ is given again must be the horizontal part alone.
-    self.definition = object === crs ? definition : crs.wkt ?? definition
     name = crs.name.isEmpty || crs.name == "unknown" ? Self.abridged(definition) : crs.name
     let unbound = Self.unbound(crs)
     isGeographic = unbound.type == PJ_TYPE_GEOGRAPHIC_2D_CRS || unbound.type == PJ_TYPE_GEOGRAPHIC_3D_CRS
@@ -43,6 +41,15 @@ struct CRSFacts {
     } else {
       isWGS84LongLat = false
       isWebMercator = Self.isWebMercator(crs)
+    }
+    if isWebMercator {
+      self.definition = "EPSG:3857"
+    } else if isWGS84LongLat {
+      // PROJ finds other, worse datum shifts for OGC:CRS84 than for EPSG:4326, up to a metre apart; GDAL asks for the latter.
+      self.definition = "EPSG:4326"
+    } else {
+      // What PROJ is given again must be the horizontal part alone.
+      self.definition = object === crs ? definition : crs.wkt ?? definition
     }
   }
 

@@ -3,7 +3,7 @@
 /// Compound systems stand for their horizontal part, three-dimensional ones for their two horizontal axes.
 /// Coordinates are always x (east or longitude), then y (north or latitude), whatever order the authority defines.
 package struct CoordinateReferenceSystem: Hashable, Sendable {
-  /// What PROJ makes it from: `EPSG:3857`, WKT, or a PROJ string.
+  /// What PROJ makes it from: WKT, a PROJ string or an authority's code; the same for all that is Web Mercator or WGS 84 degrees.
   package let definition: String
   /// Its name in the authority's or the file's words, `WGS 84 / UTM zone 18N`.
   package let name: String
@@ -25,7 +25,7 @@ package struct CoordinateReferenceSystem: Hashable, Sendable {
 
   /// WGS 84, longitude and latitude in degrees.
   package static let wgs84LongLat = CoordinateReferenceSystem(
-    definition: "OGC:CRS84", name: "WGS 84 (CRS84)", isGeographic: true, unit: "degree", unitFactor: .pi / 180,
+    definition: "EPSG:4326", name: "WGS 84", isGeographic: true, unit: "degree", unitFactor: .pi / 180,
     isWebMercator: false, isWGS84LongLat: true)
 
   private init(

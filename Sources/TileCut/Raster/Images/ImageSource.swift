@@ -16,7 +16,7 @@ package final class ImageSource: RasterSource {
   init(png file: OpenFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: PNGRowReader
-    do { reader = try PNGRowReader(path: path) } catch { throw Self.failure(error, path: file.path) }
+    do { reader = try PNGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
     georeference = try Placement(path: path, width: width, height: height).georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
@@ -33,7 +33,7 @@ package final class ImageSource: RasterSource {
   init(jpeg file: OpenFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: JPEGRowReader
-    do { reader = try JPEGRowReader(path: path) } catch { throw Self.failure(error, path: file.path) }
+    do { reader = try JPEGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
     georeference = try Placement(path: path, width: width, height: height).georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
@@ -45,13 +45,6 @@ package final class ImageSource: RasterSource {
 
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
     try reader.read(window, into: target, rowBytes: rowBytes)
-  }
-
-  /// A codec's refusal, naming the file.
-  static func failure(_ error: ImageError, path: String, row: Int? = nil) -> CutError {
-    let place = row.map { "row \($0) cannot be decoded: " } ?? "cannot be decoded: "
-    return CutError(
-      .badSource, path: path, place + error.message, remedy: "the file is damaged; copy or make it again")
   }
 
   /// Deflate cannot shrink to less than 1/1032: a smaller file was cut short or lies about its size.

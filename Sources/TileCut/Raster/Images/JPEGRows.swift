@@ -21,7 +21,7 @@ final class JPEGRows: RowSource {
     do {
       try reader.start(memoryMax: memoryMax)
     } catch {
-      guard error.code == .tooLarge else { throw ImageSource.failure(error, path: path) }
+      guard error.code == .tooLarge else { throw CutError(error, path: path) }
       throw CutError(
         .badSource, path: path,
         "is a \(reader.isProgressive ? "progressive" : "multi-scan") JPEG that takes \(reader.workingBytes >> 20) MB to decode",
@@ -32,7 +32,7 @@ final class JPEGRows: RowSource {
   deinit { line.deallocate() }
 
   func readRow(into row: UnsafeMutableRawPointer) throws {
-    do { try reader.readRow(into: line) } catch { throw ImageSource.failure(error, path: path, row: nextRow) }
+    do { try reader.readRow(into: line) } catch { throw CutError(error, path: path, row: nextRow) }
     nextRow += 1
     let words = line.assumingMemoryBound(to: UInt32.self)
     converter?.convert(line, count: width, into: words)

@@ -28,7 +28,7 @@ final class PNGRows: RowSource {
       options: options, colours: isNative ? colours : 3, channels: isNative ? reader.nativeChannels : 4,
       is16Bit: isNative, depth: reader.isPalette ? 8 : reader.bitDepth)
     form = reader.hasAlpha || converter != nil ? .rgba : reader.isGrey ? .indexed(.grey) : .rgb
-    do { try reader.start(isNative ? .native16 : .rgba8) } catch { throw ImageSource.failure(error, path: path) }
+    do { try reader.start(isNative ? .native16 : .rgba8) } catch { throw CutError(error, path: path) }
     line = .allocate(byteCount: reader.rowBytes + width * 4 + PixelForm.slackBytes, alignment: 64)
     unfolded =
       reader.passCount > 1
@@ -48,7 +48,7 @@ final class PNGRows: RowSource {
         try reader.readRow(into: line)
       }
     } catch let error as ImageError {
-      throw ImageSource.failure(error, path: path, row: unfolded == nil ? nextRow : nil)
+      throw CutError(error, path: path, row: unfolded == nil ? nextRow : nil)
     }
     nextRow += 1
     var words = line.assumingMemoryBound(to: UInt32.self)

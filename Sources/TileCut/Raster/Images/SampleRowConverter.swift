@@ -43,7 +43,7 @@ struct SampleRowConverter {
       for colour in 0..<colours {
         let value = sample(first + colour) / unit
         if let nodata, abs(value - nodata[colour]) > 1e-6 { isNodata = false }
-        let scaled = UInt32(max(0, min(255, (value - scale.low) * scale.factor + 0.5)))
+        let scaled = UInt32(max(0, min(255, scale.level(value) + 0.5)))
         word |= scaled << UInt32(8 * colour)
       }
       if colours == 1 { word *= 0x0001_0101 }

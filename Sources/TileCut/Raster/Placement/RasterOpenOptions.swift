@@ -53,6 +53,7 @@ package struct SampleScale: Hashable, Sendable {
     (self.low, self.high) = (low, high)
   }
 
-  /// Grey levels in a unit of sample value.
-  var factor: Double { 255 / (high - low) }
+  /// The grey level of a value, not rounded or clamped. Multiplied first, so that halves come out as halves.
+  @inline(__always)
+  func level(_ value: Double) -> Double { (value - low) * 255 / (high - low) }
 }

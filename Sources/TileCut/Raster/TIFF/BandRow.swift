@@ -67,6 +67,8 @@ struct BandRow {
     switch (layout.format, layout.bits) {
     case (.unsigned, 16): return list(UInt16.self) { Double($0) }
     case (.unsigned, 32): return list(UInt32.self) { Double($0) }
+    case (.unsigned, 64): return list(UInt64.self) { Double($0) }
+    case (.signed, 64): return list(Int64.self) { Double($0) }
     case (.signed, 8): return list(Int8.self) { Double($0) }
     case (.signed, 16): return list(Int16.self) { Double($0) }
     case (.signed, 32): return list(Int32.self) { Double($0) }
@@ -93,7 +95,6 @@ struct BandRow {
     into target: UnsafeMutablePointer<UInt8>, isData: UnsafeMutablePointer<UInt8>, value: (Sample) -> Double
   ) {
     let samples = base.assumingMemoryBound(to: Sample.self)
-    let (low, factor) = (scale.low, scale.factor)
     // An impossible range when there is no nodata value: no sample lies in it.
     let (nodataLow, nodataHigh) = nodata.map { $0.isNaN ? (1.0, 0.0) : ($0.low, $0.high) } ?? (1.0, 0.0)
     let flip: UInt8 = isInverted ? 255 : 0
@@ -101,7 +102,7 @@ struct BandRow {
       let sample = value(samples[i &* stride])
       // Comparisons with NaN are false, so it is no data and becomes 0.
       let isPresent = sample == sample && !(sample >= nodataLow && sample <= nodataHigh)
-      let scaled = (sample - low) * factor + 0.5
+      let scaled = scale.level(sample) + 0.5
       let clamped = scaled > 0 ? (scaled < 255.5 ? scaled : 255) : 0
       target[i] = UInt8(truncatingIfNeeded: Int32(clamped)) ^ flip
       isData[i] |= isPresent ? 1 : 0

@@ -49,15 +49,17 @@ struct TIFFImage: Sendable {
   /// Sample widths that nothing here unpacks, and blocks too large to hold.
   private static func requireDecodable(_ pixels: TIFFPixelDecoder, path: String) throws {
     let layout = pixels.layout
+    let isPlain = layout.format == .unsigned && layout.bits <= 8
     let isKnown =
-      switch pixels.model.colour {
-      case .libtiffRGBA: true
-      case .palette: layout.bits <= 8 || layout.bits == 16
-      default: layout.bits < 8 ? layout.format != .float : BandRow.canScale(layout)
+      switch (pixels.model.colour, pixels.form) {
+      case (.libtiffRGBA, _), (_, .indexed): true
+      case (.palette, _): isPlain || (layout.bits == 16 && BandRow.canScale(layout))
+      default: isPlain && (pixels.model.scale == nil || layout.bits == 8) || BandRow.canScale(layout)
       }
     guard isKnown else {
       throw CutError(
-        .badSource, path: path, "has samples of \(layout.bits) bits, which are not supported",
+        .badSource, path: path,
+        "has samples of \(layout.bits) bits\(layout.bits < 8 ? " and several bands" : ""), which cannot be scaled",
         remedy: "convert it, for instance with gdal_translate -ot UInt16")
     }
     let blockPixels = layout.blockWidth.multipliedReportingOverflow(by: layout.blockHeight)
@@ -65,8 +67,8 @@ struct TIFFImage: Sendable {
       blockPixels.overflow || blockPixels.partialValue > TIFFLayout.blockBytesMax / pixels.form.bytesPerPixel
       || layout.storedBlockBytes > TIFFLayout.blockBytesMax
     // Large strips are decoded row by row, but not through the RGBA interface.
-    var isByRows = !layout.isTiled && layout.storedRowBytes <= TIFFLayout.blockBytesMax / 16
-    if case .libtiffRGBA = pixels.model.colour { isByRows = false }
+    let isByRows =
+      !layout.isTiled && !pixels.isThroughRGBA && layout.storedRowBytes <= TIFFLayout.blockBytesMax / 16
     guard !isTooLarge || isByRows else {
       throw CutError(
         .badSource, path: path,

@@ -18,8 +18,7 @@ extension TIFFPixelDecoder {
     if layout.isSeparate {
       return planes.indices.map { BandRow(base: UnsafeRawPointer(bytes + $0 * sampleCount), stride: 1) }
     }
-    let used = Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
-    return used.map { BandRow(base: UnsafeRawPointer(bytes + $0), stride: layout.samples) }
+    return self.bands.map { BandRow(base: UnsafeRawPointer(bytes + $0), stride: layout.samples) }
   }
 
   /// Three bands to RGB.

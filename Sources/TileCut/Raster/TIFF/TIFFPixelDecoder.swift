@@ -12,6 +12,7 @@ struct TIFFPixelDecoder: Sendable {
     self.layout = layout
     self.model = model
     form = Self.form(layout: layout, model: model)
+    bands = Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
   }
 
   /// For a directory that is a mask: one band of 1 or 8 bits.
@@ -19,6 +20,7 @@ struct TIFFPixelDecoder: Sendable {
     self.layout = layout
     model = TIFFColourModel(maskOf: layout)
     form = .indexed(MaskedReader.table)
+    bands = [0]
   }
 
   /// libtiff's RGBA interface decodes, and nothing here converts.
@@ -33,11 +35,11 @@ struct TIFFPixelDecoder: Sendable {
     }
   }
 
-  /// The bands that must be decoded, in this order, when bands are stored apart.
-  var planes: [Int] {
-    guard layout.isSeparate else { return [0] }
-    return Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
-  }
+  /// The bands in use: colours, then alpha.
+  let bands: [Int]
+
+  /// The planes that must be decoded, in this order: those of the bands in use when bands are stored apart.
+  var planes: [Int] { layout.isSeparate ? bands : [0] }
 
   private static func form(layout: TIFFLayout, model: TIFFColourModel) -> PixelForm {
     if case .libtiffRGBA = model.colour { return .rgba }
@@ -59,7 +61,7 @@ struct TIFFPixelDecoder: Sendable {
       if let nodata = model.nodata, nodata[0].matches(value) { return 0 }
       if case .palette(let colours) = model.colour { return index < colours.count ? colours[index] : 0 }
       let scale = model.scale ?? SampleScale(unchecked: 0, Double(count - 1))
-      let grey = UInt8(max(0, min(255, (value - scale.low) * scale.factor + 0.5)))
+      let grey = UInt8(max(0, min(255, scale.level(value) + 0.5)))
       return PixelTable.grey(model.isInverted ? 255 - grey : grey)
     }
   }
@@ -73,23 +75,23 @@ struct TIFFPixelDecoder: Sendable {
   func convert(
     _ planes: [UnsafeRawPointer], count: Int, into target: UnsafeMutableRawPointer, work: UnsafeMutableRawPointer
   ) -> Bool {
-    var bands = planes.map { BandRow(base: $0, stride: 1) }
+    let rows: [BandRow]
     if layout.bits < 8 {
-      bands = unpack(planes, count: count, work: work)
-    } else if !layout.isSeparate {
-      let sampleBytes = (layout.bits + 7) / 8
-      let used = Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
-      bands = used.map { BandRow(base: planes[0] + $0 * sampleBytes, stride: layout.samples) }
+      rows = unpack(planes, count: count, work: work)
+    } else if layout.isSeparate {
+      rows = planes.map { BandRow(base: $0, stride: 1) }
+    } else {
+      rows = bands.map { BandRow(base: planes[0] + $0 * (layout.bits / 8), stride: layout.samples) }
     }
     switch form {
     case .indexed:
-      bands[0].gather(count: count, into: target.assumingMemoryBound(to: UInt8.self))
+      rows[0].gather(count: count, into: target.assumingMemoryBound(to: UInt8.self))
       return true
     case .rgb:
-      Self.joinOpaque(bands, count: count, into: target)
+      Self.joinOpaque(rows, count: count, into: target)
       return true
     case .rgba:
-      return joinRGBA(bands, count: count, into: target, work: work)
+      return joinRGBA(rows, count: count, into: target, work: work)
     }
   }
 

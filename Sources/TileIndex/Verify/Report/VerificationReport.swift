@@ -17,7 +17,7 @@ public struct VerificationReport: Hashable, Sendable, Codable {
   public let tileMatrixSet: String?
   /// Tiles that were looked at.
   public let tiles: Int
-  /// Every rule that was checked, also those without findings. When the bundle cannot be opened only the first is.
+  /// Every rule that was checked, also those without findings. When the bundle cannot be opened, only the one that says so.
   public let outcomes: [Outcome]
 
   /// Errors of all rules.

@@ -5,6 +5,11 @@ struct SideFileRule: BundleRule {
 
   init(_ bundle: VerifiedBundle) { path = bundle.reader.path }
 
+  /// True when a log or journal with something in it lies there.
+  static func hasChanges(beside path: String) -> Bool {
+    ["-wal", "-journal"].contains { FileSystem.size(path + $0) > 0 }
+  }
+
   mutating func begin(_ findings: inout Findings) throws {
     let remedy = "close the program that writes it, then run: sqlite3 '\(path)' 'PRAGMA journal_mode = DELETE'"
     for suffix in ["-wal", "-journal", "-shm"] {

@@ -1,0 +1,193 @@
+import Foundation
+import TestSupport
+import Testing
+import TileCut
+import TileIndex
+
+@Suite("Damaged rasters")
+struct RasterDamageTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Opens and reads everything, in windows as the cutter would. Returns the error, or nil.
+  ///
+  /// - Throws: whatever is not a ``CutError``.
+  private func readAll(_ path: String, _ options: RasterOpenOptions) throws -> CutError? {
+    do {
+      let source = try RasterFile.open(path: path, options: options)
+      let side = 256
+      // What a damaged header claims need not be read to the end.
+      for y in stride(from: 0, to: min(source.height, 4096), by: side) {
+        for x in stride(from: 0, to: min(source.width, 4096), by: side) {
+          _ = try source.words(
+            PixelRect(x: x, y: y, width: min(side, source.width - x), height: min(side, source.height - y)))
+        }
+      }
+      return nil
+    } catch let error as CutError {
+      return error
+    }
+  }
+
+  private func placed() throws -> RasterOpenOptions {
+    var options = RasterOpenOptions()
+    options.crs = try CoordinateReferenceSystem(definition: "EPSG:4326")
+    options.bounds = BoundingBox(west: -10, south: -10, east: 10, north: 10)
+    return options
+  }
+
+  /// The files whose pixels can be had, with what is to be said about them.
+  static let usable = [
+    "byte_bigtiff_invalid_slong8_for_stripoffsets.tif", "byte_corrupted.jpg", "one_strip_nobytecount.tif",
+    "tag_without_null_byte.tif",
+  ]
+
+  @Test(
+    "Each malformed file ends in an error that names it, or in pixels and a warning that names it",
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+  func malformed() throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: TestData.url("maps/malformed").path).sorted()
+    #expect(names.count > 30)
+    for name in names {
+      let path = TestData.url("maps/malformed/\(name)").path
+      // With and without a place, so that neither hides the damage.
+      for options in [try placed(), RasterOpenOptions()] {
+        let start = ContinuousClock.now
+        let error = try readAll(path, options)
+        #expect(ContinuousClock.now - start < .seconds(2), "\(name)")
+        if let error {
+          #expect(error.path == path && error.remedy != nil && !error.message.isEmpty, "\(name): \(error)")
+        } else {
+          #expect(Self.usable.contains(name), "\(name) was read without an error")
+          let source = try RasterFile.open(path: path, options: options)
+          #expect(source.warnings.contains { $0.hasPrefix(path) }, "\(name) was read without a warning")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "Damaged pixels are reported with the block and libtiff's words",
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+  func blockErrors() throws {
+    let path = TestData.url("maps/malformed/byte_zstd_corrupted.tif").path
+    let error = try #require(try readAll(path, RasterOpenOptions()))
+    #expect(error.code == .badSource)
+    #expect(error.message.contains("strip 0") && error.message.contains("ZSTD"))
+    // A second read fails in the same way and does not find half a block in the cache.
+    let source = try RasterFile.open(path: path, options: RasterOpenOptions())
+    for _ in 0..<2 { #expect(throws: CutError.self) { try source.words() } }
+  }
+
+  @Test(
+    "The broken PNGs of the suite are refused and the others read",
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+  func pngSuite() throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: TestData.url("maps/pngsuite").path)
+      .filter { $0.hasSuffix(".png") }
+    #expect(names.count > 150)
+    for name in names {
+      let error = try readAll(TestData.url("maps/pngsuite/\(name)").path, placed())
+      #expect((error != nil) == name.hasPrefix("x"), "\(name): \(error?.description ?? "no error")")
+    }
+  }
+
+  @Test("A cut-short file is refused when it is opened", arguments: [false, true])
+  func truncated(tiled: Bool) throws {
+    var fixture = TIFFFixture()
+    fixture.tags = TIFFFixture.placed
+    if tiled { fixture.tile = (32, 32) }
+    // The directory is at the end; move the claim instead of the end.
+    fixture.tags[tiled ? 324 : 273] = .long((0..<(tiled ? 6 : 8)).map { 1000 + $0 * 1_000_000 })
+    let error = #expect(throws: CutError.self) {
+      try RasterFile.open(path: fixture.write(folder), options: RasterOpenOptions())
+    }
+    #expect(error?.code == .badSource && error?.message.contains("cut short") == true)
+  }
+
+  @Test(
+    "Huge claims in a small file are refused at once",
+    arguments: [
+      [256: 2_000_000_000, 257: 2_000_000_000], [257: 4_294_967_295], [256: 4_000_000_000], [278: 4_294_967_295],
+    ])
+  func hugeClaims(tags: [Int: Int]) throws {
+    var fixture = TIFFFixture()
+    fixture.tags = TIFFFixture.placed
+    for (tag, value) in tags { fixture.tags[tag] = .long([value]) }
+    let start = ContinuousClock.now
+    let error = try readAll(fixture.write(folder), RasterOpenOptions())
+    // A strip of more rows than there are is no more than a strip of all rows.
+    if tags[278] == nil { #expect(error?.code == .badSource) }
+    #expect(ContinuousClock.now - start < .seconds(1))
+  }
+
+  @Test(
+    "Files of other kinds are refused, saying what would do", arguments: ["", "hello", "%PDF-1.4", "II", "\u{89}PN"])
+  func otherKinds(content: String) throws {
+    try folder.write(content, "map.tif")
+    let error = try readAll(folder.file("map.tif"), RasterOpenOptions())
+    #expect(error?.code == .badSource && error?.remedy?.contains("GeoTIFF") == true)
+  }
+
+  @Test("A missing file and a folder are unreadable")
+  func missing() throws {
+    #expect(try readAll(folder.file("none.tif"), RasterOpenOptions())?.code == .unreadableSource)
+    #expect(try readAll(folder.url.path, RasterOpenOptions())?.code == .unreadableSource)
+  }
+
+  @Test("Flipped bits and lost ends never do worse than an error", arguments: 0..<12)
+  func mutations(layout: Int) throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededGenerator(seed: seed)
+    var fixture = TIFFFixture(width: 40, height: 30)
+    fixture.tags = TIFFFixture.placed
+    fixture.tags[42113] = .text("3")
+    (fixture.samples, fixture.photometric) = layout % 2 == 0 ? (3, 2) : (1, 1)
+    fixture.isBigEndian = layout & 2 != 0
+    fixture.isBigTIFF = layout == 5
+    fixture.isSeparate = layout == 4
+    if layout & 4 != 0 { fixture.tile = (16, 16) }
+    if layout == 1 { fixture.mask = { x, y in x > y } }
+    if layout == 7 {
+      (fixture.bits, fixture.photometric) = (4, 3)
+      fixture.sample = { x, y, _ in Double((x + y) % 16) }
+      fixture.tags[320] = .short((0..<48).map { $0 * 1000 })
+    }
+    if layout >= 8 {
+      (fixture.samples, fixture.bits, fixture.photometric) = (2, layout % 2 == 0 ? 4 : 16, layout < 10 ? 1 : 3)
+      fixture.sample = { x, y, _ in Double((x + y) % 16) }
+      fixture.tags[338] = .short([1 + layout % 2])
+      if layout >= 10 { fixture.tags[320] = .short([Int](repeating: 4321, count: 3 << fixture.bits)) }
+    }
+    let whole = fixture.data()
+    // Samples of any width and kind, that the damage may say they are.
+    var scaled = try placed()
+    scaled.scale = try SampleScale(low: 0, high: 100)
+    let path = folder.file("mutant.tif")
+    for round in 0..<48 {
+      var data = whole
+      switch round % 4 {
+      case 0: data = data.prefix(Int.random(in: 0..<data.count, using: &random))
+      case 1:
+        // Other samples: bits and format.
+        var other = fixture
+        other.tags[258] = .short([Int](repeating: Int.random(in: 0...65, using: &random), count: fixture.samples))
+        other.tags[339] = .short([Int](repeating: Int.random(in: 1...6, using: &random), count: fixture.samples))
+        data = other.data()
+      default:
+        // Mostly where the directories are, at the end and the start.
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          let tail = Int.random(in: 0..<min(600, data.count), using: &random)
+          let place = round % 5 == 0 ? tail : data.count - 1 - tail
+          data[place] ^= UInt8(1 << Int.random(in: 0..<8, using: &random))
+        }
+      }
+      try data.write(to: URL(fileURLWithPath: path))
+      let start = ContinuousClock.now
+      do { _ = try readAll(path, round % 2 == 0 ? placed() : scaled) } catch {
+        Issue.record("\(error) is no CutError; layout \(layout), round \(round), seed \(seed)")
+      }
+      #expect(ContinuousClock.now - start < .seconds(2), "layout \(layout), round \(round), seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import TestSupport
+import Testing
+import TileCut
+import TileIndex
+
+@Suite("Placing rasters")
+struct RasterPlacementTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open(_ tags: [Int: TIFFFixture.Value], name: String = "map.tif", _ options: RasterOpenOptions = .init())
+    throws -> any RasterSource
+  {
+    var fixture = TIFFFixture(width: 20, height: 10)
+    fixture.tags = tags
+    return try RasterFile.open(path: fixture.write(folder, name), options: options)
+  }
+
+  static let scale = TIFFFixture.Value.double([60, 50, 0])
+  static let tie = TIFFFixture.Value.double([2, 3, 0, 440_720, 3_751_320, 0])
+  /// Projected, by EPSG code 32611.
+  static func keys(rasterType: Int = 1) -> TIFFFixture.Value {
+    .short([1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, rasterType, 3072, 0, 1, 32611])
+  }
+
+  @Test("Pixel scale and tie point, and a raster type of points half a pixel away")
+  func scaleAndTie() throws {
+    var source = try open([33550: Self.scale, 33922: Self.tie, 34735: Self.keys()])
+    let corner = Affine(a: 60, b: 0, c: 440_720 - 120, d: 0, e: -50, f: 3_751_320 + 150)
+    #expect(source.georeference.affine == corner)
+    #expect(source.georeference.crs.name == "WGS 84 / UTM zone 11N")
+    source = try open([33550: Self.scale, 33922: Self.tie, 34735: Self.keys(rasterType: 2)])
+    #expect(source.georeference.affine == Affine(a: 60, b: 0, c: corner.c - 30, d: 0, e: -50, f: corner.f + 25))
+  }
+
+  @Test("A negative vertical scale is read north-up, with a warning")
+  func negativeScale() throws {
+    let source = try open([33550: .double([60, -50, 0]), 33922: Self.tie, 34735: Self.keys()])
+    #expect(source.georeference.affine.e == -50)
+    #expect(source.warnings.contains { $0.contains("north-up") && $0.hasPrefix(source.path) })
+  }
+
+  @Test("A transformation matrix may rotate and turn south-up")
+  func matrix() throws {
+    let matrix = TIFFFixture.Value.double([1.5, -5, 0, 441_000, -5, 1.5, 0, 3_744_000, 0, 0, 0, 0, 0, 0, 0, 1])
+    let source = try open([34264: matrix, 34735: Self.keys()])
+    #expect(source.georeference.affine == Affine(a: 1.5, b: -5, c: 441_000, d: -5, e: 1.5, f: 3_744_000))
+    let points = try open([34264: matrix, 34735: Self.keys(rasterType: 2)])
+    #expect(points.georeference.affine.c == 441_000 - 0.75 + 2.5)
+    #expect(points.georeference.affine.f == 3_744_000 + 2.5 - 0.75)
+  }
+
+  @Test("Control points alone do not place a raster, and the message says so")
+  func controlPoints() throws {
+    let ties = TIFFFixture.Value.double((0..<24).map { Double($0 * $0) })
+    let error = #expect(throws: CutError.self) { try open([33922: ties, 34735: Self.keys()]) }
+    #expect(error?.code == .noGeoreference && error?.message.contains("4 ground control points") == true)
+    #expect(error?.remedy?.contains("--bounds") == true)
+  }
+
+  @Test("Without any georeference the message names the options that supply it")
+  func nothing() throws {
+    let error = #expect(throws: CutError.self) { try open([:]) }
+    #expect(error?.code == .noGeoreference && error?.path == folder.file("map.tif"))
+    let remedy = error?.remedy ?? ""
+    #expect(
+      remedy.contains("--bounds") && remedy.contains("--crs") && remedy.contains("tfw") && remedy.contains(".prj"))
+  }
+
+  @Test("A singular or impossible map is refused", arguments: [[0.0, 0, 0, 1], [1.0, 1, 1, 1], [.nan, 0, 0, 1]])
+  func singular(m: [Double]) throws {
+    let matrix = TIFFFixture.Value.double([m[0], m[1], 0, 4, m[2], m[3], 0, 5, 0, 0, 0, 0, 0, 0, 0, 1])
+    let error = #expect(throws: CutError.self) { try open([34264: matrix, 34735: Self.keys()]) }
+    #expect(error?.code == .noGeoreference)
+  }
+
+  @Test("World files are found under all their names", arguments: ["tfw", "tifw", "wld", "TFW", "WLD"])
+  func worldFiles(suffix: String) throws {
+    try folder.write("2.0\n0.1\r\n0.2\n-3.0\n100.5\n200,5\n", "map.\(suffix)")
+    var options = RasterOpenOptions()
+    options.crs = .webMercator
+    let affine = try open([:], options).georeference.affine
+    #expect(affine == Affine(a: 2, b: 0.2, c: 100.5 - 1.1, d: 0.1, e: -3, f: 200.5 + 1.45))
+  }
+
+  @Test("A world file needs a CRS: from a .prj file or --crs, and degrees are recognised")
+  func worldFileWithoutCRS() throws {
+    try folder.write("0.1\n0\n0\n-0.1\n10\n50\n", "map.tfw")
+    let error = #expect(throws: CutError.self) { try open([:]) }
+    #expect(error?.code == .noGeoreference && error?.remedy?.contains("--crs EPSG:4326") == true)
+    try folder.write(
+      #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#,
+      "map.prj")
+    #expect(try open([:]).georeference.crs.isWGS84LongLat)
+    var options = RasterOpenOptions()
+    options.crs = try CoordinateReferenceSystem(definition: "EPSG:4267")
+    #expect(try open([:], options).georeference.crs.name == "NAD27")
+  }
+
+  @Test("A broken world file or .prj is named")
+  func brokenSideFiles() throws {
+    try folder.write("0.1\n0\nzero\n", "map.tfw")
+    #expect(throws: CutError.self) { try open([:]) }
+    try folder.write("0.1\n0\n0\n-0.1\n10\n50\n", "map.tfw")
+    try folder.write("PROJCS[nonsense", "map.prj")
+    let error = #expect(throws: CutError.self) { try open([:]) }
+    #expect(error?.path == folder.file("map.prj") && error?.code == .noGeoreference)
+  }
+
+  @Test("The file's own georeference wins over the files beside it, and --crs over the file's CRS")
+  func precedence() throws {
+    try folder.write("1\n0\n0\n-1\n0\n0\n", "map.tfw")
+    let tags = [33550: Self.scale, 33922: Self.tie, 34735: Self.keys()]
+    #expect(try open(tags).georeference.affine.a == 60)
+    var options = RasterOpenOptions()
+    options.crs = try CoordinateReferenceSystem(definition: "EPSG:26711")
+    options.bounds = BoundingBox(west: 0, south: 0, east: 1, north: 1)
+    let source = try open(tags, options)
+    #expect(source.georeference.crs.name == "NAD27 / UTM zone 11N" && source.georeference.affine.a == 60)
+  }
+
+  @Test("Bounds stretch a raster over a box of degrees, in whatever CRS")
+  func bounds() throws {
+    var options = RasterOpenOptions()
+    options.bounds = BoundingBox(west: -10, south: -20, east: 30, north: 40)
+    #expect(try open([:], options).georeference.affine == Affine(a: 2, b: 0, c: -10, d: 0, e: -6, f: 40))
+    options.crs = .webMercator
+    let source = try open([:], options)
+    let box = source.georeference.bounds(width: 20, height: 10)
+    #expect(abs(box.west + 1_113_194.9079327357) < 1e-3 && abs(box.north - 4_865_942.279503176) < 1e-3)
+    let degrees = try #require(source.georeference.geographicBounds(width: 20, height: 10))
+    #expect(abs(degrees.east - 30) < 1e-9 && abs(degrees.south + 20) < 1e-9)
+    options.bounds = BoundingBox(west: 170, south: -20, east: -170, north: 20)
+    options.crs = nil
+    #expect(try open([:], options).georeference.affine.a == 1)
+    options.bounds = BoundingBox(west: 0, south: 5, east: 1, north: 5)
+    #expect(throws: CutError.self) { try open([:], options) }
+  }
+
+  @Test("Metres are not taken for degrees")
+  func implausible() throws {
+    var options = RasterOpenOptions()
+    options.crs = try CoordinateReferenceSystem(definition: "EPSG:4326")
+    let error = #expect(throws: CutError.self) { try open([33550: Self.scale, 33922: Self.tie], options) }
+    #expect(error?.code == .noGeoreference && error?.message.contains("440600") == true)
+  }
+
+  /// Keys of user-defined systems: shorts, doubles and texts as in the file.
+  private func keys(_ shorts: [(Int, Int)], doubles: [(Int, Double)] = [], texts: [(Int, String)] = []) -> [Int:
+    TIFFFixture.Value]
+  {
+    var entries: [(Int, [Int])] = shorts.map { ($0.0, [$0.0, 0, 1, $0.1]) }
+    for (i, (key, _)) in doubles.enumerated() { entries.append((key, [key, 34736, 1, i])) }
+    var ascii = ""
+    for (key, text) in texts {
+      entries.append((key, [key, 34737, text.utf8.count + 1, ascii.utf8.count]))
+      ascii += text + "|"
+    }
+    var directory = [1, 1, 0, entries.count]
+    for (_, entry) in entries.sorted(by: { $0.0 < $1.0 }) { directory += entry }
+    var tags: [Int: TIFFFixture.Value] = [33550: Self.scale, 33922: Self.tie, 34735: .short(directory)]
+    if !doubles.isEmpty { tags[34736] = .double(doubles.map(\.1)) }
+    if !texts.isEmpty { tags[34737] = .text(ascii) }
+    return tags
+  }
+
+  @Test("A user-defined Lambert in feet keeps its datum and unit")
+  func userDefined() throws {
+    // California zone VI of NAD27, spelt out; EPSG:26746 is the same.
+    let tags = keys(
+      [(1024, 1), (1025, 1), (2048, 4267), (3072, 32767), (3074, 32767), (3075, 8), (3076, 9003)],
+      doubles: [
+        (3078, 33.8833333333333), (3079, 32.7833333333333), (3084, -116.25), (3085, 32.1666666666667),
+        (3086, 2_000_000), (3087, 0),
+      ], texts: [(1026, "a zone of \"mine\"")])
+    let crs = try open(tags).georeference.crs
+    #expect(crs.name == "a zone of mine")
+    #expect(abs(crs.unitFactor - 1200.0 / 3937) < 1e-9)
+    let known = try CoordinateReferenceSystem(definition: "EPSG:26746")
+    let moved = try CoordinateTransform(from: crs, to: known).transform(SIMD2(1_577_139, 634_349))
+    #expect(abs(moved.x - 1_577_139) < 0.01 && abs(moved.y - 634_349) < 0.01, "\(moved)")
+  }
+
+  @Test("A base CRS without a code is found by its name, so that its datum shift is not lost")
+  func baseByName() throws {
+    let tags = keys(
+      [(1024, 1), (2048, 32767), (2050, 32767), (2056, 7008), (3072, 32767), (3074, 16011), (3076, 9001)],
+      texts: [(2049, "GCS Name = GCS_North_American_1927|Datum = D_North_American_1927")])
+    let crs = try open(tags).georeference.crs
+    let known = try CoordinateReferenceSystem(definition: "EPSG:26711")
+    #expect(try CoordinateTransform(from: crs, to: known).isIdentity)
+  }
+
+  @Test("An ESRI string in a citation, Web Mercator by name, a code with another unit")
+  func citations() throws {
+    let esri =
+      #"ESRI PE String = PROJCS["Mine",GEOGCS["GCS_North_American_1983",DATUM["D_North_American_1983",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Albers"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",-96.0],PARAMETER["Standard_Parallel_1",29.5],PARAMETER["Standard_Parallel_2",45.5],PARAMETER["Latitude_Of_Origin",23.0],UNIT["Meter",1.0],VERTCS["NAVD_1988",VDATUM["North_American_Vertical_Datum_1988"],PARAMETER["Vertical_Shift",0.0],PARAMETER["Direction",1.0],UNIT["Centimeter",0.01]]]"#
+    #expect(try open(keys([(1024, 32767)], texts: [(3073, esri)])).georeference.crs.name == "Mine")
+    let web = keys(
+      [(1024, 1), (2048, 4326), (3072, 32767), (3074, 32767), (3075, 7), (3076, 9001)],
+      texts: [(1026, "PCS Name = WGS_1984_Web_Mercator_Auxiliary_Sphere")])
+    #expect(try open(web).georeference.crs.isWebMercator)
+    let feet = try open(keys([(1024, 1), (3072, 26911), (3076, 9003)])).georeference.crs
+    let metres = try CoordinateReferenceSystem(definition: "EPSG:26911")
+    let moved = try CoordinateTransform(from: feet, to: metres).transform(SIMD2(1_640_416.6666666667, 3937))
+    #expect(abs(moved.x - 500_000) < 1e-3 && abs(moved.y - 1200) < 1e-3, "\(moved)")
+  }
+
+  @Test("Keys that describe no CRS, geocentric coordinates and other planets are refused with --crs as the way out")
+  func refusedKeys() throws {
+    for tags in [
+      keys([(1024, 3), (2048, 4978)]), keys([(1024, 1), (3072, 32767), (3075, 32767)]),
+      keys([(1024, 2), (2048, 32767)], doubles: [(2057, 3_396_190), (2058, 3_376_200)]),
+    ] {
+      let error = #expect(throws: CutError.self) { try open(tags) }
+      #expect(error?.code == .noGeoreference && error?.path == folder.file("map.tif"))
+    }
+  }
+}
