@@ -54,6 +54,15 @@ import Testing
     expectRefusal(missing, status: 64, naming: "<source>")
   }
 
+  /// MBTiles wants a number there.
+  @Test(arguments: ["2026-11-a", "nan"]) func otherVersionsAreTakenWithAWarning(_ version: String) throws {
+    let folder = try TemporaryFolder()
+    let output = folder.file("out.mbtiles")
+    let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--version", version)
+    #expect(run.status == 0 && run.stderr.contains("tilecut: warning: --version \(version) is not a number"), "\(run)")
+    #expect(try SQLiteFile.metadata(output)["version"] == version)
+  }
+
   @Test func readmeListsTheStatusesOfTheHelp() throws {
     let help = try tilecut("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
     for status in documentedStatuses { #expect(help.contains(" \(status)"), "\(status)") }

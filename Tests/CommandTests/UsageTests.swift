@@ -21,6 +21,7 @@ import Testing
     ["--threads=-1"], ["--threads", "100000"], ["--memory", "1MB"], ["--memory", "much"], ["--memory=-1GB"],
     ["--memory", "9999999GB"], ["--resampling", "lanczos"], ["--matrix", "LINZAntarticaMapTilegrid"],
     ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "1,1"], ["--scale", "nan,1"],
+    ["--nodata", "x"], ["--nodata", "1,2"], ["--name", ""], ["--version", ""], ["--colour"],
   ])
   func nonsenseIsRefused(_ options: [String]) throws {
     let before = folder.names

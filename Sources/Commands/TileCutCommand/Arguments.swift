@@ -42,8 +42,7 @@ struct BytesArgument: ExpressibleByArgument, CustomStringConvertible {
   init?(argument: String) {
     let units: [(String, Double)] = [
       ("kib", 1024), ("mib", 1_048_576), ("gib", 1_073_741_824), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("k", 1e3),
-      ("m", 1e6),
-      ("g", 1e9), ("b", 1),
+      ("m", 1e6), ("g", 1e9), ("b", 1),
     ]
     let text = argument.lowercased()
     let unit = units.first { text.hasSuffix($0.0) }

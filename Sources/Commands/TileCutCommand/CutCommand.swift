@@ -91,7 +91,8 @@ struct CutCommand: ParsableCommand {
     let warnings = cutter.warnings
     for warning in warnings { printError("tilecut: warning: \(warning)") }
     if Double(version)?.isFinite != true {
-      printError("tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
+      printError(
+        "tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
     }
     if dryRun {
       print(cutter.plan)
