@@ -93,7 +93,7 @@ import Testing
     let picture = try folder.writePlacedPicture()
     let cut = try Command(path: "/bin/sh").start([
       "-c", "trap '' HUP; exec \"$0\" \"$@\"", Command(built: "tilecut").path, "cut", picture, "-o", output, "--force",
-      "--zoom", "0-6", "--threads", "1",
+      "--zoom", "0-5", "--threads", "1",
     ])
     #expect(cut.wait { folder.names.contains { $0.hasSuffix(".partial") } })
     cut.send(SIGHUP)

@@ -9,7 +9,7 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    picture = try folder.writePlacedPicture(edge: 200)
+    picture = try folder.writePlacedPicture(edge: 80)
   }
 
   private func cut(_ style: String) throws -> CommandRun {

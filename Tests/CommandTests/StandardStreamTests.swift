@@ -15,7 +15,7 @@ import Testing
   /// Runs a line of shell in which `"$@"` is a cut that shows its progress.
   private func shell(_ line: String, output: String) throws -> CommandRun {
     try Command(path: "/bin/sh").run([
-      "-c", line, "sh", Command(built: "tilecut").path, "cut", picture, "-o", folder.file(output), "--zoom", "0-3",
+      "-c", line, "sh", Command(built: "tilecut").path, "cut", picture, "-o", folder.file(output), "--zoom", "0-1",
       "--name", "same",
       "--progress", "json",
     ])
