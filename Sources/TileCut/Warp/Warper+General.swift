@@ -111,14 +111,8 @@ extension Warper {
         // Where a lobe of the cubic kernel is missing, what is left would overshoot: bilinear there.
         if resampling == .cubic, run.clipped || (!isOpaque && run.hole) { _ = weigh(x, y, edge, weights, into: &sum) }
       }
-      let alpha = isOpaque ? 1 : sum.w
-      guard alpha > 1e-6 else { continue }
-      var straight = isOpaque ? sum : sum * (1 / alpha)
-      straight.w = isMask ? 255 : alpha * 255
-      straight = (straight + 0.5).clamped(lowerBound: SIMD4(repeating: 0), upperBound: SIMD4(repeating: 255))
-      if straight.w < 1 { continue }
-      out.storeBytes(
-        of: SIMD4<UInt8>(truncatingIfNeeded: SIMD4<Int32>(straight)), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+      let pixel = isOpaque ? Straight.opaque(sum) : Straight.pixel(sum, isMask: isMask)
+      out.storeBytes(of: pixel, toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
     }
   }
 

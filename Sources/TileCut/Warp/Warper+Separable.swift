@@ -114,11 +114,9 @@ extension Warper {
         for i in 0..<xs.count {
           let weights = columnWeights + i &* tapsMax
           let start = row + runs[i].first
-          var sum = SIMD4<Float>(repeating: 0.5)
+          var sum = SIMD4<Float>.zero
           for k in 0..<runs[i].taps { sum += start[k] * weights[k] }
-          sum.w = 255
-          let clamped = sum.clamped(lowerBound: SIMD4(repeating: 0), upperBound: SIMD4(repeating: 255))
-          out.storeBytes(of: SIMD4<UInt8>(truncatingIfNeeded: SIMD4<Int32>(clamped)), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+          out.storeBytes(of: Straight.opaque(sum), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
         }
       }
     }
