@@ -97,7 +97,8 @@ private struct Mesh {
       for column in 0...columns {
         positions.append(
           SIMD2(
-            Double(source.width) * Double(column) / Double(columns), Double(source.height) * Double(row) / Double(rows)))
+            Double(source.width) * Double(column) / Double(columns), Double(source.height) * Double(row) / Double(rows))
+        )
       }
     }
     nodes = Self.mapped(positions, source, transform)
