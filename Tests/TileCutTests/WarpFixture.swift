@@ -15,7 +15,8 @@ struct WarpFixture {
   /// - Parameter above: levels above the source's own.
   init(_ source: ArraySource, _ matrixSet: TileMatrixSet = .webMercatorQuad, above: Int = 0) throws {
     target = try CoordinateReferenceSystem(definition: matrixSet.crs)
-    footprint = try SourceFootprint(source: source, target: target, matrixSet: matrixSet)
+    // Coarser than a cut's, for speed.
+    footprint = try SourceFootprint(source: source, target: target, matrixSet: matrixSet, steps: 16)
     zoom = max(matrixSet.nearestZoom(toCellSize: footprint.resolution) - above, 0)
     self.source = source
     self.matrixSet = matrixSet

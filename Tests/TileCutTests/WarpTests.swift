@@ -14,6 +14,9 @@ struct WarpTests {
 
   static let cases = Ground.all.flatMap { ground in Resampling.allCases.map { Case(ground: ground, resampling: $0) } }
 
+  /// Each ground with one kernel, each kernel with several grounds.
+  static let someCases = cases.enumerated().filter { $0.offset % 4 == $0.offset / 4 % 4 }.map(\.element)
+
   /// Every pixel is what the description says, on every kind of ground, with every kernel, with holes and with alpha.
   @Test(arguments: cases)
   func equalsTheDescription(_ test: Case) throws {
@@ -91,7 +94,7 @@ struct WarpTests {
   }
 
   /// Clipping takes pixels away and changes none.
-  @Test(arguments: cases)
+  @Test(arguments: someCases)
   func clippingChangesNothingElse(_ test: Case) throws {
     let fixture = try WarpFixture(test.ground.source(.soft, seed: 3))
     var random = SeededGenerator(seed: 4)
@@ -115,7 +118,7 @@ struct WarpTests {
   }
 
   /// However small the windows must be, the pixels are the same; where a grid is divided its points lie elsewhere, by less than can be seen.
-  @Test(arguments: cases)
+  @Test(arguments: someCases)
   func smallWindowsChangeNothing(_ test: Case) throws {
     let fixture = try WarpFixture(test.ground.source(.opaque, seed: 8), above: 1)
     var random = SeededGenerator(seed: 9)
