@@ -10,7 +10,9 @@ struct OrderedWorkTests {
   @Test(arguments: [1, 2, 7])
   func resultsComeInOrder(threads: Int) throws {
     var accepted: [Int] = []
-    let work = OrderedWork<Int, Int>(AnyIterator((0..<500).makeIterator()), aheadMax: 2 * threads + 2) { accepted.append($0) }
+    let work = OrderedWork<Int, Int>(AnyIterator((0..<500).makeIterator()), aheadMax: 2 * threads + 2) {
+      accepted.append($0)
+    }
     try work.run(threads: threads) {
       { job in
         // Later jobs are often done before earlier ones.

@@ -77,7 +77,9 @@ struct ReferenceTests {
       _ = try Cutter(options).cut(to: path)
       var found: Set<TileID> = []
       try BundleReader(path: path).forEachTile { tile, _ in found.insert(tile) }
-      #expect(found == expected, "missing \(expected.subtracting(found).sorted()), extra \(found.subtracting(expected).sorted())")
+      #expect(
+        found == expected,
+        "missing \(expected.subtracting(found).sorted()), extra \(found.subtracting(expected).sorted())")
     }
   }
 }

@@ -21,7 +21,8 @@ package struct CandidateTiles: Sendable {
     for range in ranges {
       let columns = range.columns.lowerBound..<(range.columns.upperBound + 1)
       for row in range.rows {
-        if let last = rows[row - low].last, last.lowerBound <= columns.upperBound, columns.lowerBound <= last.upperBound {
+        if let last = rows[row - low].last, last.lowerBound <= columns.upperBound, columns.lowerBound <= last.upperBound
+        {
           rows[row - low][rows[row - low].count - 1] =
             min(last.lowerBound, columns.lowerBound)..<max(last.upperBound, columns.upperBound)
         } else {

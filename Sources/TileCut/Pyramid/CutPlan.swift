@@ -143,7 +143,8 @@ public struct CutPlan: Sendable {
         child.tileWidth % ratio == 0, child.tileHeight % ratio == 0
       else {
         throw CutError(
-          .invalidOption, "\(matrixSet.identifier) steps by \(ratio) below level \(zoom), which its tile size does not allow",
+          .invalidOption,
+          "\(matrixSet.identifier) steps by \(ratio) below level \(zoom), which its tile size does not allow",
           remedy: "choose a tile size that is a multiple of the step")
       }
     }

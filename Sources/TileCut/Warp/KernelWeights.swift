@@ -1,4 +1,4 @@
-/// The weights of the source pixels along one axis for one target pixel.
+/// A resampling kernel along one axis, sized to the map's scale there.
 ///
 /// Kernels are widened by the scale when shrinking, so that nothing aliases, but not below a shrink of 1 / 0.95: within it the plain kernel loses nothing
 /// visible and keeps edges crisp (the same threshold as gdalwarp's).
@@ -11,69 +11,94 @@ package struct KernelShape: Sendable {
   /// Distance in source pixels from the centre beyond which weights are zero.
   package let radius: Double
 
+  /// Scales up to this one leave kernels as they are.
+  package static let plainScaleMax = 1 / 0.95
+
+  @inline(__always)
   package init(_ resampling: Resampling, scale: Double) {
     self.resampling = resampling
     self.scale = scale
-    stretch = scale > 1 / 0.95 ? scale : 1
+    stretch = scale > Self.plainScaleMax ? scale : 1
     radius =
       switch resampling {
       case .nearest: 0.5
       case .bilinear: stretch
       case .cubic: 2 * stretch
-      case .average: max(scale, 1e-3) / 2 + 0.5
+      case .average: max(scale, Self.scaleMin) / 2 + 0.5
       }
   }
+
+  private static let scaleMin = 1e-3
 
   /// The most source pixels that have a weight.
   package var tapCountMax: Int { Int((2 * radius).rounded(.up)) + 2 }
 
   /// Computes the weights round a position.
   ///
+  /// Where the source's edge cuts off a lobe of the cubic kernel, what is left would overshoot: bilinear weights are given there.
+  ///
   /// - Parameters:
-  ///   - position: in source pixels, (0.5 is the first pixel's centre).
+  ///   - position: in source pixels (0.5 is the first pixel's centre).
   ///   - count: the source's pixels along this axis; the kernel is cut off there and its weights share what is left.
   ///   - weights: room for ``tapCountMax``; they sum to 1.
-  /// - Returns: the first source pixel and how many follow it, and whether the kernel had to be cut off at the source's edge.
+  /// - Returns: the first source pixel and how many follow it.
   @inline(__always)
   package func weights(
     at position: Double, count: Int, into weights: UnsafeMutablePointer<Float>
-  ) -> (first: Int, taps: Int, clipped: Bool) {
-    var first = Int((position - radius - 0.5).rounded(.up))
-    var last = Int((position + radius - 0.5).rounded(.down))
-    let clipped = first < 0 || last >= count
-    first = min(max(first, 0), count - 1)
-    last = min(max(last, first), count - 1)
+  ) -> (first: Int, taps: Int) {
+    if resampling == .cubic, position - radius < -0.5 || position + radius >= Double(count) + 0.5 {
+      return KernelShape(.bilinear, scale: scale).ownWeights(at: position, count: count, into: weights)
+    }
+    return ownWeights(at: position, count: count, into: weights)
+  }
+
+  @inline(__always)
+  private func ownWeights(
+    at position: Double, count: Int, into weights: UnsafeMutablePointer<Float>
+  ) -> (first: Int, taps: Int) {
+    let first = min(max(Int((position - radius - 0.5).rounded(.up)), 0), count &- 1)
+    let last = min(max(Int((position + radius - 0.5).rounded(.down)), first), count &- 1)
+    let taps = last &- first &+ 1
+    let start = Double(first) + 0.5 - position
     var sum = 0.0
-    let taps = last - first + 1
-    for k in 0..<taps {
-      let w = weight(Double(first + k) + 0.5 - position)
-      weights[k] = Float(w)
-      sum += w
+    switch resampling {
+    case .nearest: sum = fill(weights, taps, start) { abs($0) <= 0.5 ? 1 : 0 }
+    case .bilinear:
+      let narrowing = 1 / stretch
+      sum = fill(weights, taps, start) { max(0, 1 - abs($0) * narrowing) }
+    case .average:
+      // The overlap of the source pixel with the target pixel's footprint.
+      let half = max(scale, Self.scaleMin) / 2
+      sum = fill(weights, taps, start) { max(0, min($0 + 0.5, half) - max($0 - 0.5, -half)) }
+    case .cubic:
+      let narrowing = 1 / stretch
+      sum = fill(weights, taps, start) {
+        let t = abs($0) * narrowing
+        if t < 1 { return (1.5 * t - 2.5) * t * t + 1 }
+        return t < 2 ? ((-0.5 * t + 2.5) * t - 4) * t + 2 : 0
+      }
     }
     if abs(sum) > 1e-9 {
       let factor = Float(1 / sum)
       for k in 0..<taps { weights[k] *= factor }
     } else {
-      let nearest = min(max(Int(position.rounded(.down)), first), last)
-      for k in 0..<taps { weights[k] = first + k == nearest ? 1 : 0 }
+      let nearest = min(max(Int(position.rounded(.down)) &- first, 0), taps &- 1)
+      for k in 0..<taps { weights[k] = k == nearest ? 1 : 0 }
     }
-    return (first, taps, clipped)
+    return (first, taps)
   }
 
+  /// Gives each pixel the weight of its distance from the position; returns the sum.
   @inline(__always)
-  private func weight(_ distance: Double) -> Double {
-    switch resampling {
-    case .nearest: return abs(distance) <= 0.5 ? 1 : 0
-    case .bilinear: return max(0, 1 - abs(distance) / stretch)
-    case .average:
-      // The overlap of the source pixel with the target pixel's footprint.
-      let half = max(scale, 1e-3) / 2
-      return max(0, min(distance + 0.5, half) - max(distance - 0.5, -half))
-    case .cubic:
-      let t = abs(distance) / stretch
-      if t < 1 { return (1.5 * t - 2.5) * t * t + 1 }
-      if t < 2 { return ((-0.5 * t + 2.5) * t - 4) * t + 2 }
-      return 0
+  private func fill(
+    _ weights: UnsafeMutablePointer<Float>, _ taps: Int, _ start: Double, _ weight: (Double) -> Double
+  ) -> Double {
+    var sum = 0.0
+    for k in 0..<taps {
+      let w = weight(start + Double(k))
+      weights[k] = Float(w)
+      sum += w
     }
+    return sum
   }
 }

@@ -51,12 +51,9 @@ package final class Mosaic {
   }
 
   private func warp(_ layer: Layer, _ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
-    guard let clips else { return try layer.warper.warp(rect, into: buffer, x: 0, y: 0) }
+    guard let clips else { return try layer.warper.warp(rect, into: buffer) }
     var drawn = false
-    for clip in clips {
-      guard let part = rect.intersection(clip) else { continue }
-      drawn = try layer.warper.warp(part, into: buffer, x: part.x - rect.x, y: part.y - rect.y) || drawn
-    }
+    for clip in clips { drawn = try layer.warper.warp(rect, clip: clip, into: buffer) || drawn }
     return drawn
   }
 }

@@ -10,8 +10,8 @@ package final class PixelMapper {
   private let centreX: Double
   /// The target pixel under the source's centre.
   private let spine: SIMD2<Double>?
-  private var columnCache = VectorCache()
-  private var rowCache = VectorCache()
+  private var columnCache = AxisCache()
+  private var rowCache = AxisCache()
   /// On the coarsest levels a projection may fold far-away ground onto the raster: there each point must also map back to itself.
   private let checksRoundTrip: Bool
 
@@ -99,11 +99,11 @@ package final class PixelMapper {
     for i in points.indices { points[i] = grid.pixel(points[i]) }
   }
 
-  /// Source x of each pixel column and source y of each pixel row, when x depends on the column alone and y on the row alone; nil otherwise.
+  /// The map of a tile's pixel columns to source x and of its pixel rows to source y, when x depends on the column alone and y on the row alone; nil otherwise.
   ///
   /// Columns are computed along the row, and rows along the column, in which the source's centre lies, never along one that depends on
   /// which tile was cut before: that keeps the result the same on any number of threads.
-  package func separableVectors(_ rect: PixelRect) -> (columns: [Double], rows: [Double])? {
+  package func separableAxes(_ rect: PixelRect) -> (columns: AxisMap, rows: AxisMap)? {
     guard let spine else { return nil }
     // A rotation or a datum shift shows at the corners and the middle.
     let xs = [0, rect.width / 2, rect.width - 1]
@@ -112,7 +112,7 @@ package final class PixelMapper {
     for y in ys { for x in xs { probes.append(SIMD2(Double(rect.x + x) + 0.5, Double(rect.y + y) + 0.5)) } }
     probes.withUnsafeMutableBufferPointer { toSource($0) }
     let tolerance = 1.0 / 2048
-    // Cheap refusal before whole vectors are computed.
+    // Cheap refusal before whole axes are computed.
     for j in 0..<3 {
       for i in 0..<3 {
         guard abs(probes[j * 3 + i].x - probes[i].x) <= tolerance,
@@ -120,15 +120,16 @@ package final class PixelMapper {
         else { return nil }
       }
     }
-    let columns = columnCache.vector(start: rect.x, count: rect.width) {
+    let columns = columnCache.axis(start: rect.x, count: rect.width) {
       vector(count: rect.width) { SIMD2(Double(rect.x + $0) + 0.5, spine.y) }.map(\.x)
     }
-    let rows = rowCache.vector(start: rect.y, count: rect.height) {
+    let rows = rowCache.axis(start: rect.y, count: rect.height) {
       vector(count: rect.height) { SIMD2(spine.x, Double(rect.y + $0) + 0.5) }.map(\.y)
     }
     for j in 0..<3 {
       for i in 0..<3 {
-        guard abs(probes[j * 3 + i].x - columns[xs[i]]) <= tolerance, abs(probes[j * 3 + i].y - rows[ys[j]]) <= tolerance
+        let probe = probes[j * 3 + i]
+        guard abs(probe.x - columns.positions[xs[i]]) <= tolerance, abs(probe.y - rows.positions[ys[j]]) <= tolerance
         else { return nil }
       }
     }
@@ -142,22 +143,22 @@ package final class PixelMapper {
   }
 }
 
-/// The vectors of the last few tile columns or rows: neighbouring tiles share them, and PROJ is not asked twice.
-private struct VectorCache {
+/// The axes of the last few tile columns or rows: neighbouring tiles share them, and PROJ is not asked twice.
+private struct AxisCache {
   private struct Entry {
     let start: Int
     let count: Int
-    let values: [Double]
+    let axis: AxisMap
   }
   private var entries: [Entry] = []
   private var next = 0
   private let capacity = 16
 
-  mutating func vector(start: Int, count: Int, make: () -> [Double]) -> [Double] {
-    if let hit = entries.first(where: { $0.start == start && $0.count == count }) { return hit.values }
-    let entry = Entry(start: start, count: count, values: make())
+  mutating func axis(start: Int, count: Int, positions: () -> [Double]) -> AxisMap {
+    if let hit = entries.first(where: { $0.start == start && $0.count == count }) { return hit.axis }
+    let entry = Entry(start: start, count: count, axis: AxisMap(positions()))
     if entries.count < capacity { entries.append(entry) } else { entries[next % capacity] = entry }
     next += 1
-    return entry.values
+    return entry.axis
   }
 }

@@ -11,11 +11,12 @@ package struct SourceFootprint: Sendable {
   /// Edge of a source pixel in target CRS units: the median over the mesh of the square root of a pixel's area.
   package let resolution: Double
 
-  private static let steps = 64
-
+  /// - Parameter steps: cells of the mesh along each axis.
   /// - Throws: ``CutError`` when nothing of the source falls into the matrix set.
-  package init(source: any RasterSource, target: CoordinateReferenceSystem, matrixSet: TileMatrixSet) throws {
-    let mesh = try Mesh(source: source, target: target, steps: Self.steps)
+  package init(
+    source: any RasterSource, target: CoordinateReferenceSystem, matrixSet: TileMatrixSet, steps: Int = 64
+  ) throws {
+    let mesh = try Mesh(source: source, target: target, steps: steps)
     let world = matrixSet.boundingBox
     let period = matrixSet.isGlobal ? world.width : nil
     var boxes: [BoundingBox] = []
@@ -25,21 +26,20 @@ package struct SourceFootprint: Sendable {
     for row in 0..<mesh.rows {
       for column in 0..<mesh.columns {
         guard let cell = mesh.cell(column, row, period: period) else { continue }
-        let isInside =
-          cell.box.south < world.north && cell.box.north > world.south
-          && (period != nil || (cell.box.west < world.east && cell.box.east > world.west))
-        guard isInside else { continue }
-        if cell.resolution.isFinite, cell.resolution > 0 { resolutions.append(cell.resolution) }
         for (box, _) in Self.normalised(cell.reach, world: world, period: period) {
-          guard let visible = box.intersection(world), visible.width > 0, visible.height > 0 else { continue }
-          boxes.append(visible)
+          if let visible = Self.visible(box, in: world) { boxes.append(visible) }
         }
         for (box, wrapped) in Self.normalised(cell.box, world: world, period: period) {
-          guard let visible = box.intersection(world), visible.width > 0, visible.height > 0 else { continue }
+          guard let visible = Self.visible(box, in: world) else { continue }
           outline = outline.map { $0.union(visible) } ?? visible
           crossesSeam = crossesSeam || wrapped
+          if cell.resolution.isFinite, cell.resolution > 0 { resolutions.append(cell.resolution) }
         }
       }
+    }
+    for cap in mesh.polarCaps(in: world) {
+      boxes.append(cap)
+      outline = outline.map { $0.union(cap) } ?? cap
     }
     guard let outline, !resolutions.isEmpty else {
       throw CutError(
@@ -52,6 +52,11 @@ package struct SourceFootprint: Sendable {
       ? BoundingBox(west: world.west, south: outline.south, east: world.east, north: outline.north) : outline
     resolutions.sort()
     resolution = resolutions[resolutions.count / 2]
+  }
+
+  private static func visible(_ box: BoundingBox, in world: BoundingBox) -> BoundingBox? {
+    guard let visible = box.intersection(world), visible.width > 0, visible.height > 0 else { return nil }
+    return visible
   }
 
   /// A box moved into the world, in two pieces where it crosses the seam.
@@ -78,39 +83,43 @@ package struct SourceFootprint: Sendable {
   }
 }
 
-/// The source's pixels, every so many, in target CRS units.
+/// The source's pixels, every so many, in target CRS units: cells of three by three points that share their edges.
 private struct Mesh {
   let columns: Int
   let rows: Int
   private let source: any RasterSource
+  private let target: CoordinateReferenceSystem
   private let transform: CoordinateTransform
+  /// Source pixels from one point to the next.
+  private let step: SIMD2<Double>
   private let nodes: [SIMD2<Double>]
 
   init(source: any RasterSource, target: CoordinateReferenceSystem, steps: Int) throws {
     self.source = source
+    self.target = target
     columns = min(steps, source.width)
     rows = min(steps, source.height)
+    step = SIMD2(Double(source.width) / Double(2 * columns), Double(source.height) / Double(2 * rows))
     transform = try CoordinateTransform(
       from: source.georeference.crs, to: target, areaOfInterest: PixelMapper.areaOfInterest(of: source))
-    var positions: [SIMD2<Double>] = []
-    for row in 0...rows {
-      for column in 0...columns {
-        positions.append(
-          SIMD2(
-            Double(source.width) * Double(column) / Double(columns), Double(source.height) * Double(row) / Double(rows)))
-      }
+    var points: [SIMD2<Double>] = []
+    points.reserveCapacity((2 * columns + 1) * (2 * rows + 1))
+    for row in 0...(2 * rows) {
+      for column in 0...(2 * columns) { points.append(SIMD2(Double(column), Double(row)) * step) }
     }
-    nodes = Self.mapped(positions, source, transform)
+    nodes = Self.mapped(points, source, transform, target)
   }
 
+  /// Source pixel coordinates as points of the target; NaN where there are none.
   private static func mapped(
-    _ positions: [SIMD2<Double>], _ source: any RasterSource, _ transform: CoordinateTransform
+    _ positions: [SIMD2<Double>], _ source: any RasterSource, _ transform: CoordinateTransform,
+    _ target: CoordinateReferenceSystem
   ) -> [SIMD2<Double>] {
     let georeference = source.georeference
     var points = positions.map { georeference.affine($0) }
     if georeference.crs.isGeographic {
       // The poles have no place in Mercator; what lies beyond the matrix set is cut off later.
-      let limit = 89.999 / 360 * (georeference.crs.horizontalPeriod ?? 360)
+      let limit = (target.isGeographic ? 90 : 89.999) / 360 * (georeference.crs.horizontalPeriod ?? 360)
       for i in points.indices { points[i].y = min(max(points[i].y, -limit), limit) }
     }
     points.withUnsafeMutableBufferPointer { transform.transform($0) }
@@ -122,45 +131,67 @@ private struct Mesh {
     var box: BoundingBox
     /// The same with room for the curve of its edges.
     var reach: BoundingBox
-    /// Edge of a pixel in target units.
+    /// Edge of a pixel in target units; NaN where it cannot be told.
     var resolution: Double
   }
 
   func cell(_ column: Int, _ row: Int, period: Double?) -> Cell? {
-    let stride = columns + 1
-    let corners = [
-      nodes[row * stride + column], nodes[row * stride + column + 1], nodes[(row + 1) * stride + column],
-      nodes[(row + 1) * stride + column + 1],
-    ]
-    let pixelWidth = Double(source.width) / Double(columns)
-    let pixelHeight = Double(source.height) / Double(rows)
-    func positions(_ count: Int) -> [SIMD2<Double>] {
-      (0...count).flatMap { j in
-        (0...count).map { i in
-          SIMD2(
-            (Double(column) + Double(i) / Double(count)) * pixelWidth,
-            (Double(row) + Double(j) / Double(count)) * pixelHeight)
-        }
-      }
+    let stride = 2 * columns + 1
+    let first = 2 * row * stride + 2 * column
+    func node(_ x: Int, _ y: Int) -> SIMD2<Double> { nodes[first + y * stride + x] }
+    var points: [SIMD2<Double>] = []
+    points.reserveCapacity(9)
+    for y in 0...2 {
+      for x in 0...2 where node(x, y).x.isFinite && node(x, y).y.isFinite { points.append(node(x, y)) }
     }
-    if corners.allSatisfy({ $0.x.isFinite && $0.y.isFinite }) {
-      // Thirds of the cell show how far its edges bend away from straight lines.
-      var points = Mesh.mapped(positions(2), source, transform).filter { $0.x.isFinite && $0.y.isFinite }
-      guard let box = Mesh.box(&points, period: period), points.count == 9 else { return nil }
-      let middle = points[4]
-      let between = (points[0] + points[2] + points[6] + points[8]) / 4
-      // What is a whole multiple of rounding noise is no bend.
-      let noise = max(abs(middle.x), abs(middle.y)) * 1e-13
-      let bend = SIMD2(abs(middle.x - between.x), abs(middle.y - between.y))
-      let slack = SIMD2(bend.x > noise ? 2 * bend.x : 0, bend.y > noise ? 2 * bend.y : 0)
-      let across = (points[2] - points[0]) / pixelWidth
-      let down = (points[6] - points[0]) / pixelHeight
-      return Cell(
-        box: box, reach: box.expanded(by: slack), resolution: abs(across.x * down.y - across.y * down.x).squareRoot())
+    guard points.count == 9 else { return partialCell(column, row, period: period) }
+    guard let box = Self.box(&points, period: period) else { return nil }
+    // What the middle is away from where straight lines would have it shows how far the cell's edges bend.
+    let middle = points[4]
+    let between = (points[0] + points[2] + points[6] + points[8]) / 4
+    // What is a whole multiple of rounding noise is no bend.
+    let noise = max(abs(middle.x), abs(middle.y)) * 1e-13
+    let bend = SIMD2(abs(middle.x - between.x), abs(middle.y - between.y))
+    let slack = SIMD2(bend.x > noise ? 2 * bend.x : 0, bend.y > noise ? 2 * bend.y : 0)
+    let across = (points[2] - points[0]) / (2 * step.x)
+    let down = (points[6] - points[0]) / (2 * step.y)
+    return Cell(
+      box: box, reach: box.expanded(by: slack), resolution: abs(across.x * down.y - across.y * down.x).squareRoot())
+  }
+
+  /// A cell some of whose points have no place in the target, from more points.
+  private func partialCell(_ column: Int, _ row: Int, period: Double?) -> Cell? {
+    let corner = SIMD2(Double(2 * column), Double(2 * row))
+    var positions: [SIMD2<Double>] = []
+    for y in 0...8 {
+      for x in 0...8 { positions.append((corner + SIMD2(Double(x), Double(y)) / 4) * step) }
     }
-    var points = Mesh.mapped(positions(8), source, transform).filter { $0.x.isFinite && $0.y.isFinite }
-    guard let box = Mesh.box(&points, period: period) else { return nil }
+    var points = Self.mapped(positions, source, transform, target).filter { $0.x.isFinite && $0.y.isFinite }
+    guard let box = Self.box(&points, period: period) else { return nil }
     return Cell(box: box, reach: box.expanded(by: SIMD2(box.width, box.height)), resolution: .nan)
+  }
+
+  /// The ground between each pole that lies inside the source and the nearest points, all round; only where the target has room for poles.
+  ///
+  /// The pole is no point of the mesh, and the cell round it does not say how far north or south it goes.
+  func polarCaps(in world: BoundingBox) -> [BoundingBox] {
+    guard target.isGeographic, !source.georeference.crs.isGeographic, let toPixel = source.georeference.affine.inverse
+    else { return [] }
+    return [world.north, world.south].compactMap { latitude in
+      let pixel = toPixel(transform.inverse(SIMD2(0, latitude)))
+      guard pixel.x >= 0, pixel.y >= 0, pixel.x <= Double(source.width), pixel.y <= Double(source.height) else {
+        return nil
+      }
+      // The farthest corner of the cells that meet at the pole.
+      let (column, row) = (Int(pixel.x / step.x), Int(pixel.y / step.y))
+      let around = nodes.indices.filter {
+        abs($0 % (2 * columns + 1) - column) <= 2 && abs($0 / (2 * columns + 1) - row) <= 2 && nodes[$0].y.isFinite
+      }
+      let away = around.map { abs(nodes[$0].y - latitude) }.max() ?? 0
+      let edge = latitude > 0 ? latitude - away : latitude + away
+      return BoundingBox(
+        west: world.west, south: min(edge, latitude), east: world.east, north: max(edge, latitude))
+    }
   }
 
   /// The box round points, which are first brought to the same turn round the Earth; the whole turn where they surround a pole.

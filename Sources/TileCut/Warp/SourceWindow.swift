@@ -62,12 +62,12 @@ package final class SourceWindow {
     }
   }
 
-  /// Whether the source pixel is there; false outside the window.
-  @inline(__always)
-  package func alpha(x: Int, y: Int) -> UInt8 {
-    let dx = x - rect.x
-    let dy = y - rect.y
-    guard dx >= 0, dy >= 0, dx < rect.width, dy < rect.height else { return 0 }
-    return bytes.load(fromByteOffset: (dy &* rect.width &+ dx) &* 4 &+ 3, as: UInt8.self)
+  /// Whether any pixel of a rectangle of the window is transparent; valid after ``premultiply()``.
+  package func hasHole(x: Int, y: Int, width: Int, height: Int) -> Bool {
+    for row in y..<(y + height) {
+      let line = pixels + (row * rect.width + x)
+      for i in 0..<width where line[i].w == 0 { return true }
+    }
+    return false
   }
 }

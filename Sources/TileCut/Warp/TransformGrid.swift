@@ -1,46 +1,57 @@
-/// The map from target pixels to source pixels over a rectangle: exact at grid nodes, bilinear between them.
-///
-/// The node spacing starts at 16 pixels and is halved until a grid of twice the spacing would be within ``tolerance`` of the exact value in the middle and on the
-/// edges of every cell that touches the source. (The middle alone does not do: the real part of a conformal map is harmonic, its bends along x and y cancel there.)
-/// At a spacing of 1 every pixel is exact. Distances are in source pixels.
+/// The map from target pixels to source pixels over a rectangle: exact at nodes every so many pixels, bilinear between them. Distances are in source pixels.
 package struct TransformGrid {
-  /// Far below the 1/8 pixel at which an error could be seen, so that nearest neighbours agree with an exact transform too.
+  /// How far a grid of twice the spacing may be off; what this one is off by is a quarter of that where the map is smooth. Far below the 1/8 pixel at which
+  /// an error could be seen, so that nearest neighbours agree with an exact transform too.
   package static let tolerance = 1.0 / 128
+  /// Spacing and edge that a rectangle is tried with first.
+  package static let spacingMax = 16
 
   package let rect: PixelRect
+  /// Target pixels between nodes.
   package let spacing: Int
   private let columns: Int
+  private let rows: Int
   private let nodes: [SIMD2<Double>]
 
-  /// - Parameter margin: source pixels round the source that count as touching it.
-  /// - Returns: nil when no part of the rectangle falls on the source.
-  package init?(_ rect: PixelRect, mapper: PixelMapper, sourceWidth: Int, sourceHeight: Int, margin: Double) {
-    var spacing = 16
-    while true {
-      // Pairs of steps, so that every second node makes the grid of twice the spacing.
-      let pairs = (
-        x: (rect.width - 1 + 2 * spacing - 1) / (2 * spacing), y: (rect.height - 1 + 2 * spacing - 1) / (2 * spacing)
-      )
-      let columns = 2 * max(pairs.x, 1) + 1
-      let rows = 2 * max(pairs.y, 1) + 1
-      let nodes = Self.points(rect, columns, rows, spacing, mapper)
-      var touches = false
-      var worst = 0.0
-      for row in stride(from: 0, to: rows - 1, by: 2) {
-        for column in stride(from: 0, to: columns - 1, by: 2) {
-          let cell = Cell(nodes, first: row * columns + column, columns: columns)
-          guard cell.touches(width: Double(sourceWidth), height: Double(sourceHeight), margin: margin) else { continue }
-          touches = true
-          worst = max(worst, cell.error)
-        }
+  package init(_ rect: PixelRect, spacing: Int, mapper: PixelMapper) {
+    self.rect = rect
+    self.spacing = spacing
+    // Pairs of steps, so that every second node makes the grid of twice the spacing.
+    columns = 2 * max((rect.width - 2 + 2 * spacing) / (2 * spacing), 1) + 1
+    rows = 2 * max((rect.height - 2 + 2 * spacing) / (2 * spacing), 1) + 1
+    var nodes: [SIMD2<Double>] = []
+    nodes.reserveCapacity(columns * rows)
+    for row in 0..<rows {
+      for column in 0..<columns {
+        nodes.append(SIMD2(Double(rect.x + column * spacing) + 0.5, Double(rect.y + row * spacing) + 0.5))
       }
-      guard touches else { return nil }
-      if worst <= Self.tolerance || spacing == 1 {
-        (self.rect, self.spacing, self.columns, self.nodes) = (rect, spacing, columns, nodes)
-        return
-      }
-      spacing /= 2
     }
+    nodes.withUnsafeMutableBufferPointer { mapper.toSource($0) }
+    self.nodes = nodes
+  }
+
+  /// What a grid is good for.
+  package enum Fit {
+    /// No part of the rectangle falls on the source.
+    case outside
+    /// Interpolating might be off by more than allowed.
+    case coarse
+    case fine
+  }
+
+  /// Judges the grid by how well one of twice its spacing predicts the nodes between, in the middle and on the edges of every cell that touches the source.
+  /// (The middle alone does not do: the real part of a conformal map is harmonic, its bends along x and y cancel there.) At a spacing of 1 every pixel is exact.
+  package func fit(sourceWidth: Int, sourceHeight: Int) -> Fit {
+    var fit = Fit.outside
+    for row in stride(from: 0, to: rows - 1, by: 2) {
+      for column in stride(from: 0, to: columns - 1, by: 2) {
+        let cell = Cell(nodes, first: row * columns + column, columns: columns)
+        guard cell.touches(width: Double(sourceWidth), height: Double(sourceHeight)) else { continue }
+        if spacing > 1, cell.error > Self.tolerance { return .coarse }
+        fit = .fine
+      }
+    }
+    return fit
   }
 
   /// Three by three nodes.
@@ -68,79 +79,108 @@ package struct TransformGrid {
       }
     }
 
-    func touches(width: Double, height: Double, margin: Double) -> Bool {
+    func touches(width: Double, height: Double) -> Bool {
       guard low.x <= high.x else { return false }
-      let slack = error.isFinite ? SIMD2(repeating: 2 * error) : (high - low) + 64
-      let reach = slack + margin
+      let slack = error.isFinite ? SIMD2(repeating: 2 * error) : high - low
+      // A hair, and room for points that the curve between nodes brings in.
+      let reach = slack + 1
       return low.x - reach.x < width && high.x + reach.x > 0 && low.y - reach.y < height && high.y + reach.y > 0
     }
   }
 
-  private static func points(
-    _ rect: PixelRect, _ columns: Int, _ rows: Int, _ spacing: Int, _ mapper: PixelMapper
-  ) -> [SIMD2<Double>] {
-    var points: [SIMD2<Double>] = []
-    points.reserveCapacity(columns * rows)
-    for row in 0..<rows {
-      for column in 0..<columns {
-        points.append(SIMD2(Double(rect.x + column * spacing) + 0.5, Double(rect.y + row * spacing) + 0.5))
-      }
-    }
-    points.withUnsafeMutableBufferPointer { mapper.toSource($0) }
-    return points
+  /// Source coordinates of the centres of a run of pixels in one row of the rectangle.
+  package func positions(
+    row y: Int, from x: Int, count: Int, into xs: UnsafeMutablePointer<Double>, _ ys: UnsafeMutablePointer<Double>
+  ) {
+    interpolate(nodes, row: y, from: x, count: count, into: xs, ys)
   }
 
-  /// Source coordinates of the pixel centres of one row of the rectangle (0 is its top row).
-  package func row(_ y: Int, x sourceX: UnsafeMutablePointer<Double>, y sourceY: UnsafeMutablePointer<Double>) {
-    let top = y / spacing
-    let fraction = Double(y - top * spacing) / Double(spacing)
-    let bottom = fraction == 0 ? top : top + 1
-    func node(_ column: Int) -> SIMD2<Double> {
-      let a = nodes[top * columns + column]
-      guard fraction != 0 else { return a }
-      return a + (nodes[bottom * columns + column] - a) * fraction
-    }
-    var left = node(0)
-    var x = 0
-    var column = 0
-    while x < rect.width {
-      let right = column + 1 < columns ? node(column + 1) : left
-      let step = (right - left) / Double(spacing)
-      let end = min(x + spacing, rect.width)
-      // The node itself is given exactly, also where its neighbour is NaN.
-      sourceX[x] = left.x
-      sourceY[x] = left.y
-      var i = x + 1
+  /// Interpolates values given at the nodes. `x` and `y` are target pixels.
+  @inline(__always)
+  private func interpolate(
+    _ values: [SIMD2<Double>], row y: Int, from x: Int, count: Int, into xs: UnsafeMutablePointer<Double>,
+    _ ys: UnsafeMutablePointer<Double>
+  ) {
+    let (left, end) = (x - rect.x, x - rect.x + count)
+    let top = (y - rect.y) / spacing
+    let fraction = Double(y - rect.y - top * spacing) / Double(spacing)
+    values.withUnsafeBufferPointer { values in
+      func value(_ column: Int) -> SIMD2<Double> {
+        let a = values[top * columns + column]
+        // A node itself is given exactly, also where its neighbour is NaN.
+        guard fraction != 0 else { return a }
+        return a + (values[(top + 1) * columns + column] - a) * fraction
+      }
+      var i = left
       while i < end {
-        let p = left + step * Double(i - x)
-        sourceX[i] = p.x
-        sourceY[i] = p.y
-        i += 1
+        let column = i / spacing
+        let first = column * spacing
+        let start = value(column)
+        let stop = min(first + spacing, end)
+        // A pixel on the last node has no node after it, and needs none.
+        let step = stop > first + 1 ? (value(column + 1) - start) / Double(spacing) : .zero
+        for k in i..<stop {
+          let p = k == first ? start : start + step * Double(k - first)
+          xs[k - left] = p.x
+          ys[k - left] = p.y
+        }
+        i = stop
       }
-      x = end
-      column += 1
-      left = right
     }
   }
 
-  /// How many source pixels one target pixel spans, along the source's x and y: the mean length of the columns' and rows' steps.
-  package var scale: SIMD2<Double> {
-    var sum = SIMD2<Double>.zero
-    var count = 0.0
-    let rows = nodes.count / columns
-    guard columns > 1, rows > 1 else { return SIMD2(1, 1) }
-    for row in 0..<(rows - 1) {
-      for column in 0..<(columns - 1) {
-        let p = nodes[row * columns + column]
-        let across = (nodes[row * columns + column + 1] - p) / Double(spacing)
-        let down = (nodes[(row + 1) * columns + column] - p) / Double(spacing)
-        let extent = (across * across + down * down).squareRoot()
-        guard extent.x.isFinite, extent.y.isFinite else { continue }
-        sum += extent
-        count += 1
+  /// How many source pixels a target pixel spans along the source's x and y, at each node.
+  ///
+  /// - Parameter limit: scales beyond are given as it: no kernel needs to be wider than the source.
+  package func scales(limit: SIMD2<Double>) -> Scales { Scales(grid: self, limit: limit) }
+
+  package struct Scales {
+    private let grid: TransformGrid
+    private let nodes: [SIMD2<Double>]
+    package let largest: SIMD2<Double>
+
+    fileprivate init(grid: TransformGrid, limit: SIMD2<Double>) {
+      self.grid = grid
+      let (columns, rows) = (grid.columns, grid.rows)
+      /// The step before a node, or the one after the next: that tells whether the next one is a jump.
+      func before(_ node: Int, _ position: Int, _ stride: Int) -> SIMD2<Double> {
+        let from = position > 0 ? node - stride : node + stride
+        return grid.nodes[from + stride] - grid.nodes[from]
       }
+      func after(_ node: Int, _ position: Int, _ stride: Int, _ count: Int) -> SIMD2<Double> {
+        let from = position + 1 < count ? node : node - 2 * stride
+        return grid.nodes[from + stride] - grid.nodes[from]
+      }
+      var nodes: [SIMD2<Double>] = []
+      nodes.reserveCapacity(columns * rows)
+      for row in 0..<rows {
+        for column in 0..<columns {
+          let i = row * columns + column
+          let across = Self.step(before(i, column, 1), after(i, column, 1, columns))
+          let down = Self.step(before(i, row, columns), after(i, row, columns, rows))
+          let scale = (across * across + down * down).squareRoot() / Double(grid.spacing)
+          nodes.append(scale.x.isFinite && scale.y.isFinite ? pointwiseMin(scale, limit) : SIMD2(1, 1))
+        }
+      }
+      self.nodes = nodes
+      largest = nodes.reduce(.zero) { pointwiseMax($0, $1) }
     }
-    return count > 0 ? sum / count : SIMD2(1, 1)
+
+    /// The step at a node from the two next to it; as ``MapStep``, for points.
+    private static func step(_ before: SIMD2<Double>, _ after: SIMD2<Double>) -> SIMD2<Double> {
+      let (b, a) = ((before * before).sum(), (after * after).sum())
+      guard b.isFinite else { return after }
+      guard a.isFinite else { return before }
+      if b > 4 * a { return after }
+      return a > 4 * b ? before : (before + after) / 2
+    }
+
+    /// The scales of a run of pixels in one row of the rectangle.
+    package func row(
+      _ y: Int, from x: Int, count: Int, into xs: UnsafeMutablePointer<Double>, _ ys: UnsafeMutablePointer<Double>
+    ) {
+      grid.interpolate(nodes, row: y, from: x, count: count, into: xs, ys)
+    }
   }
 
   /// The smallest box that holds all finite nodes, in source pixels; nil when there is none.
@@ -153,8 +193,4 @@ package struct TransformGrid {
     }
     return low.x <= high.x ? (low, high) : nil
   }
-}
-
-extension SIMD2 where Scalar == Double {
-  fileprivate func squareRoot() -> SIMD2 { SIMD2(x.squareRoot(), y.squareRoot()) }
 }

@@ -1,165 +1,94 @@
 import TileImage
 
 extension Warper {
-  /// Warps through a grid of exact points; also the way of every source that has holes.
-  func warpGeneral(_ target: TargetPiece, grid: TransformGrid) throws -> Bool {
-    guard let box = grid.sourceBox else { return false }
-    let shapes = kernels(scale: grid.scale)
-    let window = windowRect(box, shapes)
-    guard window.width > 0, window.height > 0 else { return false }
-    let rect = target.rect
-    if window.width * window.height > Self.windowPixelsMax, rect.width > 1 || rect.height > 1 {
-      return try warpHalves(target)
+  /// Warps through grids of exact points: one for the rectangle, or one for each quarter of it where it bends too much or its window would be large.
+  func warpGeneral(_ rect: PixelRect, spacing: Int, on canvas: Canvas) throws -> Bool {
+    guard let part = rect.intersection(canvas.clip) else { return false }
+    let grid = TransformGrid(rect, spacing: spacing, mapper: mapper)
+    let fit = grid.fit(sourceWidth: source.width, sourceHeight: source.height)
+    guard fit != .outside, let box = grid.sourceBox else { return false }
+    if fit == .coarse { return try warpQuarters(rect, spacing: spacing, on: canvas) }
+
+    let limit = SIMD2(Double(source.width), Double(source.height))
+    let scales = resampling == .nearest ? nil : grid.scales(limit: limit)
+    let widest = scales.map { ($0.largest.x, $0.largest.y) } ?? (1, 1)
+    let shapes = (x: KernelShape(resampling, scale: widest.0), y: KernelShape(resampling, scale: widest.1))
+    let window = windowRect(low: box.low, high: box.high, radius: SIMD2(shapes.x.radius, shapes.y.radius))
+    guard window.width > 0 else { return false }
+    if window.width * window.height > windowPixelsMax, rect.width > 1 || rect.height > 1 {
+      return try warpQuarters(rect, spacing: spacing, on: canvas)
     }
     try self.window.read(window, of: source)
-    if resampling != .nearest { self.window.premultiply() }
-    let count = rect.width
-    scratch.reserve(coordinates: 2 * count)
-    let xs = scratch.coordinates
-    let ys = scratch.coordinates + count
-    for row in 0..<rect.height {
-      grid.row(row, x: xs, y: ys)
-      if resampling == .nearest {
-        pickRow(target, row: row, x: xs, y: ys)
-      } else {
-        weighRow(target, row: row, x: xs, y: ys, shapes)
-      }
-    }
+    if let scales { weigh(part, of: grid, scales, shapes, on: canvas) } else { pick(part, of: grid, on: canvas) }
     return true
   }
 
-  private func warpHalves(_ target: TargetPiece) throws -> Bool {
-    let rect = target.rect
+  private func warpQuarters(_ rect: PixelRect, spacing: Int, on canvas: Canvas) throws -> Bool {
+    let left = (rect.width + 1) / 2
+    let top = (rect.height + 1) / 2
     var drawn = false
-    let parts =
-      rect.width >= rect.height
-      ? [
-        target.part(column: 0, row: 0, width: rect.width / 2, height: rect.height),
-        target.part(column: rect.width / 2, row: 0, width: rect.width - rect.width / 2, height: rect.height),
-      ]
-      : [
-        target.part(column: 0, row: 0, width: rect.width, height: rect.height / 2),
-        target.part(column: 0, row: rect.height / 2, width: rect.width, height: rect.height - rect.height / 2),
-      ]
-    for part in parts {
-      drawn = try warp(part.rect, into: part.buffer, x: part.x, y: part.y) || drawn
+    for (y, height) in [(0, top), (top, rect.height - top)] where height > 0 {
+      for (x, width) in [(0, left), (left, rect.width - left)] where width > 0 {
+        let quarter = PixelRect(x: rect.x + x, y: rect.y + y, width: width, height: height)
+        drawn = try warpGeneral(quarter, spacing: max(spacing / 2, 1), on: canvas) || drawn
+      }
     }
     return drawn
   }
 
-  func kernels(scale: SIMD2<Double>) -> (x: KernelShape, y: KernelShape) {
-    (KernelShape(resampling, scale: scale.x), KernelShape(resampling, scale: scale.y))
-  }
-
-  /// The source pixels that the kernels reach from a box of positions, cut off at the source's edges; empty when the box lies outside.
-  func windowRect(
-    _ box: (low: SIMD2<Double>, high: SIMD2<Double>), _ shapes: (x: KernelShape, y: KernelShape)
-  ) -> PixelRect {
-    func span(_ low: Double, _ high: Double, _ radius: Double, _ limit: Int) -> (start: Int, count: Int) {
-      let reach = radius + 1
-      let start = max((low - reach).rounded(.down), 0)
-      let end = min((high + reach).rounded(.up), Double(limit))
-      guard start < end else { return (0, 0) }
-      return (Int(start), Int(end) - Int(start))
-    }
-    let x = span(box.low.x, box.high.x, shapes.x.radius, source.width)
-    let y = span(box.low.y, box.high.y, shapes.y.radius, source.height)
-    return PixelRect(x: x.start, y: y.start, width: x.count, height: y.count)
-  }
-
-  private func pickRow(
-    _ target: TargetPiece, row: Int, x xs: UnsafeMutablePointer<Double>, y ys: UnsafeMutablePointer<Double>
-  ) {
+  private func pick(_ part: PixelRect, of grid: TransformGrid, on canvas: Canvas) {
+    scratch.reserve(coordinates: 2 * part.width)
+    let (xs, ys) = (scratch.coordinates, scratch.coordinates + part.width)
+    let (width, height) = (Double(source.width), Double(source.height))
     let rect = window.rect
-    let out = target.pointer(column: 0, row: row)
-    let (width, height) = (Double(source.width), Double(source.height))
-    for i in 0..<target.rect.width {
-      let (x, y) = (xs[i], ys[i])
-      guard x >= 0, y >= 0, x < width, y < height else { continue }
-      let offset = ((Int(y) &- rect.y) &* rect.width &+ Int(x) &- rect.x) &* 4
-      out.storeBytes(of: window.bytes.load(fromByteOffset: offset, as: UInt32.self), toByteOffset: i &* 4, as: UInt32.self)
-    }
-  }
-
-  /// Weighs one row of target pixels at given source positions.
-  ///
-  /// A mask's pixels are there or not as the nearest source pixel is, and their colour comes from the pixels that are there; an alpha band is weighed like a colour.
-  func weighRow(
-    _ target: TargetPiece, row: Int, x xs: UnsafeMutablePointer<Double>, y ys: UnsafeMutablePointer<Double>,
-    _ shapes: (x: KernelShape, y: KernelShape)
-  ) {
-    let out = target.pointer(column: 0, row: row)
-    let (width, height) = (Double(source.width), Double(source.height))
-    let isMask = source.alphaKind != .soft
-    let isOpaque = window.isOpaque
-    let plain = resampling == .bilinear && shapes.x.stretch == 1 && shapes.y.stretch == 1
-    let edge = (
-      x: KernelShape(.bilinear, scale: shapes.x.scale), y: KernelShape(.bilinear, scale: shapes.y.scale)
-    )
-    let tapsMax = max(shapes.x.tapCountMax, edge.x.tapCountMax)
-    scratch.reserve(weights: tapsMax + max(shapes.y.tapCountMax, edge.y.tapCountMax))
-    let weights = (x: scratch.weights, y: scratch.weights + tapsMax)
-    for i in 0..<target.rect.width {
-      let (x, y) = (xs[i], ys[i])
-      guard x >= 0, y >= 0, x < width, y < height else { continue }
-      if isMask, !isOpaque, window.alpha(x: Int(x), y: Int(y)) == 0 { continue }
-      var sum = SIMD4<Float>.zero
-      if plain {
-        sum = bilinear(x, y)
-      } else {
-        let run = weigh(x, y, shapes, weights, into: &sum)
-        // Where a lobe of the cubic kernel is missing, what is left would overshoot: bilinear there.
-        if resampling == .cubic, run.clipped || (!isOpaque && run.hole) { _ = weigh(x, y, edge, weights, into: &sum) }
+    let bytes = UnsafeRawPointer(window.bytes)
+    for row in part.y..<(part.y + part.height) {
+      grid.positions(row: row, from: part.x, count: part.width, into: xs, ys)
+      let out = canvas.pointer(x: part.x, y: row)
+      for i in 0..<part.width {
+        let (x, y) = (xs[i], ys[i])
+        guard x >= 0, y >= 0, x < width, y < height else { continue }
+        let offset = ((Int(y) &- rect.y) &* rect.width &+ Int(x) &- rect.x) &* 4
+        out.storeBytes(of: bytes.load(fromByteOffset: offset, as: UInt32.self), toByteOffset: i &* 4, as: UInt32.self)
       }
-      let alpha = isOpaque ? 1 : sum.w
-      guard alpha > 1e-6 else { continue }
-      var straight = isOpaque ? sum : sum * (1 / alpha)
-      straight.w = isMask ? 255 : alpha * 255
-      straight = (straight + 0.5).clamped(lowerBound: SIMD4(repeating: 0), upperBound: SIMD4(repeating: 255))
-      if straight.w < 1 { continue }
-      out.storeBytes(
-        of: SIMD4<UInt8>(truncatingIfNeeded: SIMD4<Int32>(straight)), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
     }
   }
 
-  /// The four nearest pixels, or those of them that the source has.
-  @inline(__always)
-  private func bilinear(_ x: Double, _ y: Double) -> SIMD4<Float> {
-    let rect = window.rect
-    let left = (x - 0.5).rounded(.down)
-    let top = (y - 0.5).rounded(.down)
-    let fx = Float(x - 0.5 - left)
-    let fy = Float(y - 0.5 - top)
-    let x0 = max(Int(left), 0) &- rect.x
-    let x1 = min(Int(left) &+ 1, source.width &- 1) &- rect.x
-    let y0 = (max(Int(top), 0) &- rect.y) &* rect.width
-    let y1 = (min(Int(top) &+ 1, source.height &- 1) &- rect.y) &* rect.width
-    let p = window.pixels
-    let upper = p[y0 &+ x0] * (1 - fx) + p[y0 &+ x1] * fx
-    let lower = p[y1 &+ x0] * (1 - fx) + p[y1 &+ x1] * fx
-    return upper * (1 - fy) + lower * fy
-  }
-
-  /// The weighted sum over the kernel's footprint; says whether the source's edge cut it off and whether a pixel in it is transparent.
-  @inline(__always)
   private func weigh(
-    _ x: Double, _ y: Double, _ shapes: (x: KernelShape, y: KernelShape),
-    _ weights: (x: UnsafeMutablePointer<Float>, y: UnsafeMutablePointer<Float>), into sum: inout SIMD4<Float>
-  ) -> (clipped: Bool, hole: Bool) {
-    let rect = window.rect
-    let across = shapes.x.weights(at: x, count: source.width, into: weights.x)
-    let down = shapes.y.weights(at: y, count: source.height, into: weights.y)
-    sum = .zero
-    var alphaMin: Float = 1
-    for j in 0..<down.taps {
-      let line = window.pixels + ((down.first &+ j &- rect.y) &* rect.width &+ across.first &- rect.x)
-      var part = SIMD4<Float>.zero
-      for k in 0..<across.taps {
-        part += line[k] * weights.x[k]
-        alphaMin = min(alphaMin, line[k].w)
+    _ part: PixelRect, of grid: TransformGrid, _ scales: TransformGrid.Scales,
+    _ widest: (x: KernelShape, y: KernelShape),
+    on canvas: Canvas
+  ) {
+    window.premultiply()
+    let count = part.width
+    scratch.reserve(coordinates: 4 * count)
+    let (xs, ys) = (scratch.coordinates, scratch.coordinates + count)
+    let (scaleX, scaleY) = (scratch.coordinates + 2 * count, scratch.coordinates + 3 * count)
+    scratch.reserve(weights: widest.x.tapCountMax + widest.y.tapCountMax)
+    let weigher = PixelWeigher(
+      window, of: source, resampling, weights: (scratch.weights, scratch.weights + widest.x.tapCountMax))
+    let (width, height) = (Double(source.width), Double(source.height))
+    let isPlain = resampling == .bilinear && widest.x.stretch == 1 && widest.y.stretch == 1
+    let resampling = resampling
+    for row in part.y..<(part.y + part.height) {
+      grid.positions(row: row, from: part.x, count: count, into: xs, ys)
+      let out = canvas.pointer(x: part.x, y: row)
+      if isPlain {
+        for i in 0..<count {
+          let (x, y) = (xs[i], ys[i])
+          guard x >= 0, y >= 0, x < width, y < height, !weigher.isMasked(x, y) else { continue }
+          out.storeBytes(of: weigher.straight(weigher.bilinear(x, y)), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+        }
+      } else {
+        scales.row(row, from: part.x, count: count, into: scaleX, scaleY)
+        for i in 0..<count {
+          let (x, y) = (xs[i], ys[i])
+          guard x >= 0, y >= 0, x < width, y < height, !weigher.isMasked(x, y) else { continue }
+          let sum = weigher.sum(
+            x, y, KernelShape(resampling, scale: scaleX[i]), KernelShape(resampling, scale: scaleY[i]))
+          out.storeBytes(of: weigher.straight(sum), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+        }
       }
-      sum += part * weights.y[j]
     }
-    return (across.clipped || down.clipped, alphaMin == 0)
   }
 }

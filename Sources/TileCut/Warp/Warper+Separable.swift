@@ -2,78 +2,48 @@ import TileImage
 
 extension Warper {
   /// Warps where source x depends on the column alone and source y on the row alone, as between longitude/latitude and Mercator.
-  func warpSeparable(_ target: TargetPiece, columns: ArraySlice<Double>, rows: ArraySlice<Double>) throws -> Bool {
-    // What falls outside the source is cut off first: what is left is a rectangle again.
-    guard let columnSpan = Self.span(of: columns, limit: source.width),
-      let rowSpan = Self.span(of: rows, limit: source.height)
-    else { return false }
-    let piece = target.part(
-      column: columnSpan.lowerBound - columns.startIndex, row: rowSpan.lowerBound - rows.startIndex,
-      width: columnSpan.count, height: rowSpan.count)
-    let xs = columns[columnSpan]
-    let ys = rows[rowSpan]
-    let shapes = kernels(scale: SIMD2(Self.meanStep(xs), Self.meanStep(ys)))
-    let box = (
-      low: SIMD2(xs.min()!, ys.min()!), high: SIMD2(xs.max()!, ys.max()!)
-    )
-    let window = windowRect(box, shapes)
-    if window.width * window.height > Self.windowPixelsMax, xs.count > 1 || ys.count > 1 {
-      if ys.count >= xs.count {
-        let middle = ys.startIndex + ys.count / 2
-        let top = try warpSeparable(
-          piece.part(column: 0, row: 0, width: xs.count, height: ys.count / 2), columns: xs, rows: ys[..<middle])
-        let bottom = try warpSeparable(
-          piece.part(column: 0, row: ys.count / 2, width: xs.count, height: ys.count - ys.count / 2), columns: xs,
-          rows: ys[middle...])
-        return top || bottom
+  func warpSeparable(_ canvas: Canvas, _ columns: AxisMap, _ rows: AxisMap) throws -> Bool {
+    let (tile, clip) = (canvas.tile, canvas.clip)
+    let across = columns.runs((clip.x - tile.x)..<(clip.x - tile.x + clip.width), limit: source.width)
+    let down = rows.runs((clip.y - tile.y)..<(clip.y - tile.y + clip.height), limit: source.height)
+    for rowRun in down {
+      for columnRun in across {
+        try warp(SeparablePiece(canvas: canvas, x: columns, y: rows, columns: columnRun, rows: rowRun))
       }
-      let middle = xs.startIndex + xs.count / 2
-      let left = try warpSeparable(
-        piece.part(column: 0, row: 0, width: xs.count / 2, height: ys.count), columns: xs[..<middle], rows: ys)
-      let right = try warpSeparable(
-        piece.part(column: xs.count / 2, row: 0, width: xs.count - xs.count / 2, height: ys.count),
-        columns: xs[middle...], rows: ys)
-      return left || right
+    }
+    return !across.isEmpty && !down.isEmpty
+  }
+
+  /// Draws a piece that lies wholly inside the source, in halves where its window would be large.
+  private func warp(_ piece: SeparablePiece) throws {
+    let x = piece.x.positions[piece.columns]
+    let y = piece.y.positions[piece.rows]
+    let widest = (
+      x: KernelShape(resampling, scale: min(piece.x.scales[piece.columns].max()!, Double(source.width))),
+      y: KernelShape(resampling, scale: min(piece.y.scales[piece.rows].max()!, Double(source.height)))
+    )
+    let window = windowRect(
+      low: SIMD2(x.min()!, y.min()!), high: SIMD2(x.max()!, y.max()!), radius: SIMD2(widest.x.radius, widest.y.radius))
+    if window.width * window.height > windowPixelsMax, x.count > 1 || y.count > 1 {
+      for half in piece.halves { try warp(half) }
+      return
     }
     try self.window.read(window, of: source)
     if resampling == .nearest {
-      pickNearest(piece, xs, ys)
-      return true
+      pick(piece)
+    } else {
+      self.window.premultiply()
+      weigh(piece, widest)
     }
-    self.window.premultiply()
-    if self.window.isOpaque {
-      weighOpaque(piece, xs, ys, shapes)
-      return true
-    }
-    let count = piece.rect.width
-    scratch.reserve(coordinates: 2 * count)
-    let coordinates = scratch.coordinates
-    for (i, x) in xs.enumerated() { coordinates[i] = x }
-    for (row, y) in ys.enumerated() {
-      for i in 0..<count { coordinates[count + i] = y }
-      weighRow(piece, row: row, x: coordinates, y: coordinates + count, shapes)
-    }
-    return true
   }
 
-  /// The indices whose values lie inside the source. The vectors are monotonic, so they form one run.
-  private static func span(of values: ArraySlice<Double>, limit: Int) -> Range<Int>? {
-    func isInside(_ v: Double) -> Bool { v >= 0 && v < Double(limit) }
-    guard let first = values.firstIndex(where: isInside), let last = values.lastIndex(where: isInside) else { return nil }
-    return first..<(last + 1)
-  }
-
-  private static func meanStep(_ values: ArraySlice<Double>) -> Double {
-    guard values.count > 1 else { return 1 }
-    return abs(values.last! - values.first!) / Double(values.count - 1)
-  }
-
-  private func pickNearest(_ piece: TargetPiece, _ xs: ArraySlice<Double>, _ ys: ArraySlice<Double>) {
+  private func pick(_ piece: SeparablePiece) {
     let rect = window.rect
-    let offsets = xs.map { (Int($0) - rect.x) * 4 }
-    for (row, y) in ys.enumerated() {
-      let line = UnsafeRawPointer(window.bytes) + (Int(y) - rect.y) * rect.width * 4
-      let out = piece.pointer(column: 0, row: row)
+    let bytes = UnsafeRawPointer(window.bytes)
+    let offsets = piece.x.positions[piece.columns].map { (Int($0) - rect.x) * 4 }
+    for row in piece.rows {
+      let line = bytes + (Int(piece.y.positions[row]) - rect.y) * rect.width * 4
+      let out = piece.pointer(row: row)
       for i in 0..<offsets.count {
         let pixel = line.loadUnaligned(fromByteOffset: offsets[i], as: UInt32.self)
         out.storeBytes(of: pixel, toByteOffset: i &* 4, as: UInt32.self)
@@ -81,44 +51,48 @@ extension Warper {
     }
   }
 
-  /// Weighs a window without holes: first down the columns into one row, then along it.
-  private func weighOpaque(
-    _ piece: TargetPiece, _ xs: ArraySlice<Double>, _ ys: ArraySlice<Double>, _ shapes: (x: KernelShape, y: KernelShape)
-  ) {
-    let rect = window.rect
-    let tapsMax = shapes.x.tapCountMax
+  /// Weighs a window: for each target row first down the columns into one row of sums, then along it.
+  private func weigh(_ piece: SeparablePiece, _ widest: (x: KernelShape, y: KernelShape)) {
+    let (rect, isOpaque, resampling) = (window.rect, window.isOpaque, resampling)
+    let count = piece.columns.count
+    let tapsMax = widest.x.tapCountMax
+    let limit = (x: Double(source.width), y: Double(source.height))
     scratch.reserve(row: rect.width)
-    scratch.reserve(weights: tapsMax * xs.count + shapes.y.tapCountMax)
-    let row = scratch.row
+    scratch.reserve(weights: tapsMax * (count + 1) + 2 * widest.y.tapCountMax)
     let columnWeights = scratch.weights
-    let rowWeights = scratch.weights + tapsMax * xs.count
-    let edge = (
-      x: KernelShape(.bilinear, scale: shapes.x.scale), y: KernelShape(.bilinear, scale: shapes.y.scale)
-    )
-    withUnsafeTemporaryAllocation(of: (first: Int, taps: Int).self, capacity: xs.count) { runs in
-      for (i, x) in xs.enumerated() {
-        var run = shapes.x.weights(at: x, count: source.width, into: columnWeights + i * tapsMax)
-        // A cubic kernel that lost a lobe at the edge would overshoot: bilinear there.
-        if run.clipped, resampling == .cubic {
-          run = edge.x.weights(at: x, count: source.width, into: columnWeights + i * tapsMax)
-        }
-        runs[i] = (run.first - rect.x, run.taps)
+    let rowWeights = columnWeights + tapsMax * count
+    let weigher = PixelWeigher(
+      window, of: source, resampling,
+      weights: (rowWeights + widest.y.tapCountMax, rowWeights + widest.y.tapCountMax + tapsMax))
+    let needsWhole = resampling == .cubic && !isOpaque
+    withUnsafeTemporaryAllocation(of: SeparableColumn.self, capacity: count) { columns in
+      for (i, column) in piece.columns.enumerated() {
+        let x = piece.x.positions[column]
+        let shape = KernelShape(resampling, scale: min(piece.x.scales[column], limit.x))
+        let run = shape.weights(at: x, count: source.width, into: columnWeights + i * tapsMax)
+        columns[i] = SeparableColumn(x: x, shape: shape, first: run.first - rect.x, taps: run.taps)
       }
-      for (j, y) in ys.enumerated() {
-        var run = shapes.y.weights(at: y, count: source.height, into: rowWeights)
-        if run.clipped, resampling == .cubic {
-          run = edge.y.weights(at: y, count: source.height, into: rowWeights)
-        }
-        sumRows(first: run.first - rect.y, taps: run.taps, rowWeights, into: row)
-        let out = piece.pointer(column: 0, row: j)
-        for i in 0..<xs.count {
+      for row in piece.rows {
+        let y = piece.y.positions[row]
+        let shape = KernelShape(resampling, scale: min(piece.y.scales[row], limit.y))
+        let run = shape.weights(at: y, count: source.height, into: rowWeights)
+        let first = run.first - rect.y
+        let sums = scratch.row
+        sumRows(first: first, taps: run.taps, rowWeights, into: sums)
+        let out = piece.pointer(row: row)
+        for i in 0..<count {
           let weights = columnWeights + i &* tapsMax
-          let start = row + runs[i].first
-          var sum = SIMD4<Float>(repeating: 0.5)
-          for k in 0..<runs[i].taps { sum += start[k] * weights[k] }
-          sum.w = 255
-          let clamped = sum.clamped(lowerBound: SIMD4(repeating: 0), upperBound: SIMD4(repeating: 255))
-          out.storeBytes(of: SIMD4<UInt8>(truncatingIfNeeded: SIMD4<Int32>(clamped)), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
+          let column = columns[i]
+          let start = sums + column.first
+          var sum = SIMD4<Float>.zero
+          for k in 0..<column.taps { sum += start[k] * weights[k] }
+          if !isOpaque {
+            if weigher.isMasked(column.x, y) { continue }
+            if needsWhole, window.hasHole(x: column.first, y: first, width: column.taps, height: run.taps) {
+              sum = weigher.besideHole(column.x, y, column.shape, shape)
+            }
+          }
+          out.storeBytes(of: weigher.straight(sum), toByteOffset: i &* 4, as: SIMD4<UInt8>.self)
         }
       }
     }
@@ -144,4 +118,43 @@ extension Warper {
       for x in 0..<width { row[x] += line[x] * w }
     }
   }
+}
+
+/// A part of a tile whose columns and rows lie inside the source without a jump.
+private struct SeparablePiece {
+  let canvas: Canvas
+  let x: AxisMap
+  let y: AxisMap
+  /// Of the tile, from its left edge.
+  var columns: Range<Int>
+  /// Of the tile, from its top.
+  var rows: Range<Int>
+
+  /// The canvas from the piece's first column on.
+  func pointer(row: Int) -> UnsafeMutableRawPointer {
+    canvas.pointer(x: canvas.tile.x + columns.lowerBound, y: canvas.tile.y + row)
+  }
+
+  /// Cut across the longer side.
+  var halves: [SeparablePiece] {
+    var (first, second) = (self, self)
+    if rows.count >= columns.count {
+      let middle = rows.lowerBound + rows.count / 2
+      first.rows = rows.lowerBound..<middle
+      second.rows = middle..<rows.upperBound
+    } else {
+      let middle = columns.lowerBound + columns.count / 2
+      first.columns = columns.lowerBound..<middle
+      second.columns = middle..<columns.upperBound
+    }
+    return [first, second]
+  }
+}
+
+/// One target column of a separable piece: where its centre lies in the source, and which pixels of the window its kernel covers.
+private struct SeparableColumn {
+  let x: Double
+  let shape: KernelShape
+  let first: Int
+  let taps: Int
 }

@@ -1,98 +1,87 @@
-package import TileImage
+import TileImage
 import TileIndex
 
 /// Computes target pixels from one source. One per worker thread.
 ///
-/// For each rectangle of target pixels:
-/// 1. map it to the source: a shift by whole pixels, a pair of vectors (x by column, y by row), or a ``TransformGrid``;
-/// 2. size the kernel to the scale of that map;
-/// 3. decode the window of the source that the kernel touches, halving the rectangle until the window is small enough;
+/// For each tile:
+/// 1. map it to the source: a shift by whole pixels, a pair of axes (x by column, y by row), or a ``TransformGrid`` that is refined where it must be;
+/// 2. size the kernels to the scale of that map at each pixel;
+/// 3. decode the window of the source that the kernels touch, piece by piece when it would be large;
 /// 4. copy, pick, or weigh premultiplied pixels, and write straight RGBA8.
+///
+/// What a pixel becomes does not depend on how the tile is clipped or divided.
 package final class Warper {
   let source: any RasterSource
   let mapper: PixelMapper
   let resampling: Resampling
   let window = SourceWindow()
-  var scratch = ResamplerScratch()
+  let scratch = ResamplerScratch()
 
   /// The most source pixels that are decoded for one piece of a tile: 20 bytes each.
-  static let windowPixelsMax = 1 << 20
+  let windowPixelsMax: Int
+
+  /// 5 MB in every worker. A tile's window is larger only where kernels are wide, or the ground lies askew.
+  package static let windowPixelsMax = 1 << 18
 
   package init(
-    source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling
+    source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling,
+    windowPixelsMax: Int = Warper.windowPixelsMax
   ) throws {
     self.source = source
     self.resampling = resampling
+    self.windowPixelsMax = windowPixelsMax
     mapper = try PixelMapper(source: source, target: target, grid: grid)
   }
 
-  /// Draws the source's part of a rectangle.
+  /// Draws the source's part of a tile.
   ///
   /// - Parameters:
-  ///   - rect: in the target's pixels at the working zoom.
-  ///   - buffer: transparent where nothing was drawn yet; what this source does not cover is left as it is.
-  ///   - x, y: where the rectangle's top left pixel lies in the buffer.
+  ///   - tile: in the target's pixels at the working zoom.
+  ///   - clip: the part of it outside which nothing is drawn; all of it when nil.
+  ///   - buffer: of the tile's size, transparent where nothing was drawn yet; what this source does not cover is left as it is.
   /// - Returns: true when at least one pixel may have been drawn.
-  package func warp(_ rect: PixelRect, into buffer: PixelBuffer, x: Int, y: Int) throws -> Bool {
-    guard rect.width > 0, rect.height > 0 else { return false }
-    let target = TargetPiece(rect: rect, buffer: buffer, x: x, y: y)
-    if let (columns, rows) = mapper.separableVectors(rect) {
-      if let shift = Self.shift(columns: columns, rows: rows) { return try copy(target, shift: shift) }
-      return try warpSeparable(target, columns: columns[...], rows: rows[...])
+  func warp(_ tile: PixelRect, clip: PixelRect? = nil, into buffer: PixelBuffer) throws -> Bool {
+    guard let clip = tile.intersection(clip ?? tile) else { return false }
+    let canvas = Canvas(tile: tile, clip: clip, buffer: buffer)
+    if let (columns, rows) = mapper.separableAxes(tile) {
+      if let shift = Self.shift(columns: columns.positions, rows: rows.positions) {
+        return try copy(canvas, shift: shift)
+      }
+      return try warpSeparable(canvas, columns, rows)
     }
-    let margin = 64.0
-    guard
-      let grid = TransformGrid(
-        rect, mapper: mapper, sourceWidth: source.width, sourceHeight: source.height, margin: margin)
-    else { return false }
-    return try warpGeneral(target, grid: grid)
+    return try warpGeneral(tile, spacing: TransformGrid.spacingMax, on: canvas)
   }
 
-  /// The whole-pixel shift from target to source when both have the same pixels, within 1/500 of a pixel.
+  /// The whole-pixel shift from the tile to the source when both have the same pixels, within 1/500 of a pixel.
   static func shift(columns: [Double], rows: [Double]) -> (dx: Int, dy: Int)? {
     let tolerance = 0.002
     let x0 = (columns[0] - 0.5).rounded()
     let y0 = (rows[0] - 0.5).rounded()
     guard x0.isFinite, y0.isFinite, abs(x0) < 1e15, abs(y0) < 1e15 else { return nil }
     for (values, start) in [(columns, x0), (rows, y0)] {
-      for i in [0, values.count / 2, values.count - 1] where !(abs(values[i] - 0.5 - start - Double(i)) <= tolerance) {
-        return nil
-      }
+      for i in values.indices where !(abs(values[i] - 0.5 - start - Double(i)) <= tolerance) { return nil }
     }
     return (Int(x0), Int(y0))
   }
 
   /// Copies pixels that need no resampling.
-  private func copy(_ target: TargetPiece, shift: (dx: Int, dy: Int)) throws -> Bool {
-    let x0 = max(shift.dx, 0)
-    let y0 = max(shift.dy, 0)
-    let x1 = min(shift.dx + target.rect.width, source.width)
-    let y1 = min(shift.dy + target.rect.height, source.height)
-    guard x0 < x1, y0 < y1 else { return false }
-    let pixels = target.pointer(column: x0 - shift.dx, row: y0 - shift.dy)
-    _ = try source.read(
-      PixelRect(x: x0, y: y0, width: x1 - x0, height: y1 - y0), into: pixels, rowBytes: target.buffer.rowBytes)
+  private func copy(_ canvas: Canvas, shift: (dx: Int, dy: Int)) throws -> Bool {
+    // Where the source lies among the target's pixels.
+    let origin = (x: canvas.tile.x - shift.dx, y: canvas.tile.y - shift.dy)
+    let ground = PixelRect(x: origin.x, y: origin.y, width: source.width, height: source.height)
+    guard let part = canvas.clip.intersection(ground) else { return false }
+    let window = PixelRect(x: part.x - origin.x, y: part.y - origin.y, width: part.width, height: part.height)
+    _ = try source.read(window, into: canvas.pointer(x: part.x, y: part.y), rowBytes: canvas.buffer.rowBytes)
     return true
   }
-}
 
-/// A rectangle of the target and where it is drawn.
-struct TargetPiece {
-  var rect: PixelRect
-  let buffer: PixelBuffer
-  var x: Int
-  var y: Int
-
-  /// The buffer's pixel for a column and row of the rectangle.
-  func pointer(column: Int, row: Int) -> UnsafeMutableRawPointer {
-    buffer.bytes + (y + row) * buffer.rowBytes + (x + column) * 4
-  }
-
-  /// The part of the rectangle from a column and row on.
-  func part(column: Int, row: Int, width: Int, height: Int) -> TargetPiece {
-    TargetPiece(
-      rect: PixelRect(x: rect.x + column, y: rect.y + row, width: width, height: height), buffer: buffer,
-      x: x + column, y: y + row)
+  /// The source pixels that kernels reach from a box of positions, cut off at the source's edges; empty when the box lies outside.
+  func windowRect(low: SIMD2<Double>, high: SIMD2<Double>, radius: SIMD2<Double>) -> PixelRect {
+    let limit = SIMD2(Double(source.width), Double(source.height))
+    let start = pointwiseMax((low - radius - 1).rounded(.down), .zero)
+    let end = pointwiseMin((high + radius + 1).rounded(.up), limit)
+    guard start.x < end.x, start.y < end.y else { return PixelRect(x: 0, y: 0, width: 0, height: 0) }
+    return PixelRect(x: Int(start.x), y: Int(start.y), width: Int(end.x - start.x), height: Int(end.y - start.y))
   }
 }
 

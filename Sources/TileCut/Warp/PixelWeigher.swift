@@ -1,0 +1,90 @@
+/// The weighted sum of a window's pixels round one position, and what a mask or an alpha band makes of it.
+///
+/// A mask's pixels are there or not as the nearest source pixel is, and their colour comes from the pixels that are there; an alpha band is weighed like a
+/// colour. A cubic kernel with a missing pixel under it would overshoot: bilinear weights are used there.
+struct PixelWeigher {
+  private let pixels: UnsafePointer<SIMD4<Float>>
+  private let rect: PixelRect
+  private let source: (width: Int, height: Int)
+  private let resampling: Resampling
+  private let isMask: Bool
+  private let isOpaque: Bool
+  private let weights: (x: UnsafeMutablePointer<Float>, y: UnsafeMutablePointer<Float>)
+
+  /// - Parameter weights: room for the most taps that any of the shapes has, for x and for y.
+  init(
+    _ window: SourceWindow, of source: any RasterSource, _ resampling: Resampling,
+    weights: (x: UnsafeMutablePointer<Float>, y: UnsafeMutablePointer<Float>)
+  ) {
+    pixels = UnsafePointer(window.pixels)
+    rect = window.rect
+    self.source = (source.width, source.height)
+    self.resampling = resampling
+    isMask = source.alphaKind != .soft
+    isOpaque = window.isOpaque
+    self.weights = weights
+  }
+
+  /// Whether a position inside the source falls on a pixel that a mask takes away.
+  @inline(__always)
+  func isMasked(_ x: Double, _ y: Double) -> Bool {
+    guard isMask, !isOpaque else { return false }
+    return pixels[(Int(y) &- rect.y) &* rect.width &+ Int(x) &- rect.x].w == 0
+  }
+
+  @inline(__always)
+  func straight(_ sum: SIMD4<Float>) -> SIMD4<UInt8> {
+    isOpaque ? Straight.opaque(sum) : Straight.pixel(sum, isMask: isMask)
+  }
+
+  /// The sum under kernels of these shapes.
+  @inline(__always)
+  func sum(_ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape) -> SIMD4<Float> {
+    let (sum, alphaMin) = weigh(x, y, across, down)
+    guard resampling == .cubic, !isOpaque, alphaMin == 0 else { return sum }
+    return besideHole(x, y, across, down)
+  }
+
+  /// What stands for the cubic sum where a pixel under the kernel is missing.
+  @inline(never)
+  func besideHole(_ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape) -> SIMD4<Float> {
+    weigh(x, y, KernelShape(.bilinear, scale: across.scale), KernelShape(.bilinear, scale: down.scale)).sum
+  }
+
+  @inline(__always)
+  private func weigh(
+    _ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape
+  ) -> (sum: SIMD4<Float>, alphaMin: Float) {
+    let columns = across.weights(at: x, count: source.width, into: weights.x)
+    let rows = down.weights(at: y, count: source.height, into: weights.y)
+    var sum = SIMD4<Float>.zero
+    var alphaMin: Float = 1
+    for j in 0..<rows.taps {
+      let line = pixels + ((rows.first &+ j &- rect.y) &* rect.width &+ columns.first &- rect.x)
+      var part = SIMD4<Float>.zero
+      for k in 0..<columns.taps {
+        let pixel = line[k]
+        part += pixel * weights.x[k]
+        if pixel.w < alphaMin { alphaMin = pixel.w }
+      }
+      sum += part * weights.y[j]
+    }
+    return (sum, alphaMin)
+  }
+
+  /// The sum of the four nearest pixels under the plain bilinear kernel.
+  @inline(__always)
+  func bilinear(_ x: Double, _ y: Double) -> SIMD4<Float> {
+    let left = (x - 0.5).rounded(.down)
+    let top = (y - 0.5).rounded(.down)
+    let fx = Float(x - 0.5 - left)
+    let fy = Float(y - 0.5 - top)
+    let x0 = max(Int(left), 0) &- rect.x
+    let x1 = min(Int(left) &+ 1, source.width &- 1) &- rect.x
+    let y0 = (max(Int(top), 0) &- rect.y) &* rect.width
+    let y1 = (min(Int(top) &+ 1, source.height &- 1) &- rect.y) &* rect.width
+    let upper = pixels[y0 &+ x0] * (1 - fx) + pixels[y0 &+ x1] * fx
+    let lower = pixels[y1 &+ x0] * (1 - fx) + pixels[y1 &+ x1] * fx
+    return upper * (1 - fy) + lower * fy
+  }
+}

@@ -1,0 +1,135 @@
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import TileCut
+
+struct WarpTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let ground: Ground
+    let resampling: Resampling
+    var testDescription: String { "\(ground.name), \(resampling.rawValue)" }
+  }
+
+  static let cases = Ground.all.flatMap { ground in Resampling.allCases.map { Case(ground: ground, resampling: $0) } }
+
+  /// Each ground with one kernel, each kernel with several grounds.
+  static let someCases = cases.enumerated().filter { $0.offset % 4 == $0.offset / 4 % 4 }.map(\.element)
+
+  /// Every pixel is what the description says, on every kind of ground, with every kernel, with holes and with alpha.
+  @Test(arguments: cases)
+  func equalsTheDescription(_ test: Case) throws {
+    for (index, filling) in Ground.Filling.allCases.enumerated() {
+      let seed = UInt64(index + 1)
+      var random = SeededGenerator(seed: seed)
+      let source = try test.ground.source(filling, seed: seed)
+      let fixture = try WarpFixture(source, index == 1 ? .worldCRS84Quad : .webMercatorQuad, above: index)
+      let warper = try fixture.warper(test.resampling)
+      let reference = try fixture.reference(test.resampling)
+      for rect in fixture.rects(2, edge: 33, &random) {
+        let complaint = Self.complaint(reference, try warper.draw(rect), rect)
+        #expect(complaint == nil, "\(filling), \(fixture.matrixSet), zoom \(fixture.zoom), \(rect)")
+      }
+    }
+  }
+
+  /// What is wrong with the first wrong pixel; nil when all are as the reference says.
+  private static func complaint(_ reference: WarpReference, _ buffer: PixelBuffer, _ rect: PixelRect) -> String? {
+    for y in 0..<rect.height {
+      for x in stride(from: (y * 7) % 11, to: rect.width, by: 11) {
+        let expected = reference.pixel(rect.x + x, rect.y + y)
+        guard isDecided(expected, reference) else { continue }
+        let (found, value) = (buffer[x, y], expected.value ?? .zero)
+        // A colour under little alpha is worth little: what counts is how it looks.
+        let away = (0..<3).map { abs(Double(found[$0]) - value[$0]) }.max()! * value.w / 255
+        if abs(Double(found.w) - value.w) > 5 || away > 5 {
+          return "pixel \(x), \(y) at \(expected.position), scale \(expected.scale): \(found) instead of \(value)"
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Positions within a hair of an edge at which the result jumps are anybody's: pixel edges of masks and picks, the source's edges, the scale at which
+  /// kernels begin to widen, and the place where a cubic kernel touches the source's edge or a hole.
+  private static func isDecided(_ pixel: WarpReference.Pixel, _ reference: WarpReference) -> Bool {
+    let p = pixel.position
+    guard p.x.isFinite, p.y.isFinite else { return true }
+    func isNearWhole(_ value: Double, _ hair: Double) -> Bool { abs(value - value.rounded()) < hair }
+    for c in 0..<2 {
+      if isNearWhole(p[c], 0.01) || abs(pixel.scale[c] * 0.95 - 1) < 0.02 { return false }
+      let reach = 2 * max(pixel.scale[c], 1)
+      if reference.resampling == .cubic, isNearWhole(p[c] - reach - 0.5, 0.03) || isNearWhole(p[c] + reach - 0.5, 0.03)
+      {
+        return false
+      }
+    }
+    return true
+  }
+
+  static let separable = Ground.all.filter {
+    $0.name.contains("degrees") || $0.name.hasPrefix("Mercator") || $0.name.contains("world")
+  }
+
+  /// The way by vectors and the way by grids are two ways to the same pixels.
+  @Test(arguments: separable, Ground.Filling.allCases)
+  func separableAndGeneralAgree(_ ground: Ground, _ filling: Ground.Filling) throws {
+    let fixture = try WarpFixture(ground.source(filling, seed: 5))
+    var random = SeededGenerator(seed: 6)
+    let rect = fixture.rects(1, edge: 40, &random)[0]
+    guard try fixture.mapper().separableAxes(rect) != nil else { return }
+    // Where a mask, or a cubic kernel beside a hole, jumps, the two may differ by a hair in where.
+    guard filling != .mask else { return }
+    for resampling in [Resampling.bilinear, .average, .cubic] where resampling != .cubic || filling == .opaque {
+      let warper = try fixture.warper(resampling)
+      let separable = try warper.draw(rect)
+      let general = PixelBuffer(width: rect.width, height: rect.height)
+      _ = try warper.warpGeneral(
+        rect, spacing: TransformGrid.spacingMax, on: Canvas(tile: rect, clip: rect, buffer: general))
+      // A box moved by a hair changes more than a kernel that fades out.
+      let tolerance = resampling == .average ? 6 : 2.5
+      #expect(separable.distance(to: general) <= tolerance, "\(resampling), \(rect)")
+    }
+  }
+
+  /// Clipping takes pixels away and changes none.
+  @Test(arguments: someCases)
+  func clippingChangesNothingElse(_ test: Case) throws {
+    let fixture = try WarpFixture(test.ground.source(.soft, seed: 3))
+    var random = SeededGenerator(seed: 4)
+    let warper = try fixture.warper(test.resampling)
+    let rect = fixture.rects(1, edge: 40, &random)[0]
+    let whole = try warper.draw(rect)
+    for clip in [
+      PixelRect(x: rect.x + 7, y: rect.y + 13, width: 20, height: 9),
+      PixelRect(x: rect.x + 39, y: rect.y, width: 50, height: 1),
+      PixelRect(x: rect.x - 5, y: rect.y + 39, width: 6, height: 1),
+    ] {
+      let part = try warper.draw(rect, clip: clip)
+      for y in 0..<40 {
+        for x in 0..<40 {
+          let isInside = clip.intersection(PixelRect(x: rect.x + x, y: rect.y + y, width: 1, height: 1)) != nil
+          let expected: SIMD4<UInt8> = isInside ? whole[x, y] : .zero
+          #expect(part[x, y] == expected, "\(clip) of \(rect) at \(x), \(y)")
+        }
+      }
+    }
+  }
+
+  /// However small the windows must be, the pixels are the same; where a grid is divided its points lie elsewhere, by less than can be seen.
+  @Test(arguments: someCases)
+  func smallWindowsChangeNothing(_ test: Case) throws {
+    let fixture = try WarpFixture(test.ground.source(.opaque, seed: 8), above: 1)
+    var random = SeededGenerator(seed: 9)
+    let rect = fixture.rects(1, edge: 40, &random)[0]
+    let isSeparable = try fixture.mapper().separableAxes(rect) != nil
+    let whole = try fixture.warper(test.resampling).draw(rect)
+    let pieces = try fixture.warper(test.resampling, windowPixelsMax: 150).draw(rect)
+    if isSeparable {
+      #expect(whole.distance(to: pieces) == 0)
+    } else if test.resampling != .nearest {
+      #expect(whole.distance(to: pieces) <= 4, "\(rect)")
+    }
+  }
+}
