@@ -26,7 +26,7 @@ package final class PixelMapper {
     sourceAffine = georeference.affine
     sourceToPixel = inverse
     let transform = try CoordinateTransform(
-      from: target, to: georeference.crs, areaOfInterest: Self.areaOfInterest(of: source))
+      from: target, to: georeference.crs, areaOfInterest: source.areaOfInterest)
     targetToSource = transform
     let centre = georeference.affine(SIMD2(Double(source.width) / 2, Double(source.height) / 2))
     centreX = centre.x
@@ -38,34 +38,6 @@ package final class PixelMapper {
       pixel.x.isFinite && pixel.y.isFinite
       ? SIMD2(pixel.x.rounded(.down) + 0.5, pixel.y.rounded(.down) + 0.5) : nil
     checksRoundTrip = !transform.isIdentity && period == nil && grid.width <= 256 << 5
-  }
-
-  /// The source's rough extent in WGS 84 degrees, by which PROJ chooses among several datum shifts; nil when it cannot be told.
-  package static func areaOfInterest(of source: any RasterSource) -> BoundingBox? {
-    let wgs84 = CoordinateReferenceSystem.wgs84LongLat
-    guard let transform = try? CoordinateTransform(from: source.georeference.crs, to: wgs84, areaOfInterest: nil)
-    else { return nil }
-    let steps = 8
-    var points: [SIMD2<Double>] = []
-    for j in 0...steps {
-      for i in 0...steps {
-        let p = SIMD2(
-          Double(source.width) * Double(i) / Double(steps), Double(source.height) * Double(j) / Double(steps))
-        points.append(source.georeference.affine(p))
-      }
-    }
-    points.withUnsafeMutableBufferPointer { transform.transform($0) }
-    let finite = points.filter { $0.x.isFinite && $0.y.isFinite }
-    guard let first = finite.first else { return nil }
-    var box = BoundingBox(west: first.x, south: first.y, east: first.x, north: first.y)
-    for p in finite {
-      box.west = min(box.west, p.x)
-      box.east = max(box.east, p.x)
-      box.south = min(box.south, p.y)
-      box.north = max(box.north, p.y)
-    }
-    guard box.west >= -180, box.east <= 180, box.south >= -90, box.north <= 90 else { return nil }
-    return box
   }
 
   /// Replaces target pixel coordinates by source pixel coordinates; what has no source becomes NaN.
@@ -161,4 +133,9 @@ private struct AxisCache {
     next += 1
     return entry.axis
   }
+}
+
+extension RasterSource {
+  /// Where the source lies in WGS 84 degrees, by which PROJ chooses among several datum shifts; nil when it cannot be told.
+  var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }
 }

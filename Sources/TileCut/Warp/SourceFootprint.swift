@@ -101,7 +101,7 @@ private struct Mesh {
     rows = min(steps, source.height)
     step = SIMD2(Double(source.width) / Double(2 * columns), Double(source.height) / Double(2 * rows))
     transform = try CoordinateTransform(
-      from: source.georeference.crs, to: target, areaOfInterest: PixelMapper.areaOfInterest(of: source))
+      from: source.georeference.crs, to: target, areaOfInterest: source.areaOfInterest)
     var points: [SIMD2<Double>] = []
     points.reserveCapacity((2 * columns + 1) * (2 * rows + 1))
     for row in 0...(2 * rows) {
