@@ -18,7 +18,7 @@ struct WarpReference {
     grid = PixelGrid(matrixSet[zoom], wraps: matrixSet.isGlobal)
     transform = try CoordinateTransform(
       from: try CoordinateReferenceSystem(definition: matrixSet.crs), to: source.georeference.crs,
-      areaOfInterest: PixelMapper.areaOfInterest(of: source))
+      areaOfInterest: source.areaOfInterest)
     toPixel = source.georeference.affine.inverse!
   }
 

@@ -1,4 +1,4 @@
-package import TileIndex
+import TileIndex
 
 /// Maps target pixels to source pixels, exactly: pixel grid, PROJ, the source's affine map. One per worker thread and source.
 package final class PixelMapper {
