@@ -138,6 +138,14 @@ struct RasterPlacementTests {
     #expect(throws: CutError.self) { try open([:], options) }
   }
 
+  @Test("Pixels too small or too far away for the Earth", arguments: [[1e-10, 1e-10, 0], [60, 1e52, 0], [1e9, 50, 0]])
+  func unearthly(scale: [Double]) throws {
+    let error = #expect(throws: CutError.self) {
+      try open([33550: .double(scale), 33922: Self.tie, 34735: Self.keys()])
+    }
+    #expect(error?.code == .noGeoreference && error?.description.contains("none of a map of the Earth") == true)
+  }
+
   @Test("Metres are not taken for degrees")
   func implausible() throws {
     var options = RasterOpenOptions()

@@ -70,8 +70,9 @@ struct Placement {
 
   /// A geographic CRS with metres in it would put the raster nowhere, without a word.
   private func requirePlausible(_ georeference: Georeference) throws {
-    guard georeference.crs.isGeographic else { return }
     let box = georeference.bounds(width: width, height: height)
+    try requireSize(box, georeference.crs)
+    guard georeference.crs.isGeographic else { return }
     let turn = 2 * Double.pi / georeference.crs.unitFactor
     let isInside =
       box.west > -1.1 * turn && box.east < 1.1 * turn && box.south > -0.27 * turn && box.north < 0.27 * turn
@@ -80,6 +81,19 @@ struct Placement {
         .noGeoreference, path: path,
         "its coordinates (\(box.west), \(box.south) to \(box.east), \(box.north)) are not \(georeference.crs.unit)s of '\(georeference.crs.name)'",
         remedy: "give the coordinate reference system that they are in with --crs")
+    }
+  }
+
+  /// Nothing on Earth is larger than a few times its circumference, and no picture's pixels are smaller than a hundredth of a millimetre.
+  private func requireSize(_ box: BoundingBox, _ crs: CoordinateReferenceSystem) throws {
+    let metres = crs.isGeographic ? 6_378_137 * crs.unitFactor : crs.unitFactor
+    let reach = max(abs(box.west), abs(box.east), abs(box.south), abs(box.north)) * metres
+    let pixel = min(box.width / Double(width), box.height / Double(height)) * metres
+    guard reach < 1e9, pixel > 1e-5 else {
+      throw CutError(
+        .noGeoreference, path: path,
+        "its pixels of \(pixel) metres, up to \(reach) metres from the origin, are none of a map of the Earth",
+        remedy: "correct its georeference, or the coordinate reference system with --crs")
     }
   }
 }
