@@ -71,8 +71,7 @@ struct Placement {
   /// A geographic CRS with metres in it would put the raster nowhere, without a word.
   private func requirePlausible(_ georeference: Georeference) throws {
     let box = georeference.bounds(width: width, height: height)
-    try requireSize(box, georeference.crs)
-    guard georeference.crs.isGeographic else { return }
+    guard georeference.crs.isGeographic else { return try requireSize(box, georeference.crs) }
     let turn = 2 * Double.pi / georeference.crs.unitFactor
     let isInside =
       box.west > -1.1 * turn && box.east < 1.1 * turn && box.south > -0.27 * turn && box.north < 0.27 * turn
@@ -82,6 +81,7 @@ struct Placement {
         "its coordinates (\(box.west), \(box.south) to \(box.east), \(box.north)) are not \(georeference.crs.unit)s of '\(georeference.crs.name)'",
         remedy: "give the coordinate reference system that they are in with --crs")
     }
+    try requireSize(box, georeference.crs)
   }
 
   /// Nothing on Earth is larger than a few times its circumference, and no picture's pixels are smaller than a hundredth of a millimetre.
