@@ -32,7 +32,9 @@ struct TileBench {
         let encoder = TileEncoder(.png(PNGOptions(compressionLevel: level)))
         size = try pixels.reduce(0) { $0 + (try encoder.encode($1)).count }
       }
-      report("encode, \(level.map { "level \($0)" } ?? "level chosen")", time / Double(tiles.count), "\(size / tiles.count) bytes")
+      report(
+        "encode, \(level.map { "level \($0)" } ?? "level chosen")", time / Double(tiles.count),
+        "\(size / tiles.count) bytes")
     }
     let half = PixelBuffer(width: 128, height: 128)
     let reducing = best { for tile in pixels { Reduce.average(tile, ratio: 2, into: half, x: 0, y: 0) } }

@@ -91,7 +91,8 @@ struct RasterPlacementTests {
     #expect(error?.code == .noGeoreference && error?.remedy?.contains("--crs EPSG:4326") == true)
     try folder.write(
       "map.prj",
-      #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#)
+      #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#
+    )
     #expect(try open([:]).georeference.crs.isWGS84LongLat)
     var options = RasterOpenOptions()
     options.crs = try CoordinateReferenceSystem(definition: "EPSG:4267")
@@ -138,7 +139,8 @@ struct RasterPlacementTests {
     #expect(throws: CutError.self) { try open([:], options) }
   }
 
-  @Test("Pixels too small or too far away for the Earth", arguments: [[1e-10, 1e-10, 0], [60, 1e52, 0], [1e9, 50, 0]])
+  @Test(
+    "Pixels too small or too far away for the Earth", arguments: [[1e-10, 1e-10, 0], [60, 1e52, 0], [1e9, 50, 0]])
   func unearthly(scale: [Double]) throws {
     let error = #expect(throws: CutError.self) {
       try open([33550: .double(scale), 33922: Self.tie, 34735: Self.keys()])
