@@ -47,4 +47,11 @@ public struct CutResources: Hashable, Sendable {
     self.threads = max(threads ?? ProcessInfo.processInfo.activeProcessorCount, 1)
     self.memoryBytes = max(memoryBytes, 32_000_000)
   }
+  /// What a worker takes for its window, tiles, units under way and the libraries' own needs.
+  private static let workerBytes = 9_000_000
+
+  /// The share of decoded source blocks: half, less where many workers need more than the other half.
+  var cacheBytes: Int {
+    min(max(memoryBytes - threads * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
+  }
 }

@@ -101,13 +101,12 @@ public struct Cutter: Sendable {
     open.nodata = options.nodata
     open.scale = try options.scale.map { try SampleScale(low: $0.low, high: $0.high) }
     open.scratchDirectory = scratchDirectory
-    // Half for decoded source blocks; the rest is for windows, tiles under way and what the libraries need.
-    open.cache = BlockCache(bytesMax: resources.memoryBytes / 2)
+    open.cache = BlockCache(bytesMax: resources.cacheBytes)
     return try options.sources.map { try RasterFile.open(path: $0, options: open) }
   }
 
   private func makeMosaic() throws -> Mosaic {
-    try Mosaic(
+    Mosaic(
       sources: sources, footprints: plan.footprints,
       target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
       grid: PixelGrid(plan.matrixSet[plan.workingZoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,

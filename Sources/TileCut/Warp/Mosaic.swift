@@ -4,12 +4,17 @@ import TileIndex
 /// Draws tiles of the working zoom from one or several sources, the later ones over the earlier ones. One per worker thread.
 package final class Mosaic {
   private struct Layer {
-    let warper: Warper
+    let source: any RasterSource
     let extent: BoundingBox
+    /// Made when a tile first needs it: a worker may never come to most of a thousand sources.
+    var warper: Warper?
   }
-  private let layers: [Layer]
+  private var layers: [Layer]
+  private let target: CoordinateReferenceSystem
   private let grid: PixelGrid
+  private let resampling: Resampling
   private let clips: [PixelRect]?
+  private let scratch = WarpScratch()
   private var overlay: PixelBuffer?
 
   /// - Parameters:
@@ -18,14 +23,12 @@ package final class Mosaic {
   package init(
     sources: [any RasterSource], footprints: [SourceFootprint], target: CoordinateReferenceSystem, grid: PixelGrid,
     resampling: Resampling, clips: [PixelRect]?
-  ) throws {
+  ) {
+    self.target = target
     self.grid = grid
+    self.resampling = resampling
     self.clips = clips
-    layers = try zip(sources, footprints).map { source, footprint in
-      Layer(
-        warper: try Warper(source: source, target: target, grid: grid, resampling: resampling),
-        extent: footprint.reach)
-    }
+    layers = zip(sources, footprints).map { Layer(source: $0, extent: $1.reach) }
   }
 
   /// Draws a rectangle of target pixels into a transparent buffer of its size.
@@ -36,24 +39,32 @@ package final class Mosaic {
     let high = grid.crs(SIMD2(Double(rect.x + rect.width), Double(rect.y)))
     let box = BoundingBox(west: low.x, south: low.y, east: high.x, north: high.y)
     var drawn = false
-    for layer in layers {
-      guard layer.extent.intersection(box) != nil else { continue }
+    for index in layers.indices where layers[index].extent.intersection(box) != nil {
+      let warper = try warper(index)
       if !drawn {
-        drawn = try warp(layer, rect, into: buffer)
+        drawn = try warp(warper, rect, into: buffer)
       } else {
         let top = overlay ?? PixelBuffer(width: rect.width, height: rect.height)
         top.clear()
         overlay = top
-        if try warp(layer, rect, into: top) { Overlay.draw(top, over: buffer) }
+        if try warp(warper, rect, into: top) { Overlay.draw(top, over: buffer) }
       }
     }
     return drawn
   }
 
-  private func warp(_ layer: Layer, _ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
-    guard let clips else { return try layer.warper.warp(rect, into: buffer) }
+  private func warper(_ index: Int) throws -> Warper {
+    if let warper = layers[index].warper { return warper }
+    let warper = try Warper(
+      source: layers[index].source, target: target, grid: grid, resampling: resampling, scratch: scratch)
+    layers[index].warper = warper
+    return warper
+  }
+
+  private func warp(_ warper: Warper, _ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
+    guard let clips else { return try warper.warp(rect, into: buffer) }
     var drawn = false
-    for clip in clips { drawn = try layer.warper.warp(rect, clip: clip, into: buffer) || drawn }
+    for clip in clips { drawn = try warper.warp(rect, clip: clip, into: buffer) || drawn }
     return drawn
   }
 }

@@ -1,7 +1,7 @@
 import TileImage
 import TileIndex
 
-/// Computes target pixels from one source. One per worker thread.
+/// Computes target pixels from one source. One per source and worker thread.
 ///
 /// For each tile:
 /// 1. map it to the source: a shift by whole pixels, a pair of axes (x by column, y by row), or a ``TransformGrid`` that is refined where it must be;
@@ -14,8 +14,8 @@ package final class Warper {
   let source: any RasterSource
   let mapper: PixelMapper
   let resampling: Resampling
-  let window = SourceWindow()
-  let scratch = ResamplerScratch()
+  let scratch: WarpScratch
+  var window: SourceWindow { scratch.window }
 
   /// The most source pixels that are decoded for one piece of a tile: 20 bytes each.
   let windowPixelsMax: Int
@@ -23,12 +23,14 @@ package final class Warper {
   /// 5 MB in every worker. A tile's window is larger only where kernels are wide, or the ground lies askew.
   package static let windowPixelsMax = 1 << 18
 
+  /// - Parameter scratch: shared by the warpers of a worker, which take turns.
   package init(
     source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling,
-    windowPixelsMax: Int = Warper.windowPixelsMax
+    scratch: WarpScratch = WarpScratch(), windowPixelsMax: Int = Warper.windowPixelsMax
   ) throws {
     self.source = source
     self.resampling = resampling
+    self.scratch = scratch
     self.windowPixelsMax = windowPixelsMax
     mapper = try PixelMapper(source: source, target: target, grid: grid)
   }
@@ -82,40 +84,5 @@ package final class Warper {
     let end = pointwiseMin((high + radius + 1).rounded(.up), limit)
     guard start.x < end.x, start.y < end.y else { return PixelRect(x: 0, y: 0, width: 0, height: 0) }
     return PixelRect(x: Int(start.x), y: Int(start.y), width: Int(end.x - start.x), height: Int(end.y - start.y))
-  }
-}
-
-/// Working memory of the resampling loops, kept between tiles.
-final class ResamplerScratch {
-  private(set) var row: UnsafeMutablePointer<SIMD4<Float>> = .allocate(capacity: 1)
-  private(set) var weights: UnsafeMutablePointer<Float> = .allocate(capacity: 1)
-  private(set) var coordinates: UnsafeMutablePointer<Double> = .allocate(capacity: 1)
-  private var capacities = (row: 1, weights: 1, coordinates: 1)
-
-  func reserve(row count: Int) {
-    guard count > capacities.row else { return }
-    row.deallocate()
-    row = .allocate(capacity: count)
-    capacities.row = count
-  }
-
-  func reserve(weights count: Int) {
-    guard count > capacities.weights else { return }
-    weights.deallocate()
-    weights = .allocate(capacity: count)
-    capacities.weights = count
-  }
-
-  func reserve(coordinates count: Int) {
-    guard count > capacities.coordinates else { return }
-    coordinates.deallocate()
-    coordinates = .allocate(capacity: count)
-    capacities.coordinates = count
-  }
-
-  deinit {
-    row.deallocate()
-    weights.deallocate()
-    coordinates.deallocate()
   }
 }
