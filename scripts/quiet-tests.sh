@@ -1,8 +1,9 @@
 #!/bin/sh
 # Reads swift test's output: what failed or was skipped, a count now and then, and the runner's own summary.
 exec awk '
-  /^. Test .* passed after / { if (++passed % 50 == 0) { print "  " passed " tests passed"; fflush() } next }
-  /^. (Test|Suite) .* started\./ || /^. Suite .* passed after / || /^. Passing / || /^. Test case passing/ { next }
+  / Test run with / { print; fflush(); next }
+  / Test .* passed after / { if (++passed % 50 == 0) { print "  " passed " tests passed"; fflush() } next }
+  / (Test|Suite) .* started\.$/ || / Suite .* passed after / || / Test case passing / { next }
   /^(\[[0-9]+\/[0-9]+\] |Building|Build complete)/ { next }
   { print; fflush() }
 '
