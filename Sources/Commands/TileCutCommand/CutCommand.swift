@@ -20,7 +20,7 @@ struct CutCommand: ParsableCommand {
   var output: String
   @Option(help: "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")).")
   var matrix: MatrixArgument = .webMercatorQuad
-  @Option(help: ArgumentHelp("Zoom levels; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
+  @Option(help: ArgumentHelp("Zoom levels, one or several; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
   @Option(
     parsing: .unconditional,
@@ -33,7 +33,7 @@ struct CutCommand: ParsableCommand {
   var quality: Int?
   @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")).")
   var resampling: Resampling = .bilinear
-  @Option(help: "The tileset's name; the output's file name unless given.")
+  @Option(help: "The tileset's name; the first source's file name unless given.")
   var name: String?
   @Option(help: "Whom the data must be credited to.")
   var attribution: String?

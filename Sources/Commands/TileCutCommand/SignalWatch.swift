@@ -4,7 +4,7 @@ import Synchronization
 /// Lets a command end in its own way at SIGINT (Ctrl-C), SIGTERM or SIGHUP.
 ///
 /// Until ``whenStopped(_:)`` a signal kills as usual; afterwards the first one calls back and the second one kills.
-/// A signal that was ignored when the process began (`nohup`, a job in a script's background) stays ignored. SIGPIPE is ignored as long as the watch lasts:
+/// SIGHUP stays ignored when it was so as the process began (`nohup`). SIGPIPE is ignored as long as the watch lasts:
 /// the reader of the progress may go without the work going with it.
 final class SignalWatch: Sendable {
   private struct State {
@@ -24,7 +24,12 @@ final class SignalWatch: Sendable {
     signal(SIGPIPE, SIG_IGN)
     var signals = sigset_t()
     sigemptyset(&signals)
-    for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) { sigaddset(&signals, number) }
+    for number in [SIGINT, SIGTERM] {
+      // A shell's background jobs begin with SIGINT ignored; who sends it to one by hand means it all the same.
+      signal(number, SIG_DFL)
+      sigaddset(&signals, number)
+    }
+    if !Self.isIgnored(SIGHUP) { sigaddset(&signals, SIGHUP) }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     Thread.detachNewThread { [signals, weak self] in
       var signals = signals

@@ -19,7 +19,7 @@ public struct CutOptions: Sendable {
   /// For sources of more than 8 bits: the values that become 0 and 255; `low` may be the larger one, which inverts.
   public var scale: (low: Double, high: Double)?
 
-  /// The tileset's name; the output's file name without extension when nil.
+  /// The tileset's name; the first source's file name without extension when nil.
   public var name: String?
   public var attribution: String?
   public var description: String?
@@ -35,10 +35,10 @@ public struct CutOptions: Sendable {
 
 /// What a cut may use. The bundle's bytes do not depend on it.
 public struct CutResources: Hashable, Sendable {
-  /// Worker threads.
-  public var threads: Int
+  /// Worker threads, at most: fewer work where the memory would not do for so many.
+  public let threads: Int
   /// Budget for decoded pixels and tiles under way, in bytes.
-  public var memoryBytes: Int
+  public let memoryBytes: Int
 
   /// - Parameters:
   ///   - threads: as many as the machine has cores when nil.
@@ -50,8 +50,25 @@ public struct CutResources: Hashable, Sendable {
   /// What a worker takes for its window, tiles, units under way and the libraries' own needs.
   private static let workerBytes = 9_000_000
 
+  /// The threads that the memory is enough for: a quarter of it is left for decoded blocks.
+  var workers: Int { min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes, 1)) }
+
   /// The share of decoded source blocks: half, less where many workers need more than the other half.
   var cacheBytes: Int {
-    min(max(memoryBytes - threads * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
+    min(max(memoryBytes - workers * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
+  }
+}
+
+extension CutOptions {
+  /// Refuses encodings that the codecs would not take.
+  func check() throws {
+    switch encoding {
+    case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):
+      throw CutError(.invalidOption, "there is no JPEG quality \(jpeg.quality)", remedy: "choose one from 1 to 100")
+    case .png(let png) where !(1...12).contains(png.compressionLevel ?? 1):
+      throw CutError(
+        .invalidOption, "there is no compression level \(png.compressionLevel ?? 0)", remedy: "choose one from 1 to 12")
+    default: break
+    }
   }
 }

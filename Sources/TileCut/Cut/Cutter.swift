@@ -25,6 +25,7 @@ public struct Cutter: Sendable {
     guard !options.sources.isEmpty else {
       throw CutError(.invalidOption, "no source to cut", remedy: "name a GeoTIFF, PNG or JPEG file")
     }
+    try options.check()
     // Before a source is placed with them.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
     self.options = options
@@ -65,14 +66,14 @@ public struct Cutter: Sendable {
       let total = plan.tileCountMax
       let walk = UnitWalk(
         plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
-      let work = OrderedWork<TileID, CutUnit>(walk.makeIterator(), aheadMax: 2 * resources.threads + 2) { unit in
+      let work = OrderedWork<TileID, CutUnit>(walk.makeIterator(), aheadMax: 2 * resources.workers + 2) { unit in
         try assembler.accept(unit)
         onProgress?(
           CutProgress(
             tilesDone: assembler.tilesDone, tilesTotal: total, tilesStored: writer.tileCount,
             bytesStored: assembler.bytesStored, seconds: seconds()))
       }
-      try work.run(threads: resources.threads) {
+      try work.run(threads: resources.workers) {
         let cutter = UnitCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
         return { try cutter.cut($0) }
       }
@@ -81,7 +82,7 @@ public struct Cutter: Sendable {
           .badSource, path: options.sources[0], "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
       }
-      let summary = try writer.finish(metadata(path: path, extent: extent))
+      let summary = try writer.finish(metadata(extent: extent))
       return CutSummary(
         path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,
         zoomMin: summary.minZoom, zoomMax: summary.maxZoom, fileBytes: summary.bytes,
@@ -113,8 +114,9 @@ public struct Cutter: Sendable {
       clips: plan.clips)
   }
 
-  private func metadata(path: String, extent: VisibleExtent) -> BundleMetadata {
-    let stem = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+  private func metadata(extent: VisibleExtent) -> BundleMetadata {
+    // Not the output's name: equal inputs and options give equal bytes, wherever they are written.
+    let stem = URL(fileURLWithPath: options.sources[0]).deletingPathExtension().lastPathComponent
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution
     metadata.description = options.description

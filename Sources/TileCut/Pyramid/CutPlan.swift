@@ -25,6 +25,8 @@ public struct CutPlan: Sendable {
 
   /// More than this is taken for a slip of the hand.
   public static let tileCountLimit = 1_000_000_000
+  /// Rows of tiles in all boxes of all sources: 32 bytes each while planning.
+  private static let rowCountLimit = 4_000_000
 
   package init(
     footprints: [SourceFootprint], matrixSet: TileMatrixSet, zoom: ZoomSelection, bounds: BoundingBox?,
@@ -65,6 +67,12 @@ public struct CutPlan: Sendable {
         remedy: "give a smaller --zoom or --bounds")
     }
     let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
+    // Boxes that overlap as much as this come from pixels stretched beyond all measure, as at the limb of a globe.
+    guard ranges.reduce(0, { $0 + $1.rows.count }) < Self.rowCountLimit else {
+      throw CutError(
+        .invalidOption, "the sources' pixels differ so much in size that zoom \(working) cannot be planned",
+        remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
+    }
     var coverage = CandidateTiles(zoom: working, ranges)
     var coverages = [working: coverage]
     while coverage.zoom > zooms.lowerBound {
