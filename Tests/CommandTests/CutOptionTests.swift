@@ -33,11 +33,32 @@ import TileIndex
     pixels.bytes.loadUnaligned(fromByteOffset: (y * pixels.width + x) * 4, as: SIMD4<UInt8>.self)
   }
 
+  /// The bundle's name on the disk is not in it, nor where it lies.
+  @Test func bytesDoNotDependOnTheOutputsName() throws {
+    let folder = try TemporaryFolder()
+    let source = try folder.writePlacedPicture()
+    for name in ["one", "two"] {
+      let run = try tilecut("cut", source, "-o", folder.file("\(name).mbtiles"))
+      #expect(run.status == 0, "\(run)")
+    }
+    #expect(try folder.bytes("one.mbtiles") == folder.bytes("two.mbtiles"))
+  }
+
+  /// At zoom 30 six digits of a degree are several tiles.
+  @Test func deepestZoomIsValid() throws {
+    let folder = try TemporaryFolder()
+    let output = folder.file("out.mbtiles")
+    let run = try tilecut(
+      "cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "30", "--bounds", "12,42,12.000002,42.000001")
+    #expect(run.status == 0, "\(run)")
+    try expectValid(output)
+  }
+
   @Test func defaults() throws {
     let run = try cut()
     #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, 0...3))
     let metadata = try SQLiteFile.metadata(output)
-    #expect(metadata["name"] == "out" && metadata["format"] == "png" && metadata["type"] == "baselayer")
+    #expect(metadata["name"] == "placed" && metadata["format"] == "png" && metadata["type"] == "baselayer")
     #expect(metadata["bounds"] == "10,40,20,50" && metadata["minzoom"] == "0" && metadata["maxzoom"] == "3")
     #expect(metadata["version"] == "1" && metadata["description"] == nil && metadata["attribution"] == nil)
     #expect(try SQLiteFile.rows(output, "PRAGMA application_id") == [["1297105496"]])

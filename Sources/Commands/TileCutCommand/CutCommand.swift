@@ -20,7 +20,8 @@ struct CutCommand: ParsableCommand {
   var output: String
   @Option(help: "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")).")
   var matrix: MatrixArgument = .webMercatorQuad
-  @Option(help: ArgumentHelp("Zoom levels, one or several; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
+  @Option(
+    help: ArgumentHelp("Zoom levels, one or several; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
   @Option(
     parsing: .unconditional,
