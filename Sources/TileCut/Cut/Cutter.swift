@@ -28,12 +28,17 @@ public struct Cutter: Sendable {
     try options.check()
     // Before a source is placed with them.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
+    let sources = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory())
+    try self.init(options, resources, sources: sources)
+  }
+
+  /// Plans the cut of sources that are open.
+  init(_ options: CutOptions, _ resources: CutResources, sources: [any RasterSource]) throws {
     self.options = options
     self.resources = resources
+    self.sources = sources
     let target = try CoordinateReferenceSystem(definition: options.matrixSet.crs)
-    let opened = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory())
-    sources = opened
-    let footprints = try opened.map {
+    let footprints = try sources.map {
       try SourceFootprint(source: $0, target: target, matrixSet: options.matrixSet)
     }
     plan = try CutPlan(
@@ -79,7 +84,7 @@ public struct Cutter: Sendable {
       }
       guard let extent = assembler.extent else {
         throw CutError(
-          .badSource, path: options.sources[0], "it has no visible pixel within the bounds",
+          .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
       }
       let summary = try writer.finish(metadata(extent: extent))
@@ -116,7 +121,7 @@ public struct Cutter: Sendable {
 
   private func metadata(extent: VisibleExtent) -> BundleMetadata {
     // Not the output's name: equal inputs and options give equal bytes, wherever they are written.
-    let stem = URL(fileURLWithPath: options.sources[0]).deletingPathExtension().lastPathComponent
+    let stem = URL(fileURLWithPath: sources[0].path).deletingPathExtension().lastPathComponent
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution
     metadata.description = options.description
