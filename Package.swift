@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -12,12 +12,18 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .executable(name: "tilecut", targets: ["TileCutCommand"]),
+    .executable(name: "tileserve", targets: ["TileServeCommand"]),
     .library(name: "TileIndex", targets: ["TileIndex"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
+    .library(name: "TileServe", targets: ["TileServe"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
   ],
   targets: [
     // The system's libraries, through their -dev packages.
@@ -68,6 +74,27 @@ let package = Package(
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
 
+    .target(
+      name: "TileServe",
+      dependencies: [
+        "TileIndex", "TileImage", "CZlib",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "TileServeCommand",
+      dependencies: [
+        "TileIndex", "TileServe",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Commands/TileServeCommand", swiftSettings: strict),
+
     .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
@@ -85,8 +112,13 @@ let package = Package(
       name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "TileServeTests", dependencies: ["TileServe", "TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "CommandTests",
-      dependencies: ["TileCutCommand", "TileCut", "TileImage", "TileIndex", "TestSupport", "CSQLite"],
+      dependencies: [
+        "TileCutCommand", "TileServeCommand", "TileCut", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+      ],
       exclude: ["Goldens"],
       swiftSettings: strict),
   ],

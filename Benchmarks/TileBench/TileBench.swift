@@ -20,7 +20,7 @@ struct TileBench {
       print("usage: TileBench BUNDLE")
       exit(64)
     }
-    let tiles = try sample(of: BundleReader(path: CommandLine.arguments[1]), count: 400)
+    let tiles = try sample(of: MBTilesReader(path: CommandLine.arguments[1]), count: 400)
     let bytes = tiles.reduce(0) { $0 + $1.bytes.count }
     print("\(tiles.count) tiles, \(bytes / tiles.count) bytes on average; milliseconds a tile")
     let pixels = try tiles.map { try $0.bytes.withUnsafeBytes { try ImageDecoder.decode($0) } }
@@ -45,7 +45,7 @@ struct TileBench {
   private typealias Tile = (id: TileID, bytes: [UInt8])
 
   /// Tiles spread evenly over the bundle.
-  private static func sample(of bundle: BundleReader, count: Int) throws -> [Tile] {
+  private static func sample(of bundle: MBTilesReader, count: Int) throws -> [Tile] {
     let step = max(try bundle.tileCount() / count, 1)
     var (tiles, index) = ([Tile](), 0)
     try bundle.forEachTile { id, bytes in
@@ -77,7 +77,7 @@ struct TileBench {
       fileBytes = try writer.finish(BundleMetadata(name: "bench")).bytes
     }
     let count = Double(tiles.count * copies)
-    let reader = try BundleReader(path: path)
+    let reader = try MBTilesReader(path: path)
     let reading = try best {
       for copy in 0..<copies {
         for index in tiles.indices {

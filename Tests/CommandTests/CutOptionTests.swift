@@ -25,7 +25,7 @@ import TileIndex
   }
 
   private func tile(_ zoom: Int, _ column: Int, _ row: Int) throws -> PixelBuffer {
-    let bytes = try #require(try BundleReader(path: output).tile(TileID(zoom: zoom, column: column, row: row)))
+    let bytes = try #require(try MBTilesReader(path: output).tile(TileID(zoom: zoom, column: column, row: row)))
     return try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
   }
 

@@ -43,7 +43,7 @@ import TileIndex
     #expect(json.status == bundle.inspect, "\(json)")
     guard bundle.inspect == 0 else { return expectRefusal(text, naming: path) }
     let found = try JSONDecoder().decode(BundleInspection.self, from: Data(json.stdout.utf8))
-    #expect(try found == BundleInspection(BundleReader(path: path)))
+    #expect(try found == BundleInspection(MBTilesReader(path: path)))
     #expect(text.stdout.contains("tiles      \(found.tiles), \(found.distinctTiles) distinct"), "\(text)")
     for level in found.levels {
       #expect(text.stdout.contains("\n  \(level.zoom < 10 ? " " : "")\(level.zoom) "), "\(text)")

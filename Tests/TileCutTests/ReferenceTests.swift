@@ -40,7 +40,7 @@ struct ReferenceTests {
     let scratch = try TemporaryFolder()
     let path = scratch.file("out.mbtiles")
     _ = try Cutter(options).cut(to: path)
-    let bundle = try BundleReader(path: path)
+    let bundle = try MBTilesReader(path: path)
     for name in names.sorted() {
       let n = name.split(whereSeparator: { "_.".contains($0) }).compactMap { Int($0) }
       let tile = try TileID(zoom: n[0], column: n[1], row: n[2])
@@ -76,7 +76,7 @@ struct ReferenceTests {
       let path = scratch.file("out.mbtiles")
       _ = try Cutter(options).cut(to: path)
       var found: Set<TileID> = []
-      try BundleReader(path: path).forEachTile { tile, _ in found.insert(tile) }
+      try MBTilesReader(path: path).forEachTile { tile, _ in found.insert(tile) }
       #expect(
         found == expected,
         "missing \(expected.subtracting(found).sorted()), extra \(found.subtracting(expected).sorted())")

@@ -17,7 +17,7 @@ struct ContactSheetCommand: ParsableCommand {
   func run() throws {
     try OutputFile.protect([bundle], from: output)
     try OutputFile.check(output, replacing: force)
-    let png = try ContactSheet().png(of: BundleReader(path: bundle))
+    let png = try ContactSheet().png(of: MBTilesReader(path: bundle))
     try OutputFile.write(png, to: output, replacing: force)
     print("\(output): \(formatted(bytes: png.count))")
   }

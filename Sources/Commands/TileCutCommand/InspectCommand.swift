@@ -13,7 +13,7 @@ struct InspectCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let inspection = try BundleInspection(BundleReader(path: bundle))
+    let inspection = try BundleInspection(MBTilesReader(path: bundle))
     print(json ? try prettyJSON(inspection) : Self.text(inspection))
   }
 

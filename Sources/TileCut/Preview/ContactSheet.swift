@@ -17,7 +17,7 @@ public struct ContactSheet: Sendable {
   ///
   /// - Returns: the bytes of a PNG file.
   /// - Throws: ``BundleError`` when the bundle cannot be read, has no tiles, or a tile of it cannot be decoded.
-  public func png(of bundle: BundleReader) throws -> [UInt8] {
+  public func png(of bundle: MBTilesReader) throws -> [UInt8] {
     let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0) }
     guard !panels.isEmpty else {
       throw BundleError(.malformed, path: bundle.path, "has no tiles to show", remedy: "check what made it")
@@ -48,7 +48,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// Draws the tiles of one level, cut to the bundle's bounds and shrunk by a power of two until they fit.
-  private func panel(of bundle: BundleReader, zoom: Int) throws -> Panel? {
+  private func panel(of bundle: MBTilesReader, zoom: Int) throws -> Panel? {
     guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return nil }
     let part = visiblePart(of: bundle, range: range, edge: edge)
     // A big level is shrunk tile by tile, so that the whole of it is never in memory.
@@ -74,7 +74,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// The edge of the level's tiles in pixels, from the first of them; nil when it has none.
-  private func tileEdge(of bundle: BundleReader, _ range: TileRange) throws -> Int? {
+  private func tileEdge(of bundle: MBTilesReader, _ range: TileRange) throws -> Int? {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
       return try decoding(tile, of: bundle) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
@@ -83,7 +83,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// Names the bundle and the tile in the codecs' errors.
-  private func decoding<T>(_ tile: TileID, of bundle: BundleReader, _ body: () throws -> T) throws -> T {
+  private func decoding<T>(_ tile: TileID, of bundle: MBTilesReader, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as ImageError {
@@ -94,7 +94,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// The pixels of a level that the bundle's bounds enclose; all tiles where it names none.
-  private func visiblePart(of bundle: BundleReader, range: TileRange, edge: Int) -> PixelRect {
+  private func visiblePart(of bundle: MBTilesReader, range: TileRange, edge: Int) -> PixelRect {
     let all = PixelRect(
       x: range.columns.lowerBound * edge, y: range.rows.lowerBound * edge, width: range.columns.count * edge,
       height: range.rows.count * edge)

@@ -53,7 +53,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   ///
   /// - Complexity: O(bytes): every stored blob is read once. For a flat table 8 bytes are held for each.
   /// - Throws: ``BundleError``.
-  public init(_ reader: BundleReader) throws {
+  public init(_ reader: MBTilesReader) throws {
     path = reader.path
     fileBytes = FileSystem.size(reader.path)
     pageBytes = try reader.pragma("page_size")

@@ -32,9 +32,9 @@ public struct BundleVerifier {
   /// - Complexity: O(bytes); every different blob is decoded once (when there are more than 65,536, those beyond each time).
   /// - Throws: ``BundleError`` with `.notFound`, `.busy` or `.readFailed`: nothing can be said about the bundle.
   public func verify(progress: (Int) throws -> Void = { _ in }) throws -> VerificationReport {
-    let reader: BundleReader
+    let reader: MBTilesReader
     do {
-      reader = try BundleReader(path: path, matrixSet: matrixSet)
+      reader = try MBTilesReader(path: path, matrixSet: matrixSet)
     } catch let error as BundleError where error.code == .malformed {
       return unopened(error, by: DatabaseRule.rule)
     } catch let error as BundleError where error.code == .busy && SideFileRule.hasChanges(beside: path) {

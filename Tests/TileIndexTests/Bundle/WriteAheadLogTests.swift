@@ -36,7 +36,7 @@ import TileIndex
   func expectLastTile(_ path: String) throws {
     let before = try snapshot()
     do {
-      let reader = try BundleReader(path: path)
+      let reader = try MBTilesReader(path: path)
       #expect(try reader.tile(TileID(unchecked: 3, 0, 7)) == blob(9))
       #expect(try reader.tileCount() == 7)
     }
@@ -47,7 +47,7 @@ import TileIndex
     let live = try writeLogged("live.mbtiles")
     #expect(folder.names.contains("live.mbtiles-shm"))
     try expectLastTile(folder.file("live.mbtiles"))
-    let reader = try BundleReader(path: folder.file("live.mbtiles"))
+    let reader = try MBTilesReader(path: folder.file("live.mbtiles"))
     try live.run("INSERT INTO tiles VALUES (3, 1, 0, X'01')")
     #expect(try reader.tileCount() == 8)
   }
@@ -96,7 +96,7 @@ import TileIndex
     try copy("left.mbtiles", suffixes: ["", "-journal"])
     let before = try snapshot()
     let error = #expect(throws: BundleError.self) {
-      let reader = try BundleReader(path: folder.file("left.mbtiles"))
+      let reader = try MBTilesReader(path: folder.file("left.mbtiles"))
       _ = try reader.tileCount()
     }
     #expect(error?.code == .busy, "\(error?.description ?? "")")

@@ -14,7 +14,7 @@ import Testing
     for tile in TileRange(zoom: 4, columns: 3...6, rows: 8...9) { try writer.put(tile, Images.grey256) }
     try writer.put(TileID(unchecked: 3, 1, 4), Images.grey256("other"))
     _ = try writer.finish(BundleMetadata(name: "own"))
-    let found = try BundleInspection(BundleReader(path: path))
+    let found = try BundleInspection(MBTilesReader(path: path))
     #expect(found.path == path)
     #expect(found.fileBytes == (try folder.bytes("own.mbtiles").count))
     #expect(found.pageBytes == 16384)
@@ -43,7 +43,7 @@ import Testing
         (1, 1, 0, \(ForeignBundle.hex(Images.jpeg(width: 512, height: 512)))),
         (1, 0, 1, \(ForeignBundle.hex(Images.png(width: 256, height: 128)))), (1, 1, 1, X'00'), (7, 500, 0, X'00');
       """)
-    let found = try BundleInspection(BundleReader(path: folder.file("mixed.mbtiles")))
+    let found = try BundleInspection(MBTilesReader(path: folder.file("mixed.mbtiles")))
     #expect(found.layout == .flat)
     #expect(found.tiles == 5 && found.distinctTiles == 3)
     #expect(
@@ -63,7 +63,7 @@ import Testing
       ("world_cities", 196, 196, .pbf),
     ])
   func realBundlesAreDescribed(name: String, tiles: Int, distinct: Int, format: TileFormat) throws {
-    let found = try BundleInspection(BundleReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path))
+    let found = try BundleInspection(MBTilesReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path))
     #expect(found.tiles == tiles && found.distinctTiles == distinct)
     #expect(found.kinds.map(\.format) == [format])
     #expect(found.kinds.first?.width == (format == .pbf ? nil : 256))

@@ -54,7 +54,7 @@ import TileIndex
     for tile in TileRange(zoom: 5, columns: 4...9, rows: 10...13) { try writer.put(tile, Images.grey256) }
     _ = try writer.finish(
       BundleMetadata(name: "small", bounds: BoundingBox(west: -101.5, south: 41.5, east: -101.25, north: 42)))
-    let bounds = try BundleReader(path: path).metadata.bounds
+    let bounds = try MBTilesReader(path: path).metadata.bounds
     #expect(bounds?.west == -123.75 && bounds?.east == -78.75)
     #expect(try verify(path).outcomes.allSatisfy { $0.findings.isEmpty })
   }

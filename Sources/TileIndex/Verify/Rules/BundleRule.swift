@@ -20,7 +20,7 @@ public typealias TileDecoder = (UnsafeRawBufferPointer, TileFormat) throws -> (w
 
 /// What all rules look at.
 struct VerifiedBundle {
-  let reader: BundleReader
+  let reader: MBTilesReader
   let decode: TileDecoder
 
   var metadata: StoredMetadata { reader.metadata }
@@ -31,7 +31,7 @@ struct VerifiedBundle {
 
 /// A row of the tiles on its way past the rules.
 struct VisitedTile {
-  let row: BundleReader.Row
+  let row: MBTilesReader.Row
   /// Nil when the row's numbers are no tile of the grid.
   let tile: TileID?
   /// Found in the bytes.

@@ -1,7 +1,7 @@
 import CSQLite
 
 /// Which tiles there are.
-extension BundleReader {
+extension MBTilesReader {
   /// The zooms that have tiles, rising; not what the metadata claim.
   ///
   /// - Complexity: O(log tiles) for each zoom where the table has its index, otherwise O(tiles).

@@ -1,7 +1,7 @@
 import CSQLite
 
 /// Walking through all tiles.
-extension BundleReader {
+extension MBTilesReader {
   /// Hands every tile to a closure: by zoom, then column, then row from the south, which is the order of the index.
   ///
   /// The bytes are gone when the closure returns. Rows that are no tiles of the grid are left out.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundleReaderTests {
+@Suite struct MBTilesReaderTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
@@ -20,7 +20,7 @@ import TileIndex
 
   @Test(arguments: layouts)
   func everyLayoutIsRead(name: String, sql: String, layout: BundleLayout) throws {
-    let reader = try BundleReader(path: try bundle(sql))
+    let reader = try MBTilesReader(path: try bundle(sql))
     #expect(reader.layout == layout)
     #expect(reader.matrixSet == .webMercatorQuad)
     for (tile, bytes) in ForeignBundle.tiles {
@@ -58,7 +58,7 @@ import TileIndex
       try writer.put(tile, bytes)
     }
     _ = try writer.finish(BundleMetadata(name: "own"))
-    let reader = try BundleReader(path: path, matrixSet: set == tradeDegrees ? set : nil)
+    let reader = try MBTilesReader(path: path, matrixSet: set == tradeDegrees ? set : nil)
     #expect(reader.matrixSet == set)
     var seen = 0
     try reader.forEachTile { tile, bytes in
@@ -79,7 +79,7 @@ import TileIndex
   }
 
   @Test func metadataAreReadLeniently() throws {
-    let reader = try BundleReader(
+    let reader = try MBTilesReader(
       path: try bundle(
         ForeignBundle.flat() + """
           INSERT INTO metadata VALUES ('format', 'webp'), ('center', ' 8.5, 47.25 ,5.0'), ('minzoom', '0.0'), ('maxzoom', 'x'),
@@ -126,7 +126,7 @@ import TileIndex
   }
 
   @Test func aBundleWithoutMetadataIsRead() throws {
-    let reader = try BundleReader(
+    let reader = try MBTilesReader(
       path: try bundle(
         "CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data); INSERT INTO tiles VALUES (0, 0, 0, X'89504E');"
       ))
@@ -135,7 +135,7 @@ import TileIndex
   }
 
   @Test func rowsThatAreNoTilesDoNoHarm() throws {
-    let reader = try BundleReader(
+    let reader = try MBTilesReader(
       path: try bundle(
         """
         CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data);
@@ -163,7 +163,7 @@ import TileIndex
   ])
   func whatIsNoBundleIsSaid(name: String, content: Data?, code: BundleError.Code) throws {
     if let content { try content.write(to: URL(fileURLWithPath: folder.file(name))) }
-    let error = #expect(throws: BundleError.self) { try BundleReader(path: folder.file(name)) }
+    let error = #expect(throws: BundleError.self) { try MBTilesReader(path: folder.file(name)) }
     #expect(error?.code == code, "\(error?.description ?? "")")
     #expect(error?.path == folder.file(name))
     #expect(error?.remedy != nil)
@@ -171,7 +171,7 @@ import TileIndex
 
   @Test func foldersAndOtherDatabasesAreRefused() throws {
     for (path, code) in [(folder.path, BundleError.Code.malformed), ("", .notFound), ("/dev/null", .malformed)] {
-      let error = #expect(throws: BundleError.self) { try BundleReader(path: path) }
+      let error = #expect(throws: BundleError.self) { try MBTilesReader(path: path) }
       #expect(error?.code == code)
     }
     for sql in [
@@ -183,7 +183,7 @@ import TileIndex
       """,
     ] {
       let path = try bundle(sql, "\(sql.count).mbtiles")
-      let error = #expect(throws: BundleError.self) { try BundleReader(path: path) }
+      let error = #expect(throws: BundleError.self) { try MBTilesReader(path: path) }
       #expect(error?.code == .malformed, "\(sql): \(error?.description ?? "")")
     }
   }
@@ -208,7 +208,7 @@ import TileIndex
       let damaged = folder.file("damaged.mbtiles")
       try Data(bytes).write(to: URL(fileURLWithPath: damaged))
       do {
-        let reader = try BundleReader(path: damaged)
+        let reader = try MBTilesReader(path: damaged)
         _ = try reader.zooms()
         _ = try reader.distinctTileCount()
         _ = try reader.tile(TileID(unchecked: 4, 3, 3))
@@ -223,7 +223,7 @@ import TileIndex
 
   @Test(arguments: ["with spaces.mbtiles", "100%.mbtiles", "a?mode=rwc#c&d=e.mbtiles", "Zürich.mbtiles", "%41.mbtiles"])
   func namesMayHoldAnything(name: String) throws {
-    let reader = try BundleReader(path: try bundle(ForeignBundle.flat(), name))
+    let reader = try MBTilesReader(path: try bundle(ForeignBundle.flat(), name))
     #expect(try reader.tileCount() == 6)
     #expect(folder.names == [name])
   }
@@ -231,8 +231,8 @@ import TileIndex
   @Test func relativePathsAndLinksAreRead() throws {
     let path = try bundle(ForeignBundle.flat())
     try FileManager.default.createSymbolicLink(atPath: folder.file("link.mbtiles"), withDestinationPath: path)
-    #expect(try BundleReader(path: folder.file("link.mbtiles")).tileCount() == 6)
-    #expect(try BundleReader(path: "//" + path).tileCount() == 6)
+    #expect(try MBTilesReader(path: folder.file("link.mbtiles")).tileCount() == 6)
+    #expect(try MBTilesReader(path: "//" + path).tileCount() == 6)
   }
 
   @Test(
@@ -243,7 +243,7 @@ import TileIndex
       ("world_l1_webp", 4),
     ])
   func realBundlesAreRead(name: String, count: Int) throws {
-    let reader = try BundleReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path)
+    let reader = try MBTilesReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path)
     var walked = 0
     try reader.forEachTile { tile, bytes in
       walked += 1
@@ -259,7 +259,7 @@ import TileIndex
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)), arguments: ["corrupt", "invalid"])
   func realBrokenBundlesAreRefused(name: String) throws {
     let error = #expect(throws: BundleError.self) {
-      try BundleReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path)
+      try MBTilesReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path)
     }
     #expect(error?.code == .malformed)
     #expect(error?.remedy != nil)

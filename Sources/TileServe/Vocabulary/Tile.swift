@@ -1,0 +1,16 @@
+public import TileIndex
+
+/// A tile as it is handed out.
+public struct Tile: Hashable, Sendable {
+  public var bytes: [UInt8]
+  /// What the bytes are, by the bytes themselves.
+  public var format: TileFormat
+
+  public init(bytes: [UInt8], format: TileFormat) {
+    self.bytes = bytes
+    self.format = format
+  }
+
+  /// True for vector tiles that are stored compressed.
+  public var isGzipped: Bool { bytes.count > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b }
+}

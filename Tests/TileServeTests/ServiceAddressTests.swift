@@ -1,0 +1,10 @@
+import Testing
+import TileServe
+
+@Suite struct ServiceAddressTests {
+  @Test func pathsComeAfterTheBasePath() {
+    let address = ServiceAddress(origin: "https://maps.example.org", basePath: "/tiles")
+    #expect(address.url("/park.json") == "https://maps.example.org/tiles/park.json")
+    #expect(address.path("/park.json") == "/tiles/park.json")
+  }
+}
