@@ -49,7 +49,8 @@ let package = Package(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
 
-    // C only where Swift cannot go: setjmp (libpng, libjpeg) and variadic functions (libtiff, libgeotiff).
+    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff), and what the
+    // C library hides behind _GNU_SOURCE (CFileShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
@@ -57,7 +58,9 @@ let package = Package(
       name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"],
       linkerSettings: [.linkedLibrary("geotiff")]),
 
-    .target(name: "TileIndex", dependencies: ["CSQLite"], swiftSettings: strict),
+    .target(name: "CFileShim"),
+
+    .target(name: "TileIndex", dependencies: ["CSQLite", "CFileShim"], swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],

@@ -50,7 +50,10 @@ enum BundleAccess {
     }
     let hasLog = FileSystem.size(path + "-wal") > 0
     let hasJournal = FileSystem.size(path + "-journal") > 0
-    guard hasLog || hasJournal else { return try connect("immutable=1") }
+    guard hasLog || hasJournal else {
+      return ResidentFileSystem.isAvailable
+        ? try connect("immutable=1", "vfs=\(ResidentFileSystem.name)") : try connect("immutable=1")
+    }
     let connection: SQLiteConnection
     if hasLog, FileSystem.size(path + "-shm") == 0 {
       connection = try connect("vfs=unix-none")

@@ -14,6 +14,11 @@ public protocol BundleReader: AnyObject {
   /// - Throws: ``BundleError`` with `.malformed`, `.busy` or `.readFailed`; what the closure throws.
   func withTile<Result>(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result?
 
+  /// As ``withTile(_:_:)``, for threads that may not wait for a disk: answers only where all that is needed lies in memory.
+  func withResidentTile<Result>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> ResidentRead<Result>
+
   /// The zooms that have tiles, rising; not what the metadata claim.
   func zooms() throws -> [Int]
 
@@ -21,7 +26,21 @@ public protocol BundleReader: AnyObject {
   func range(zoom: Int) throws -> TileRange?
 }
 
+/// What a read without waiting gives.
+public enum ResidentRead<Result> {
+  case found(Result)
+  /// The bundle has no such tile.
+  case absent
+  /// Whether there is a tile cannot be said without waiting.
+  case wouldWait
+}
+
 extension BundleReader {
+  /// Readers that cannot tell what lies in memory always would wait.
+  public func withResidentTile<Result>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> ResidentRead<Result> { .wouldWait }
+
   /// A tile's bytes as stored; nil when the bundle has no such tile.
   ///
   /// - Throws: ``BundleError`` with `.malformed`, `.busy` or `.readFailed`.

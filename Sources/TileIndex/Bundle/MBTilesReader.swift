@@ -57,15 +57,34 @@ public final class MBTilesReader: BundleReader {
   public func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
+    try reading { try withStoredTile(tile, body) }
+  }
+
+  private func withStoredTile<Result>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result? {
     guard matrixSet.contains(tile) else { return nil }
     lookup.bind(tile.zoom, at: 1)
     lookup.bind(tile.column, at: 2)
     lookup.bind(MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight), at: 3)
     defer { lookup.reset() }
-    guard try reading({ try lookup.step() }) else { return nil }
+    guard try lookup.step() else { return nil }
     let bytes = lookup.bytes(0)
     // NULL and empty blobs are tiles that are not there.
     return bytes.isEmpty ? nil : try body(bytes)
+  }
+
+  public func withResidentTile<Result>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> ResidentRead<Result> {
+    guard ResidentFileSystem.setMayWait(false, connection) else { return .wouldWait }
+    defer { _ = ResidentFileSystem.setMayWait(true, connection) }
+    do {
+      return try withStoredTile(tile, body).map { .found($0) } ?? .absent
+    } catch let error as SQLiteError {
+      if error.code == ResidentFileSystem.wouldWait { return .wouldWait }
+      throw BundleAccess.bundleError(error, path: path)
+    }
   }
 
   /// Runs a query; its failures become errors that name the bundle.

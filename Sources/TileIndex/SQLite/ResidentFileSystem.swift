@@ -1,0 +1,134 @@
+import CFileShim
+import CSQLite
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// An SQLite file system (VFS) for immutable databases that can be told to read only what is in memory already.
+///
+/// An event loop must not wait for a disk, and a hop to another thread costs more than a read of a warm page. So a loop reads through this: while
+/// the file "may not wait", a page that is not in the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with
+/// `SQLITE_IOERR_BLOCKED`, and the caller takes the query to a thread that may wait.
+enum ResidentFileSystem {
+  static let name = "resident"
+  /// What a read that would wait gives.
+  static let wouldWait = SQLITE_IOERR | (11 << 8)
+  /// File control: an Int32, 1 when reads may wait, 0 when not. Above 100 000 are numbers for applications.
+  private static let mayWaitControl: Int32 = 120_301
+
+  /// True when the file system is there. Registers it the first time.
+  static let isAvailable: Bool = {
+    guard cfile_can_read_resident() == 1, let parent = sqlite3_vfs_find(nil) else { return false }
+    let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    // Randomness, sleep and time are the parent's.
+    vfs.initialize(to: parent.pointee)
+    vfs.pointee.pNext = nil
+    vfs.pointee.szOsFile = Int32(MemoryLayout<OpenedFile>.stride)
+    vfs.pointee.zName = UnsafePointer(strdup(name))
+    vfs.pointee.xOpen = openFile
+    vfs.pointee.xDelete = { _, _, _ in SQLITE_READONLY }
+    vfs.pointee.xAccess = { _, _, _, result in
+      result?.pointee = 0
+      return SQLITE_OK
+    }
+    return sqlite3_vfs_register(vfs, 0) == SQLITE_OK
+  }()
+
+  /// Sets whether reads of a connection that was opened with this file system may wait. False when it was opened with another.
+  static func setMayWait(_ mayWait: Bool, _ connection: SQLiteConnection) -> Bool {
+    var flag: Int32 = mayWait ? 1 : 0
+    return sqlite3_file_control(connection.handle, "main", mayWaitControl, &flag) == SQLITE_OK
+  }
+
+  /// What SQLite allocates for each open file; begins as `sqlite3_file`.
+  private struct OpenedFile {
+    var base: sqlite3_file
+    var descriptor: Int32
+    var mayWait: Bool
+    /// The file lies in memory, where nothing waits and `RWF_NOWAIT` is not known.
+    var isInMemory: Bool
+  }
+
+  nonisolated(unsafe) private static let methods: UnsafeMutablePointer<sqlite3_io_methods> = {
+    let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+    methods.initialize(to: sqlite3_io_methods())
+    methods.pointee.iVersion = 1
+    methods.pointee.xClose = { file in
+      close(opened(file).pointee.descriptor)
+      return SQLITE_OK
+    }
+    methods.pointee.xRead = read
+    methods.pointee.xWrite = { _, _, _, _ in SQLITE_READONLY }
+    methods.pointee.xTruncate = { _, _ in SQLITE_READONLY }
+    methods.pointee.xSync = { _, _ in SQLITE_OK }
+    methods.pointee.xFileSize = { file, size in
+      var info = stat()
+      guard fstat(opened(file).pointee.descriptor, &info) == 0 else { return SQLITE_IOERR | (7 << 8) }
+      size?.pointee = sqlite3_int64(info.st_size)
+      return SQLITE_OK
+    }
+    methods.pointee.xLock = { _, _ in SQLITE_OK }
+    methods.pointee.xUnlock = { _, _ in SQLITE_OK }
+    methods.pointee.xCheckReservedLock = { _, result in
+      result?.pointee = 0
+      return SQLITE_OK
+    }
+    methods.pointee.xFileControl = { file, operation, argument in
+      guard operation == mayWaitControl, let argument else { return SQLITE_NOTFOUND }
+      opened(file).pointee.mayWait = argument.load(as: Int32.self) != 0
+      return SQLITE_OK
+    }
+    methods.pointee.xSectorSize = { _ in 4096 }
+    methods.pointee.xDeviceCharacteristics = { _ in SQLITE_IOCAP_IMMUTABLE }
+    return methods
+  }()
+
+  private static func opened(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<OpenedFile> {
+    UnsafeMutableRawPointer(file!).assumingMemoryBound(to: OpenedFile.self)
+  }
+
+  private static let openFile:
+    @convention(c) (
+      UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?, UnsafeMutablePointer<sqlite3_file>?, Int32,
+      UnsafeMutablePointer<Int32>?
+    ) -> Int32 = { _, path, file, flags, outFlags in
+      file?.pointee.pMethods = nil
+      guard let path, flags & SQLITE_OPEN_MAIN_DB != 0 else { return SQLITE_CANTOPEN }
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return SQLITE_CANTOPEN }
+      opened(file).pointee = OpenedFile(
+        base: sqlite3_file(pMethods: methods), descriptor: descriptor, mayWait: true,
+        isInMemory: cfile_is_memory(descriptor) == 1)
+      outFlags?.pointee = SQLITE_OPEN_READONLY
+      return SQLITE_OK
+    }
+
+  private static let read:
+    @convention(c) (
+      UnsafeMutablePointer<sqlite3_file>?, UnsafeMutableRawPointer?, Int32, sqlite3_int64
+    ) -> Int32 = { file, buffer, count, offset in
+      let file = opened(file)
+      let wanted = Int(count)
+      guard file.pointee.mayWait || file.pointee.isInMemory else {
+        // A short count may be the end of the file or of what is in memory: the thread that may wait finds out.
+        return cfile_read_resident(file.pointee.descriptor, buffer, wanted, offset) == wanted ? SQLITE_OK : wouldWait
+      }
+      var done = 0
+      while done < wanted {
+        let got = pread(file.pointee.descriptor, buffer! + done, wanted - done, off_t(offset) + off_t(done))
+        if got < 0, errno == EINTR { continue }
+        guard got >= 0 else { return SQLITE_IOERR | (1 << 8) }
+        if got == 0 { break }
+        done += got
+      }
+      guard done < wanted else { return SQLITE_OK }
+      // SQLite wants the rest to be zero.
+      memset(buffer! + done, 0, wanted - done)
+      return SQLITE_IOERR | (2 << 8)
+    }
+}
