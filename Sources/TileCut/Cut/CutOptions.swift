@@ -68,6 +68,10 @@ extension CutOptions {
     case .png(let png) where !(1...12).contains(png.compressionLevel ?? 1):
       throw CutError(
         .invalidOption, "there is no compression level \(png.compressionLevel ?? 0)", remedy: "choose one from 1 to 12")
+    case .webp(let webp) where !(1...100).contains(webp.quality) || !(0...9).contains(webp.effort):
+      throw CutError(
+        .invalidOption, "there is no WebP quality \(webp.quality) with effort \(webp.effort)",
+        remedy: "choose a quality from 1 to 100 and an effort from 0 to 9")
     default: break
     }
   }

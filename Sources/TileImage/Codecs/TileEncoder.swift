@@ -15,6 +15,7 @@ public final class TileEncoder {
   private enum Codec {
     case png(PNGEncoder)
     case jpeg(JPEGEncoder)
+    case webp(WebPEncoder)
   }
 
   private struct UniformTile: Hashable {
@@ -23,12 +24,13 @@ public final class TileEncoder {
     var height: Int
   }
 
-  /// - Precondition: a compression level is within 1...12, a quality within 1...100.
+  /// - Precondition: a compression level is within 1...12, a quality within 1...100, an effort within 0...9.
   public init(_ encoding: TileEncoding) {
     self.encoding = encoding
     switch encoding {
     case .png(let options): codec = .png(PNGEncoder(options: options))
     case .jpeg(let options): codec = .jpeg(JPEGEncoder(options: options))
+    case .webp(let options): codec = .webp(WebPEncoder(options: options))
     }
   }
 
@@ -50,6 +52,7 @@ public final class TileEncoder {
     switch codec {
     case .png(let encoder): try encoder.encode(pixels)
     case .jpeg(let encoder): try encoder.encode(pixels)
+    case .webp(let encoder): try encoder.encode(pixels)
     }
   }
 }

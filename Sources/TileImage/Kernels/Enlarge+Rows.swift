@@ -1,0 +1,149 @@
+// Both ways are separable: a source row is stretched to the target's width once, kept while target rows read it, and two
+// stretched rows are mixed for each target row, which is one plain loop over channels.
+
+extension Enlarge {
+  /// Without alpha: a stretched channel is at most 255 * 256 and fits 16 bits, the mix of two fits 32.
+  static func drawOpaque(_ source: PixelBuffer, columns: SampleAxis, rows: SampleAxis, into target: PixelBuffer) {
+    let channels = target.width * 4
+    withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 2 * channels) { scratch in
+      var stretched = StretchedRows(scratch.baseAddress!, scratch.baseAddress! + channels)
+      for (y, sample) in rows.samples.enumerated() {
+        let (upper, lower) = stretched.rows(Int(sample.first), Int(sample.second)) { row, output in
+          stretchOpaque(source.bytes + row * source.rowBytes, columns, into: output)
+        }
+        mixOpaque(upper, lower, sample.weight, into: target.bytes + y * target.rowBytes, count: channels)
+      }
+    }
+  }
+
+  /// With alpha: colours are multiplied by it (16 bits), stretched (24 bits) and mixed (32 bits) without any rounding.
+  static func drawMixed(_ source: PixelBuffer, columns: SampleAxis, rows: SampleAxis, into target: PixelBuffer) {
+    let channels = target.width * 4
+    withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 2 * channels) { scratch in
+      var stretched = StretchedRows(scratch.baseAddress!, scratch.baseAddress! + channels)
+      for (y, sample) in rows.samples.enumerated() {
+        let (upper, lower) = stretched.rows(Int(sample.first), Int(sample.second)) { row, output in
+          stretchMixed(source.bytes + row * source.rowBytes, columns, into: output)
+        }
+        mixMixed(upper, lower, sample.weight, into: target.bytes + y * target.rowBytes, count: target.width)
+      }
+    }
+  }
+
+  private static func stretchOpaque(
+    _ source: UnsafeRawPointer, _ columns: SampleAxis, into output: UnsafeMutablePointer<UInt16>
+  ) {
+    let output = UnsafeMutableRawPointer(output)
+    columns.samples.withUnsafeBufferPointer { samples in
+      for i in 0..<samples.count {
+        let sample = samples[i]
+        let a = pixel(source, sample.first)
+        let b = pixel(source, sample.second)
+        let mix = a &* (256 &- sample.weight) &+ b &* sample.weight
+        output.storeBytes(of: SIMD4<UInt16>(truncatingIfNeeded: mix), toByteOffset: i &* 8, as: SIMD4<UInt16>.self)
+      }
+    }
+  }
+
+  private static func mixOpaque(
+    _ upper: UnsafePointer<UInt16>, _ lower: UnsafePointer<UInt16>, _ weight: UInt32,
+    into output: UnsafeMutableRawPointer, count: Int
+  ) {
+    let output = output.assumingMemoryBound(to: UInt8.self)
+    let rest = 256 &- weight
+    for i in 0..<count {
+      let mix = UInt32(upper[i]) &* rest &+ UInt32(lower[i]) &* weight &+ 0x8000
+      output[i] = UInt8(truncatingIfNeeded: mix &>> 16)
+    }
+  }
+
+  private static func stretchMixed(
+    _ source: UnsafeRawPointer, _ columns: SampleAxis, into output: UnsafeMutablePointer<UInt32>
+  ) {
+    let output = UnsafeMutableRawPointer(output)
+    columns.samples.withUnsafeBufferPointer { samples in
+      for i in 0..<samples.count {
+        let sample = samples[i]
+        let a = premultiplied(pixel(source, sample.first))
+        let b = premultiplied(pixel(source, sample.second))
+        let mix = a &* (256 &- sample.weight) &+ b &* sample.weight
+        output.storeBytes(of: mix, toByteOffset: i &* 16, as: SIMD4<UInt32>.self)
+      }
+    }
+  }
+
+  private static func mixMixed(
+    _ upper: UnsafePointer<UInt32>, _ lower: UnsafePointer<UInt32>, _ weight: UInt32,
+    into output: UnsafeMutableRawPointer, count: Int
+  ) {
+    let upper = UnsafeRawPointer(upper)
+    let lower = UnsafeRawPointer(lower)
+    for i in 0..<count {
+      let a = upper.loadUnaligned(fromByteOffset: i &* 16, as: SIMD4<UInt32>.self)
+      let b = lower.loadUnaligned(fromByteOffset: i &* 16, as: SIMD4<UInt32>.self)
+      let mix = a &* (256 &- weight) &+ b &* weight
+      // Alpha is in units of 1/65536 here, colours are that times 255 at most: below 2^32.
+      let alpha = (mix.w &+ 0x8000) &>> 16
+      var result: UInt32 = 0
+      if alpha > 0 {
+        // One division a pixel instead of three; doubles hold every operand exactly.
+        let unit = 1 / Double(mix.w)
+        let red = rounded(Double(mix.x) * unit)
+        let green = rounded(Double(mix.y) * unit)
+        let blue = rounded(Double(mix.z) * unit)
+        result = red | green &<< 8 | blue &<< 16 | alpha &<< 24
+      }
+      output.storeBytes(of: result, toByteOffset: i &* 4, as: UInt32.self)
+    }
+  }
+
+  /// The nearest integer of a small number at least 0. Added to 2^52 it has no bits behind the point left and stands in the lowest ones;
+  /// Swift's conversion would check the range each time.
+  @inline(__always)
+  private static func rounded(_ number: Double) -> UInt32 {
+    UInt32(truncatingIfNeeded: (number + 0x1p52).bitPattern)
+  }
+
+  @inline(__always)
+  private static func pixel(_ row: UnsafeRawPointer, _ index: Int32) -> SIMD4<UInt32> {
+    SIMD4<UInt32>(
+      truncatingIfNeeded: row.loadUnaligned(fromByteOffset: Int(index) &* 4, as: SIMD4<UInt8>.self))
+  }
+
+  @inline(__always)
+  private static func premultiplied(_ pixel: SIMD4<UInt32>) -> SIMD4<UInt32> {
+    pixel &* SIMD4(pixel.w, pixel.w, pixel.w, 1)
+  }
+}
+
+/// The two stretched rows that the target row at hand lies between. Rows are asked for in order.
+private struct StretchedRows<Channel> {
+  private var first: UnsafeMutablePointer<Channel>
+  private var second: UnsafeMutablePointer<Channel>
+  private var firstRow = -1
+  private var secondRow = -1
+
+  init(_ first: UnsafeMutablePointer<Channel>, _ second: UnsafeMutablePointer<Channel>) {
+    (self.first, self.second) = (first, second)
+  }
+
+  @inline(__always)
+  mutating func rows(
+    _ upper: Int, _ lower: Int, stretch: (Int, UnsafeMutablePointer<Channel>) -> Void
+  ) -> (UnsafePointer<Channel>, UnsafePointer<Channel>) {
+    if upper != firstRow, upper == secondRow {
+      swap(&first, &second)
+      swap(&firstRow, &secondRow)
+    }
+    if upper != firstRow {
+      stretch(upper, first)
+      firstRow = upper
+    }
+    if lower == upper { return (UnsafePointer(first), UnsafePointer(first)) }
+    if lower != secondRow {
+      stretch(lower, second)
+      secondRow = lower
+    }
+    return (UnsafePointer(first), UnsafePointer(second))
+  }
+}

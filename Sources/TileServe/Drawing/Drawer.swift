@@ -1,0 +1,98 @@
+import TileImage
+import TileIndex
+
+/// Turns pieces into tiles. One owner at a time: ``DrawerPool`` lends it to one thread and takes it back, which is what the unchecked `Sendable` promises.
+final class Drawer: @unchecked Sendable {
+  private var encoders: [TileEncoding: TileEncoder] = [:]
+  /// The ancestor decoded last: a screen beyond the deepest zoom is made of parts of few.
+  private var ancestor: (revision: SourceRevision, tile: TileID, pixels: PixelBuffer)?
+
+  /// Draws the pieces over each other, the lowest first, at the largest of their sizes.
+  ///
+  /// A topmost piece without transparent pixels hides the others, which are then not decoded; when it is a whole tile of a fitting format
+  /// its stored bytes come back.
+  ///
+  /// - Throws: ``ServeError`` of code `damagedTile`; `ImageError` when the result cannot be encoded.
+  func draw(_ pieces: [LayerPiece], format: TileFormat) throws -> Tile {
+    // 1. From the top down to the first that hides what is below.
+    var pictures: [PixelBuffer] = []
+    for piece in pieces.reversed() {
+      let picture = try picture(of: piece)
+      pictures.append(picture)
+      if pieces.count > 1, picture.opacity == .opaque { break }
+    }
+    // 2. Alone it may need nothing at all.
+    if pictures.count == 1, let image = pieces.last?.whole, image.format == format {
+      return Tile(bytes: image.bytes, format: format)
+    }
+    // 3. From the bottom up, at the same size.
+    let size = pictures.reduce(ImageSize(width: 1, height: 1)) { $0.union($1.size) }
+    let result = enlarged(pictures.removeLast(), to: size)
+    for picture in pictures.reversed() { Overlay.draw(enlarged(picture, to: size), over: result) }
+    // 4. Lossless stays lossless where the format has both.
+    let isLossless = !pieces.contains { $0.images.contains { $0.isLossy } }
+    return Tile(bytes: try encode(result, as: Self.encoding(format, isLossless: isLossless)), format: format)
+  }
+
+  /// A tile of one colour.
+  func drawBlank(_ size: ImageSize, format: TileFormat) throws -> Tile {
+    let pixels = PixelBuffer(width: size.width, height: size.height)
+    return Tile(bytes: try encode(pixels, as: Self.encoding(format, isLossless: true)), format: format)
+  }
+
+  private func picture(of piece: LayerPiece) throws -> PixelBuffer {
+    switch piece {
+    case .whole(let image): return try image.decode()
+    case .part(let part, let size):
+      let picture = PixelBuffer(width: size.width, height: size.height)
+      Enlarge.draw(try pixels(ofAncestor: part.image), column: part.column, row: part.row, into: picture)
+      return picture
+    case .quarters(let quarters, let size):
+      let picture = PixelBuffer(width: 2 * size.width, height: 2 * size.height)
+      for (index, quarter) in quarters.enumerated() {
+        guard let quarter else { continue }
+        picture.copy(
+          enlarged(try self.picture(of: quarter), to: size), x: index % 2 * size.width, y: index / 2 * size.height)
+      }
+      return picture
+    }
+  }
+
+  private func pixels(ofAncestor image: StoredImage) throws -> PixelBuffer {
+    if let ancestor, ancestor.revision == image.revision, ancestor.tile == image.tile { return ancestor.pixels }
+    let pixels = try image.decode()
+    ancestor = (image.revision, image.tile, pixels)
+    return pixels
+  }
+
+  private func enlarged(_ picture: PixelBuffer, to size: ImageSize) -> PixelBuffer {
+    guard picture.size != size else { return picture }
+    let result = PixelBuffer(width: size.width, height: size.height)
+    Enlarge.draw(picture, into: result)
+    return result
+  }
+
+  private func encode(_ pixels: PixelBuffer, as encoding: TileEncoding) throws -> [UInt8] {
+    if let encoder = encoders[encoding] { return try encoder.encode(pixels) }
+    let encoder = TileEncoder(encoding)
+    encoders[encoding] = encoder
+    return try encoder.encode(pixels)
+  }
+
+  private static func encoding(_ format: TileFormat, isLossless: Bool) -> TileEncoding {
+    switch format {
+    case .png: .png(PNGOptions(compressionLevel: pngLevel))
+    case .jpg: .jpeg(JPEGOptions())
+    case .webp: .webp(WebPOptions(lossless: isLossless, effort: isLossless ? webPLosslessEffort : webPLossyEffort))
+    case .pbf: preconditionFailure("vector tiles are not drawn")
+    }
+  }
+
+  private static let pngLevel = 1
+  private static let webPLosslessEffort = 1
+  private static let webPLossyEffort = 2
+}
+
+extension PixelBuffer {
+  var size: ImageSize { ImageSize(width: width, height: height) }
+}

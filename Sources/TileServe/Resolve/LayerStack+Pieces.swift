@@ -1,0 +1,32 @@
+import TileIndex
+
+extension LayerStack {
+  /// What the layers give to a tile, the lowest first; empty when none gives anything. What a tile above hides without doubt is not read.
+  func pieces(_ tile: TileID, scale: Int) throws -> [LayerPiece] {
+    scale == 1 ? try pieces(tile) : try doubledPieces(tile)
+  }
+
+  private func pieces(_ tile: TileID) throws -> [LayerPiece] {
+    var pieces: [LayerPiece] = []
+    for layer in layers.reversed() {
+      guard let piece = try layer.piece(tile) else { continue }
+      pieces.append(piece)
+      if piece.whole?.isOpaqueByHeader == true { break }
+    }
+    return pieces.reversed()
+  }
+
+  /// For `@2x` some layer must have a tile of the double resolution; then the others may be enlarged.
+  private func doubledPieces(_ tile: TileID) throws -> [LayerPiece] {
+    let hasNext = tile.zoom < matrixSet.zooms.upperBound
+    var pieces: [LayerPiece?] = try layers.map { layer in
+      if layer.isDouble(zoom: tile.zoom) { return try layer.piece(tile) }
+      return hasNext ? try layer.doubledPiece(tile, enlarging: false) : nil
+    }
+    guard pieces.contains(where: { $0 != nil }) else { return [] }
+    for (index, layer) in layers.enumerated() where pieces[index] == nil && layer.policy == .overzoom && hasNext {
+      pieces[index] = try layer.doubledPiece(tile, enlarging: true)
+    }
+    return pieces.compactMap { $0 }
+  }
+}

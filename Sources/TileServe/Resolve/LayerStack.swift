@@ -1,0 +1,76 @@
+import TileImage
+package import TileIndex
+
+/// The layers of a query that fit together, the lowest first.
+struct LayerStack: Sendable {
+  let layers: [Layer]
+
+  /// - Throws: ``ServeError`` of code `badRequest` when layers have different grids or one of several has vector tiles.
+  init(_ query: TileQuery) throws {
+    precondition(
+      !query.layers.isEmpty && query.layers.count == query.policies.count, "layers, and one policy for each")
+    layers = try zip(query.layers, query.policies).map { try Layer($0, policy: $1) }
+    guard layers.count > 1 else { return }
+    let first = layers[0].info
+    for layer in layers {
+      if layer.info.format == .pbf {
+        throw ServeError(
+          .badRequest, "\(layer.info.id) has vector tiles, which cannot be drawn over others: ask for it alone")
+      }
+      if layer.info.matrixSet != first.matrixSet {
+        throw ServeError(
+          .badRequest,
+          "\(first.id) has the grid \(first.matrixSet), \(layer.info.id) the grid \(layer.info.matrixSet): only layers of one grid can be drawn over each other"
+        )
+      }
+    }
+  }
+
+  var matrixSet: TileMatrixSet { layers[0].info.matrixSet }
+  /// The names in the query, for messages.
+  var id: String { layers.map(\.info.id).joined(separator: ",") }
+  var isVector: Bool { layers[0].info.format == .pbf }
+  var format: TileFormat { .drawn(layers.map(\.info.format)) }
+
+  /// Refuses formats and scales that the layers cannot have, and tiles outside the grid.
+  func check(_ query: TileQuery) throws {
+    try checkFormat(query.format)
+    let tile = query.tile
+    guard matrixSet.zooms.contains(tile.zoom), matrixSet.wholeRange(zoom: tile.zoom).contains(tile) else {
+      throw ServeError(.badRequest, "tile \(tile) lies outside the grid \(matrixSet) of \(id)")
+    }
+    guard query.scale != 1 else { return }
+    guard query.scale == 2 else {
+      throw ServeError(.badRequest, "there is no scale @\(query.scale)x: ask for @2x, or leave it away")
+    }
+    if isVector {
+      throw ServeError(.badRequest, "\(id) has vector tiles, which have no @2x: ask for the tile without it")
+    }
+    if tile.zoom < matrixSet.zooms.upperBound, matrixSet.ratio(below: tile.zoom) != 2,
+      layers.contains(where: { !$0.isDouble(zoom: tile.zoom) })
+    {
+      throw ServeError(
+        .badRequest,
+        "the grid \(matrixSet) of \(id) steps by \(matrixSet.ratio(below: tile.zoom)) below zoom \(tile.zoom), so there is no @2x: ask for the tile without it"
+      )
+    }
+  }
+
+  private func checkFormat(_ format: TileFormat?) throws {
+    guard let format else { return }
+    if isVector, format != .pbf {
+      throw ServeError(.badRequest, "\(id) has vector tiles: ask for .pbf instead of .\(format.fileExtension)")
+    }
+    if !isVector, format == .pbf {
+      throw ServeError(.badRequest, "\(id) has no vector tiles: ask for .\(self.format.fileExtension) instead of .pbf")
+    }
+  }
+}
+
+extension TileFormat {
+  /// What layers of these formats are drawn as: their own when it is the same, otherwise PNG, which loses nothing.
+  package static func drawn(_ formats: [TileFormat]) -> TileFormat {
+    guard let first = formats.first else { return .png }
+    return formats.allSatisfy { $0 == first } ? first : .png
+  }
+}

@@ -1,0 +1,77 @@
+import TileIndex
+
+/// Answers queries: hands out stored tiles untouched where it can, draws where it must, and keeps what it drew.
+///
+/// Blocks the calling thread for reading and drawing; called by several threads at once.
+package final class TileResolver: Sendable {
+  private let cache: DrawnTileCache
+  private let drawers = DrawerPool()
+  private let blanks = BlankTiles()
+
+  package init(cache: DrawnTileCache) {
+    self.cache = cache
+  }
+
+  /// Answers a query.
+  ///
+  /// 1. Check that the layers fit together and can give what is asked.
+  /// 2. Look among the tiles drawn before.
+  /// 3. Gather the stored tiles that the answer is made of.
+  /// 4. None: answer by the policy. One that fits: hand it out as it is. Otherwise draw, keep, hand out.
+  ///
+  /// - Throws: ``ServeError``: `badRequest` for what the layers cannot give, `damagedTile`; what sources throw.
+  /// - Precondition: at least one layer, and as many policies.
+  package func answer(_ query: TileQuery) throws -> TileAnswer {
+    let stack = try LayerStack(query)
+    try stack.check(query)
+    if stack.isVector { return try answerVector(query, stack.layers[0]) }
+    let key = DrawnTileKey(
+      revisions: stack.layers.map(\.revision), policies: query.policies, tile: query.tile, scale: query.scale,
+      format: query.format)
+    if let tile = cache.tile(for: key) { return .tile(tile) }
+    let pieces = try stack.pieces(query.tile, scale: query.scale)
+    guard !pieces.isEmpty else { return try answerMissing(query, stack) }
+    if pieces.count == 1, let image = pieces[0].whole, Self.fits(image, query, stack) {
+      return .tile(Tile(bytes: image.bytes, format: image.format))
+    }
+    let format = query.format ?? stack.format
+    return .tile(try cache.tile(for: key) { try drawers.withDrawer { try $0.draw(pieces, format: format) } })
+  }
+
+  /// A stored tile is what was asked for when its format is; also when the tileset's is: what is mixed in one tileset stays mixed.
+  private static func fits(_ image: StoredImage, _ query: TileQuery, _ stack: LayerStack) -> Bool {
+    guard let format = query.format else { return true }
+    return image.format == format || stack.format == format && stack.layers.count == 1
+  }
+
+  /// Vector tiles are handed out as stored. Clients enlarge them themselves, and want 204 where there is none (so for blank, which has no vector form).
+  private func answerVector(_ query: TileQuery, _ layer: Layer) throws -> TileAnswer {
+    guard let bytes = try layer.source.storedTile(query.tile) else {
+      return .missing(layer.policy == .notFound ? .notFound : .noContent)
+    }
+    return .tile(Tile(bytes: bytes, format: bytes.withUnsafeBytes { TileFormat(sniffing: $0) } ?? .pbf))
+  }
+
+  private func answerMissing(_ query: TileQuery, _ stack: LayerStack) throws -> TileAnswer {
+    switch MissingTilePolicy.composite(query.policies) {
+    case .notFound, .overzoom: return .missing(.notFound)
+    case .noContent: return .missing(.noContent)
+    case .blank:
+      let zoom = query.tile.zoom
+      let size = stack.layers.reduce(ImageSize(width: 1, height: 1)) { size, layer in
+        let own = layer.tileSize(zoom: zoom)
+        return size.union(query.scale == 2 && !layer.isDouble(zoom: zoom) ? own.times(2) : own)
+      }
+      return .tile(try blanks.tile(size, format: query.format ?? stack.format, drawers: drawers))
+    }
+  }
+}
+
+extension MissingTilePolicy {
+  /// What happens where no layer of a composite has anything, not even an ancestor: the strictest of the layers' policies, so that a client is told
+  /// "nothing" unless every layer agreed to hide it. 404 (and overzoom, which ends in it) before 204 before blank.
+  package static func composite(_ policies: [MissingTilePolicy]) -> MissingTilePolicy {
+    if policies.contains(where: { $0 == .notFound || $0 == .overzoom }) { return .notFound }
+    return policies.contains(.noContent) ? .noContent : .blank
+  }
+}
