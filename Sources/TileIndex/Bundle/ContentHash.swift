@@ -1,12 +1,12 @@
 /// A fast 64-bit hash of a tile's bytes, the same on every machine and in every run. Not for adversaries: equal hashes are always followed by a comparison.
-enum ContentHash {
+package enum ContentHash {
   // Odd constants with about half their bits set, from the digits of pi.
   private static let keys: (UInt64, UInt64, UInt64, UInt64) = (
     0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345, 0xa409_3822_299f_31d1, 0x082e_fa98_ec4e_6c89
   )
 
   /// - Complexity: O(bytes), about 0.1 ns a byte.
-  static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+  package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     let count = bytes.count
     guard count > 0, let start = bytes.baseAddress else { return mix(keys.0, keys.3) }
     // Two lanes of 16 bytes hide each other's multiplication.

@@ -1,0 +1,237 @@
+import NIOCore
+import NIOHTTP1
+
+/// One client's connection: requests are answered one after the other, in their order, whoever makes the answer.
+///
+/// Everything here runs on the connection's event loop. What may block goes to the shelf's threads and comes back.
+final class ConnectionHandler: ChannelDuplexHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private enum Item {
+    case request(RequestFacts, NIODeadline)
+    /// Nothing can be read any more; this is the last answer.
+    case failure(status: Int, reason: String)
+  }
+
+  private let service: TileService
+  private let loop: LoopState
+  private let isTrusted: Bool
+  private let peer: String
+  private var context: ChannelHandlerContext?
+  private var waiting = Queue<Item>()
+  private var head: RequestFacts?
+  private var bodyCount = 0
+  /// True from the moment a request is taken up until its answer is written.
+  private var isAnswering = false
+  /// Nothing more is read or answered; the connection closes when its bytes are out.
+  private var isEnding = false
+  private var readIsHeldBack = false
+  private var needsFlush = false
+  /// True while this handler works through its queue, so that an answer made at once does not start the work anew.
+  private var isWorking = false
+  private var unwritableSince: NIODeadline?
+  /// When the connection is closed unless something happens before.
+  private(set) var deadline: NIODeadline
+  /// Since when nothing has been asked or answered; nil while there is something to do.
+  private(set) var idleSince: NIODeadline?
+
+  init(_ service: TileService, _ loop: LoopState, peer: String, isTrusted: Bool) {
+    self.service = service
+    self.loop = loop
+    self.peer = peer
+    self.isTrusted = isTrusted
+    deadline = .now() + .seconds(Int64(loop.limits.requestSeconds))
+    idleSince = .now()
+  }
+
+  // MARK: The connection
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    loop.insert(self)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    loop.remove(self)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isEnding = true
+    waiting.removeAll()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard !isEnding else { return }
+    guard let error = error as? HTTPParserError else {
+      // The peer is gone, or speaks no TLS.
+      context.close(promise: nil)
+      return
+    }
+    head = nil
+    if error == .headerOverflow {
+      waiting.append(.failure(status: 431, reason: "the header fields are larger than this server takes"))
+    } else {
+      waiting.append(.failure(status: 400, reason: "this is no HTTP/1.1 request"))
+    }
+    work(context)
+    flush(context)
+  }
+
+  /// Closes at once, without an answer.
+  func drop() {
+    loop.shard.dropped()
+    context?.close(promise: nil)
+  }
+
+  /// Ends the connection when what it is doing is done.
+  func drain() {
+    guard let context, !isAnswering, waiting.isEmpty, head == nil else { return }
+    isEnding = true
+    context.close(promise: nil)
+  }
+
+  /// Called every second.
+  func tick(now: NIODeadline) {
+    if let since = unwritableSince, now - since > .seconds(Int64(loop.limits.writeSeconds)) { return drop() }
+    // While a request is being answered only the client's reading has a limit.
+    if !isAnswering, waiting.isEmpty, unwritableSince == nil, now > deadline { drop() }
+  }
+
+  // MARK: Requests
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isEnding else { return }
+    switch unwrapInboundIn(data) {
+    case .head(let request):
+      idleSince = nil
+      deadline = .now() + .seconds(Int64(loop.limits.requestSeconds))
+      bodyCount = 0
+      head = RequestFacts(request)
+    case .body(let bytes):
+      bodyCount += bytes.readableBytes
+      guard bodyCount > loop.limits.bodyBytesMax, head != nil else { return }
+      head = nil
+      waiting.append(.failure(status: 413, reason: "requests have no body here"))
+      work(context)
+    case .end:
+      guard let facts = head else { return }
+      head = nil
+      waiting.append(.request(facts, .now()))
+      work(context)
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    flush(context)
+    context.fireChannelReadComplete()
+  }
+
+  /// Reads no more while too many requests wait: a client that does not take its answers must not fill our memory.
+  func read(context: ChannelHandlerContext) {
+    if waiting.count >= loop.limits.pipelinedCountMax || isEnding {
+      readIsHeldBack = true
+    } else {
+      context.read()
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable {
+      unwritableSince = nil
+      deadline = .now() + .seconds(Int64(loop.limits.idleSeconds))
+      work(context)
+      flush(context)
+    } else {
+      unwritableSince = .now()
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  // MARK: Answers
+
+  /// Answers what waits until something has to be waited for.
+  private func work(_ context: ChannelHandlerContext) {
+    guard !isWorking else { return }
+    isWorking = true
+    while !isAnswering, !isEnding, context.channel.isWritable, let item = waiting.popFirst() {
+      switch item {
+      case .request(let facts, let start): answer(facts, start, context)
+      case .failure(let status, let reason): fail(status, reason, context)
+      }
+    }
+    isWorking = false
+    if readIsHeldBack, !isEnding, waiting.count < loop.limits.pipelinedCountMax {
+      readIsHeldBack = false
+      context.read()
+    }
+  }
+
+  private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
+    isAnswering = true
+    let circumstances = TileService.Circumstances(
+      date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
+    switch service.plan(facts, circumstances) {
+    case .reply(let reply): finish(reply, facts, start, context)
+    case .work(let lane, let make):
+      let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+      let eventLoop = context.eventLoop
+      let accepted = service.shelf.work.submit(lane) {
+        let reply = make()
+        eventLoop.execute {
+          let handler = handler.value
+          guard let context = handler.context, !handler.isEnding else { return }
+          handler.finish(reply, facts, start, context)
+          handler.work(context)
+          handler.flush(context)
+        }
+      }
+      guard !accepted else { return }
+      let exchange = TileService.Exchange(facts: facts, circumstances: circumstances, crossOriginFields: "")
+      finish(
+        exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry), facts,
+        start, context)
+    }
+  }
+
+  private func finish(_ reply: Reply, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
+    let now = NIODeadline.now()
+    isAnswering = false
+    if waiting.isEmpty, head == nil { idleSince = now }
+    deadline = now + .seconds(Int64(loop.limits.idleSeconds))
+    loop.shard.record(
+      reply.route, status: reply.status, bytes: reply.bodyCount, nanoseconds: UInt64((now - start).nanoseconds))
+    loop.accessLog?.record(facts, reply, peer: peer, nanoseconds: (now - start).nanoseconds)
+    write(reply, context)
+  }
+
+  private func fail(_ status: Int, _ reason: String, _ context: ChannelHandlerContext) {
+    let reply = ReplyWriter(
+      request: .unreadable, route: .other, date: loop.date(), commonFields: "", isDraining: true
+    ).failure(status, reason)
+    loop.shard.record(.other, status: status, bytes: reply.bodyCount, nanoseconds: 0)
+    loop.shard.dropped()
+    write(reply, context)
+  }
+
+  private func write(_ reply: Reply, _ context: ChannelHandlerContext) {
+    needsFlush = true
+    guard reply.closes else {
+      context.write(wrapOutboundOut(reply.bytes), promise: nil)
+      return
+    }
+    isEnding = true
+    waiting.removeAll()
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.write(wrapOutboundOut(reply.bytes)).whenComplete { _ in LingeringClose.close(bound.value) }
+  }
+
+  private func flush(_ context: ChannelHandlerContext) {
+    guard needsFlush else { return }
+    needsFlush = false
+    context.flush()
+  }
+}

@@ -1,0 +1,68 @@
+import NIOCore
+
+/// What the connections of one event loop share. Used on that loop only.
+final class LoopState {
+  let limits: ConnectionLimits
+  let shard: Metrics.Shard
+  let accessLog: AccessLog?
+  private(set) var isDraining = false
+  private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
+  private var dateSecond = -1
+  private var dateText = ""
+
+  init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?) {
+    self.limits = limits
+    self.shard = shard
+    self.accessLog = accessLog
+  }
+
+  var connectionCount: Int { connections.count }
+
+  func insert(_ connection: ConnectionHandler) {
+    connections[ObjectIdentifier(connection)] = connection
+    shard.opened()
+  }
+
+  func remove(_ connection: ConnectionHandler) {
+    if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil { shard.closed() }
+  }
+
+  /// Ends the connection that has been idle longest; false when none is.
+  func makeRoom() -> Bool {
+    var oldest: (connection: ConnectionHandler, since: NIODeadline)?
+    for connection in connections.values {
+      guard let since = connection.idleSince else { continue }
+      if let known = oldest, known.since <= since { continue }
+      oldest = (connection, since)
+    }
+    oldest?.connection.drop()
+    return oldest != nil
+  }
+
+  /// Ends what has outlived its time. Called every second.
+  func tick() {
+    let now = NIODeadline.now()
+    // A copy: connections leave while they are looked at.
+    for connection in Array(connections.values) { connection.tick(now: now) }
+  }
+
+  /// From now on every answer is its connection's last.
+  func drain() {
+    isDraining = true
+    for connection in Array(connections.values) { connection.drain() }
+  }
+
+  func dropAll() {
+    for connection in Array(connections.values) { connection.drop() }
+  }
+
+  /// The moment, as the Date field wants it; made once a second.
+  func date() -> String {
+    let second = WallClock.seconds
+    if second != dateSecond {
+      dateSecond = second
+      dateText = HTTPDate.text(second)
+    }
+    return dateText
+  }
+}

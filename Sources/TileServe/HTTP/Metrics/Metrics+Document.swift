@@ -1,0 +1,59 @@
+/// Prometheus' text format, version 0.0.4.
+extension Metrics {
+  func document(_ shelf: TileShelf) -> String {
+    let total = total
+    let cache = cache.statistics
+    var text = MetricsText()
+    text.begin("tileserve_requests_total", "counter", "Requests answered.")
+    for (key, count) in total.requests.sorted(by: { ($0.key.route.rawValue, $0.key.status) < ($1.key.route.rawValue, $1.key.status) }) {
+      text.sample("tileserve_requests_total", "{route=\"\(key.route.rawValue)\",status=\"\(key.status)\"}", "\(count)")
+    }
+    text.begin(
+      "tileserve_request_duration_seconds", "histogram", "From the end of a request to the moment its answer is written.")
+    var sum = 0
+    for (bound, count) in zip(Self.bounds, total.buckets) {
+      sum += count
+      text.sample("tileserve_request_duration_seconds_bucket", "{le=\"\(bound)\"}", "\(sum)")
+    }
+    sum += total.buckets[Self.bounds.count]
+    text.sample("tileserve_request_duration_seconds_bucket", "{le=\"+Inf\"}", "\(sum)")
+    text.sample("tileserve_request_duration_seconds_sum", "", "\(Double(total.nanoseconds) / 1e9)")
+    text.sample("tileserve_request_duration_seconds_count", "", "\(sum)")
+    text.single("tileserve_response_body_bytes_total", "counter", "Bytes of bodies sent.", total.bytes)
+    text.single("tileserve_connections", "gauge", "Connections that are open.", total.connections)
+    text.single("tileserve_connections_opened_total", "counter", "Connections accepted.", total.connectionsOpened)
+    text.single(
+      "tileserve_connections_dropped_total", "counter", "Connections ended because they took too long or too much.",
+      total.connectionsDropped)
+    text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", shelf.tilesets.count)
+    text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", shelf.failures.count)
+    text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", shelf.openCount)
+    text.single("tileserve_cache_bytes", "gauge", "Memory that drawn tiles take.", cache.bytes)
+    text.single("tileserve_cache_entries", "gauge", "Drawn tiles in memory.", cache.entries)
+    text.single("tileserve_cache_hits_total", "counter", "Drawn tiles found in memory.", cache.hits)
+    text.single("tileserve_cache_misses_total", "counter", "Tiles that had to be drawn.", cache.misses)
+    text.single("tileserve_cache_evictions_total", "counter", "Drawn tiles that made room for others.", cache.evictions)
+    if let bytes = ProcessMemory.anonymousBytes {
+      text.single("process_resident_anonymous_bytes", "gauge", "RssAnon of the process.", bytes)
+    }
+    if let bytes = ProcessMemory.residentBytes {
+      text.single("process_resident_memory_bytes", "gauge", "VmRSS of the process.", bytes)
+    }
+    return text.text
+  }
+}
+
+private struct MetricsText {
+  var text = ""
+
+  mutating func begin(_ name: String, _ kind: String, _ help: String) {
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+  }
+
+  mutating func sample(_ name: String, _ labels: String, _ value: String) { text += "\(name)\(labels) \(value)\n" }
+
+  mutating func single(_ name: String, _ kind: String, _ help: String, _ value: Int) {
+    begin(name, kind, help)
+    sample(name, "", "\(value)")
+  }
+}

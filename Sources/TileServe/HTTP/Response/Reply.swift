@@ -1,0 +1,17 @@
+import NIOCore
+
+/// A whole response, ready to be written: head and body in one buffer.
+struct Reply: Sendable {
+  var status: Int
+  var bytes: ByteBuffer
+  /// Bytes of the body, for logs.
+  var bodyCount: Int
+  /// True when the connection ends with it.
+  var closes: Bool
+  var route: RouteName
+}
+
+/// Which kind of thing was asked for: the label of the metrics.
+enum RouteName: String, CaseIterable, Sendable {
+  case tile, tilejson, viewer, tilesets, index, health, ready, metrics, asset, wmts, tms, other
+}

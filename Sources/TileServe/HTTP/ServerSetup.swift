@@ -1,0 +1,75 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// Puts listeners and connections together.
+struct ServerSetup: Sendable {
+  let tls: NIOSSLContext?
+  let limits: ConnectionLimits
+  let trustedProxies: Set<String>
+
+  /// Listens where the options say.
+  ///
+  /// - Throws: ``ServeError`` with `.cannotListen`.
+  func listen(
+    _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
+    _ accept: @escaping @Sendable (any Channel) throws -> Void
+  ) async throws -> any Channel {
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 4096)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      // Several connections an accept round, not so many that those who are there wait.
+      .serverChannelOption(.maxMessagesPerRead, value: 16)
+      .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try accept(channel) } }
+      .childChannelOption(.maxMessagesPerRead, value: 1)
+      .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
+      .childChannelOption(.allowRemoteHalfClosure, value: false)
+    do {
+      if let path = options.unixSocket {
+        return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+      }
+      return try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .bind(host: options.host, port: options.port).get()
+    } catch {
+      let place = options.unixSocket ?? "\(options.host):\(options.port)"
+      throw ServeError(.cannotListen, "cannot listen on \(place): \(Self.reason(error))")
+    }
+  }
+
+  /// Makes a new connection speak HTTP, if there is room for it.
+  func configure(_ channel: any Channel, _ service: TileService, _ loop: LoopState) throws {
+    // The limit is shared by the loops, as connections are.
+    let share = max(limits.connectionCountMax / service.metrics.shards.count, 1)
+    if loop.connectionCount >= share, !loop.makeRoom() {
+      loop.shard.dropped()
+      throw ChannelError.ioOnClosedChannel
+    }
+    var decoding = NIOHTTPDecoderConfiguration()
+    decoding.maxHeaderFieldSize = limits.headerBytesMax
+    decoding.maxHeaderListSize = limits.headerBytesMax
+    decoding.maxHeaderFieldCount = limits.headerCountMax
+    let pipeline = channel.pipeline.syncOperations
+    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+    try pipeline.addHandler(
+      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, configuration: decoding)))
+    let peer = channel.remoteAddress?.ipAddress
+    let isTrusted = peer.map { Self.isLoopback($0) || trustedProxies.contains($0) } ?? true
+    try pipeline.addHandler(ConnectionHandler(service, loop, peer: peer ?? "-", isTrusted: isTrusted))
+  }
+
+  /// Programs on this machine, proxies among them, are the operator's own.
+  private static func isLoopback(_ address: String) -> Bool {
+    address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    guard let error = error as? IOError else { return "\(error)" }
+    switch error.errnoCode {
+    case 98, 48: return "the address is in use; choose another --port or end the program that has it"
+    case 13: return "not permitted; ports below 1024 need rights of their own"
+    case 99, 49: return "this machine has no such address"
+    default: return "\(error)"
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/// Where the service is reached, and which addresses it answers for.
+struct AddressBook: Sendable {
+  private let basePath: String
+  private let publicAddress: ServiceAddress?
+  private let boundOrigin: String
+  private let allowedHosts: Set<String>
+
+  init(_ options: TileServerOptions, boundOrigin: String) {
+    basePath = Self.trimmed(options.basePath)
+    self.boundOrigin = boundOrigin
+    allowedHosts = Set(options.allowedHosts.map { $0.lowercased() })
+    publicAddress = options.publicURL.map { url in
+      // Everything after the host is the base path as clients see it.
+      let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+      let slash = url[start...].firstIndex(of: "/") ?? url.endIndex
+      let path = Self.trimmed(String(url[slash...]))
+      return ServiceAddress(origin: String(url[..<slash]), basePath: path.isEmpty ? Self.trimmed(options.basePath) : path)
+    }
+  }
+
+  /// A request target without scheme, host and base path. A proxy may have taken the base path away already.
+  func local(_ target: String) -> Substring {
+    var rest = target[...]
+    if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
+      rest = rest[scheme.upperBound...].drop { $0 != "/" }
+      if rest.isEmpty { rest = "/" }
+    }
+    guard !basePath.isEmpty, rest.hasPrefix(basePath) else { return rest }
+    let after = rest.dropFirst(basePath.count)
+    if after.isEmpty { return "/" }
+    return after.hasPrefix("/") ? after : rest
+  }
+
+  /// Where the client of a request reaches us.
+  func address(_ facts: RequestFacts, isTrusted: Bool) -> ServiceAddress {
+    if let publicAddress { return publicAddress }
+    var origin = boundOrigin
+    let scheme = isTrusted ? Self.first(facts.forwardedProto).flatMap(Self.scheme) : nil
+    if let host = host(facts, isTrusted: isTrusted), Self.isHost(host) {
+      let bound = boundOrigin.hasPrefix("https:") ? "https" : "http"
+      origin = "\(scheme ?? bound)://\(host)"
+    }
+    let prefix = isTrusted ? Self.first(facts.forwardedPrefix).flatMap(Self.prefix) : nil
+    return ServiceAddress(origin: origin, basePath: prefix ?? basePath)
+  }
+
+  /// False for hosts that the operator did not name.
+  func isAllowed(_ facts: RequestFacts, isTrusted: Bool) -> Bool {
+    guard !allowedHosts.isEmpty else { return true }
+    guard let host = host(facts, isTrusted: isTrusted) else { return false }
+    return allowedHosts.contains(Self.withoutPort(host).lowercased())
+  }
+
+  private func host(_ facts: RequestFacts, isTrusted: Bool) -> String? {
+    (isTrusted ? Self.first(facts.forwardedHost) : nil) ?? facts.host
+  }
+
+  /// The first of a list: what the proxy nearest to the client saw.
+  private static func first(_ field: String?) -> String? {
+    guard let first = field?.split(separator: ",").first else { return nil }
+    let text = String(first.filter { $0 != " " && $0 != "\t" })
+    return text.isEmpty ? nil : text
+  }
+
+  private static func scheme(_ text: String) -> String? { ["http", "https"].first { $0 == text.lowercased() } }
+
+  /// A path of plain characters; it goes into pages.
+  private static func prefix(_ text: String) -> String? {
+    let text = trimmed(text)
+    let plain = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "/-._~".utf8.contains(byte)
+      }
+    }
+    return plain && !text.contains("//") ? text : nil
+  }
+
+  /// Names, addresses and ports only; it goes into pages.
+  private static func isHost(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 255
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: ".-_:[]".utf8.contains(byte)
+        }
+      }
+  }
+
+  private static func withoutPort(_ host: String) -> String {
+    // The address in brackets holds colons itself (RFC 3986, section 3.2.2).
+    if host.hasPrefix("["), let end = host.firstIndex(of: "]") { return String(host[...end]) }
+    return String(host.prefix { $0 != ":" })
+  }
+
+  /// With a slash at the beginning and none at the end; empty for nothing.
+  private static func trimmed(_ path: String) -> String {
+    let parts = path.split(separator: "/")
+    return parts.isEmpty ? "" : "/" + parts.joined(separator: "/")
+  }
+}

@@ -1,0 +1,152 @@
+import TileIndex
+
+extension TileService {
+  /// Answers for everything whose path is not plainly that of a tile.
+  func plan(_ target: RequestTarget, _ exchange: Exchange) throws -> Plan {
+    let path = target.segments
+    switch path.count {
+    case 1:
+      switch path[0] {
+      case "": return page(.index, exchange) { self.indexPage($0) }
+      case "health": return .reply(exchange.writer(.health).document(Array("ok\n".utf8), mediaType: Self.plainText))
+      case "ready": return .reply(ready(exchange))
+      case "metrics":
+        return .reply(
+          exchange.writer(.metrics).document(
+            Array(metrics.document(shelf).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
+      case "tilesets.json": return page(.tilesets, exchange) { self.tilesetList($0) }
+      case "wmts": return try wmts(target, nil, exchange)
+      case "favicon.ico":
+        return .reply(exchange.writer(.asset).reply(204, fields: "", body: UnsafeRawBufferPointer(start: nil, count: 0)))
+      default: return try tilesetDocument(path[0], exchange)
+      }
+    case 2 where path[0] == "tms" && path[1] == "1.0.0", 3 where path[0] == "tms" && path[1] == "1.0.0" && path[2] == "":
+      return page(.tms, exchange) { exchange in
+        exchange.writer(.tms).document(
+          TMSDocument.service(self.infos(), at: self.address(exchange)), mediaType: Self.xml)
+      }
+    case 2 where path[1] == "": return try viewer(path[0], exchange)
+    case 2 where path[1] == "wmts": return try wmts(target, path[0], exchange)
+    case 2 where path[1] == "WMTSCapabilities.xml": return capabilities(try layers(path[0]), exchange)
+    case 2... where path[0] == "_assets": return try asset(path.dropFirst().joined(separator: "/"), exchange)
+    case 3 where path[0] == "wmts" && path[1] == "1.0.0" && path[2] == "WMTSCapabilities.xml":
+      return capabilities(nil, exchange)
+    case 3 where path[0] == "tms" && path[1] == "1.0.0":
+      let layers = try layers(path[2])
+      return page(.tms, lane: layers[0].lane, exchange) { exchange in
+        try exchange.writer(.tms).document(
+          TMSDocument.tileMap(self.info(of: layers), at: self.address(exchange)), mediaType: Self.xml)
+      }
+    case 4:
+      return plan(try TileAddress(id: path[0], zoom: path[1], column: path[2], lastSegment: path[3]), .tile, exchange)
+    case 6 where path[0] == "tms" && path[1] == "1.0.0":
+      var address = try TileAddress(id: path[2], zoom: path[3], column: path[4], lastSegment: path[5])
+      address.isTMS = true
+      return plan(address, .tms, exchange)
+    case 8 where path[0] == "wmts" && path[1] == "1.0.0":
+      // layer, style, tile matrix set, tile matrix, row, column.ext: rows come before columns here.
+      var address = try TileAddress(id: path[2], zoom: path[5], column: path[6], lastSegment: path[7])
+      swap(&address.row, &address.column)
+      return plan(address, .wmts, exchange)
+    default: break
+    }
+    throw ServeError(.unknownTileset, "nothing is here; / lists what there is")
+  }
+
+  static var plainText: String { "text/plain; charset=utf-8" }
+  static var xml: String { "text/xml; charset=utf-8" }
+  static var json: String { "application/json" }
+
+  /// A plan for what may open bundles.
+  func page(
+    _ route: RouteName, lane: WorkPool.Lane? = nil, _ exchange: Exchange,
+    _ make: @escaping @Sendable (Exchange) throws -> Reply
+  ) -> Plan {
+    .work(lane ?? documentLane) {
+      do {
+        return try make(exchange)
+      } catch {
+        return self.failure(error, route, exchange)
+      }
+    }
+  }
+
+  /// What is known of all tilesets that can be read. Opens those that were not asked for yet.
+  func infos() -> [TilesetInfo] { shelf.tilesets.compactMap { try? info($0) } }
+
+  /// What is known of a tileset or composite.
+  func info(of layers: [Tileset]) throws -> TilesetInfo {
+    let infos = try layers.map { try info($0) }
+    guard infos.count > 1, var whole = infos.last else { return infos[0] }
+    whole.id = infos.map(\.id).joined(separator: ",")
+    whole.name = infos.map(\.name).joined(separator: " + ")
+    whole.zooms = infos.map(\.zooms.lowerBound).min()!...infos.map(\.zooms.upperBound).max()!
+    whole.bounds = infos.map(\.bounds).reduce(whole.bounds) { $0.union($1) }
+    whole.tilePixels = infos.map(\.tilePixels).max()!
+    whole.modified = infos.map(\.modified).max()!
+    return whole
+  }
+
+  private func ready(_ exchange: Exchange) -> Reply {
+    let writer = exchange.writer(.ready)
+    guard !exchange.circumstances.isDraining else { return writer.failure(503, "shutting down", fields: Self.retry) }
+    return writer.document(Array("ready\n".utf8), mediaType: Self.plainText)
+  }
+
+  private func indexPage(_ exchange: Exchange) -> Reply {
+    exchange.writer(.index).document(
+      IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(exchange)),
+      mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
+  }
+
+  private func tilesetList(_ exchange: Exchange) -> Reply {
+    exchange.writer(.tilesets).document(
+      TilesetList.document(infos(), failures: failures(), at: address(exchange)), mediaType: Self.json)
+  }
+
+  private func failures() -> [(id: String, reason: String)] {
+    shelf.failures.map { (id: $0.key.split(separator: "/").last.map(String.init) ?? $0.key, reason: $0.value) }
+      .sorted { $0.id < $1.id }
+  }
+
+  private func tilesetDocument(_ name: String, _ exchange: Exchange) throws -> Plan {
+    if name.hasSuffix(".json"), let layers = try? layers(String(name.dropLast(5))) {
+      return page(.tilejson, lane: layers[0].lane, exchange) { exchange in
+        try exchange.writer(.tilejson).document(
+          TileJSON.document(self.info(of: layers), at: self.address(exchange)), mediaType: Self.json)
+      }
+    }
+    return try viewer(name, exchange)
+  }
+
+  private func viewer(_ id: String, _ exchange: Exchange) throws -> Plan {
+    let layers = try layers(id)
+    return page(.viewer, lane: layers[0].lane, exchange) { exchange in
+      let others = self.shelf.tilesets.compactMap(\.knownInfo).filter { $0.id != id }
+      return try exchange.writer(.viewer).document(
+        ViewerPage.document(
+          self.info(of: layers), others: others, libraries: self.libraries, at: self.address(exchange)),
+        mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
+    }
+  }
+
+  private func asset(_ name: String, _ exchange: Exchange) throws -> Plan {
+    if let own = ViewerAssets.asset(named: name) {
+      return .reply(exchange.writer(.asset).document(own.bytes, mediaType: own.mediaType))
+    }
+    guard let asset = libraries.asset(named: name) else {
+      throw ServeError(.unknownTileset, "there is no such file for the viewer")
+    }
+    return page(.asset, exchange) { exchange in
+      guard let bytes = FileBytes.read(asset.path, countMax: 16 << 20) else {
+        throw ServeError(.unavailable, "the viewer's library cannot be read")
+      }
+      return exchange.writer(.asset).document(bytes, mediaType: asset.mediaType)
+    }
+  }
+
+  /// Our pages load nothing from elsewhere.
+  private static var pageFields: String {
+    "Content-Security-Policy: \(ViewerPage.contentSecurityPolicy)\r\nReferrer-Policy: same-origin\r\n"
+  }
+}

@@ -1,0 +1,134 @@
+import TileIndex
+
+/// Turns requests into replies; knows no sockets.
+final class TileService: Sendable {
+  /// How a request is answered.
+  enum Plan: Sendable {
+    /// At once: nothing had to be waited for.
+    case reply(Reply)
+    /// By a thread that may block.
+    case work(WorkPool.Lane, @Sendable () -> Reply)
+  }
+
+  /// What the connection knows of a request beside its fields.
+  struct Circumstances: Sendable {
+    /// The moment, as the Date field wants it.
+    var date: String
+    /// True for peers whose X-Forwarded fields are believed.
+    var isTrusted: Bool
+    var isDraining: Bool
+  }
+
+  /// A request on its way through the service.
+  struct Exchange: Sendable {
+    let facts: RequestFacts
+    let circumstances: Circumstances
+    let crossOriginFields: String
+
+    func writer(_ route: RouteName) -> ReplyWriter {
+      ReplyWriter(
+        request: facts, route: route, date: circumstances.date, commonFields: crossOriginFields,
+        isDraining: circumstances.isDraining)
+    }
+  }
+
+  let shelf: TileShelf
+  let options: TileServerOptions
+  let resolver: TileResolver
+  let libraries: WebLibraries
+  let metrics: Metrics
+  /// Where pages and lists are made: they may open any bundle.
+  let documentLane: WorkPool.Lane
+  private let addresses: AddressBook
+  /// For clients that do not say where they reach us.
+  let boundOrigin: String
+
+  init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics) {
+    self.shelf = shelf
+    self.options = options
+    self.boundOrigin = boundOrigin
+    self.metrics = metrics
+    resolver = TileResolver(cache: metrics.cache)
+    libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.usualFolders)
+    documentLane = shelf.work.lane(device: .max)
+    addresses = AddressBook(options, boundOrigin: boundOrigin)
+  }
+
+  /// Decides how a request is answered. Never blocks.
+  func plan(_ facts: RequestFacts, _ circumstances: Circumstances) -> Plan {
+    let exchange = Exchange(
+      facts: facts, circumstances: circumstances,
+      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
+    if let refusal = refusal(exchange) { return .reply(refusal) }
+    let target = addresses.local(facts.target)
+    if facts.method != .options, let tile = fastTile(target) { return plan(tile, .tile, exchange) }
+    do {
+      return try plan(try RequestTarget(target), exchange)
+    } catch {
+      return .reply(failure(error, .other, exchange))
+    }
+  }
+
+  /// Where the client reaches us.
+  func address(_ exchange: Exchange) -> ServiceAddress {
+    addresses.address(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
+  }
+
+  /// What can be refused without looking at the path.
+  private func refusal(_ exchange: Exchange) -> Reply? {
+    let facts = exchange.facts
+    let writer = exchange.writer(.other)
+    if facts.minorVersion > 0, facts.hostCount != 1 {
+      return writer.failure(400, "a request must have one Host field")
+    }
+    guard addresses.isAllowed(facts, isTrusted: exchange.circumstances.isTrusted) else {
+      return writer.failure(421, "this server does not answer for this host; see --allowed-hosts")
+    }
+    if facts.method == .other {
+      return writer.failure(405, "only GET, HEAD and OPTIONS", fields: "Allow: GET, HEAD, OPTIONS\r\n")
+    }
+    guard facts.target.utf8.count <= 4096 else { return writer.failure(414, "the URL is longer than 4096 bytes") }
+    if facts.method == .options {
+      return writer.reply(
+        204, fields: "Allow: GET, HEAD, OPTIONS\r\n" + CrossOriginFields.preflight(options.crossOrigin, facts),
+        body: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+    return nil
+  }
+
+  private func fastTile(_ target: Substring) -> TileAddress? {
+    // A query does not change a tile: clients add it to get round caches.
+    let path = target.prefix { $0 != "?" && $0 != "#" }
+    return path.utf8.withContiguousStorageIfAvailable { TileAddress(path: $0) } ?? nil
+  }
+
+  /// The reply for an error.
+  func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> Reply {
+    let writer = exchange.writer(route)
+    switch error {
+    case let error as GridError: return writer.failure(400, error.description)
+    case let error as ServeError:
+      switch error.code {
+      case .badRequest: return writer.failure(400, error.message)
+      case .unknownTileset: return writer.failure(404, error.message)
+      case .unavailable: return writer.failure(503, error.message, fields: Self.retry)
+      default: return writer.failure(500, error.message)
+      }
+    case let error as BundleError:
+      switch error.code {
+      case .notFound: return writer.failure(404, "the bundle is gone")
+      // Busy, half copied, or on a disk that fails: it may be there in a moment, and a 404 would be remembered.
+      default: return writer.failure(503, Self.publicReason(error), fields: Self.retry)
+      }
+    default: return writer.failure(500, "internal error")
+    }
+  }
+
+  /// Clients are told what is wrong, not where our files lie.
+  static func publicReason(_ error: BundleError) -> String {
+    let name = error.path.split(separator: "/").last.map(String.init) ?? error.path
+    return "\(name): \(error.message)"
+  }
+
+  static let retry = "Retry-After: 2\r\n"
+}

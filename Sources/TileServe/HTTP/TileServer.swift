@@ -1,0 +1,115 @@
+public import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// An HTTP server for the tilesets of a shelf.
+///
+/// ```swift
+/// let server = try await TileServer.start(TileShelf(["/maps"]))
+/// print(server.url)
+/// try await server.shutdown()
+/// ```
+public final class TileServer: Sendable {
+  /// Where the server is reached from this machine: `http://127.0.0.1:8080/`.
+  public let url: String
+  /// The port it listens on; nil for a Unix socket.
+  public let port: Int?
+
+  private let group: MultiThreadedEventLoopGroup
+  private let listener: any Channel
+  private let loops: [NIOLoopBound<LoopState>]
+  private let service: TileService
+  private let accessLog: AccessLog?
+  private let chores: Chores
+
+  private init(
+    url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel,
+    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: Chores
+  ) {
+    self.url = url
+    self.port = port
+    self.group = group
+    self.listener = listener
+    self.loops = loops
+    self.service = service
+    self.accessLog = accessLog
+    self.chores = chores
+  }
+
+  /// Starts to listen and to serve.
+  ///
+  /// - Throws: ``ServeError`` with `.cannotListen` or `.invalidOption`.
+  public static func start(
+    _ shelf: TileShelf, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
+    logger: Logger = Logger(label: "tileserve")
+  ) async throws -> TileServer {
+    FileDescriptors.raiseLimit()
+    let tls = try options.tls.map(TLSFiles.context)
+    let loopCount = max(options.loopCount ?? System.coreCount, 1)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
+    let cache = DrawnTileCache(byteBudget: options.cacheBytes)
+    let metrics = Metrics(shardCount: loopCount, cache: cache)
+    let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies))
+    do {
+      let eventLoops = Array(group.makeIterator())
+      var loops: [ObjectIdentifier: NIOLoopBound<LoopState>] = [:]
+      for (index, eventLoop) in eventLoops.enumerated() {
+        loops[ObjectIdentifier(eventLoop)] = try await eventLoop.submit {
+          NIOLoopBound(
+            LoopState(limits: options.limits, shard: metrics.shards[index], accessLog: accessLog), eventLoop: eventLoop)
+        }.get()
+      }
+      let ready = Mutex<TileService?>(nil)
+      let listener = try await setup.listen(group, options) { channel in
+        guard let loop = loops[ObjectIdentifier(channel.eventLoop)], let service = ready.withLock({ $0 }) else {
+          throw ChannelError.ioOnClosedChannel
+        }
+        try setup.configure(channel, service, loop.value)
+      }
+      let scheme = tls == nil ? "http" : "https"
+      let port = listener.localAddress?.port
+      let origin = options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
+      let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
+      ready.withLock { $0 = service }
+      let chores = Chores(shelf, options, Array(loops.values), accessLog, logger, group.next())
+      return TileServer(
+        url: ServiceAddress(origin: origin, basePath: service.basePath).url("/"), port: port, group: group,
+        listener: listener, loops: Array(loops.values), service: service, accessLog: accessLog, chores: chores)
+    } catch {
+      try? await group.shutdownGracefully()
+      throw error
+    }
+  }
+
+  /// Returns when the server has ended.
+  public func wait() async throws { try await listener.closeFuture.get() }
+
+  /// Stops listening, lets requests under way finish for as long as the limits say, and ends.
+  public func shutdown() async throws {
+    chores.stop()
+    try? await listener.close()
+    for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
+    let end = NIODeadline.now() + .seconds(Int64(service.options.limits.drainSeconds))
+    while NIODeadline.now() < end {
+      var count = 0
+      for loop in loops { count += (try? await loop.eventLoop.submit { loop.value.connectionCount }.get()) ?? 0 }
+      if count == 0 { break }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+    for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
+    accessLog?.flush()
+    try await group.shutdownGracefully()
+  }
+
+  /// Addresses that mean every interface are no address to go to.
+  private static func urlHost(_ host: String) -> String {
+    switch host {
+    case "0.0.0.0", "": "127.0.0.1"
+    case "::": "[::1]"
+    default: host.contains(":") ? "[\(host)]" : host
+    }
+  }
+}

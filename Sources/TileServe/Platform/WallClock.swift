@@ -1,0 +1,44 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+enum WallClock {
+  /// Seconds since 1970.
+  static var seconds: Int {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return now.tv_sec
+  }
+}
+
+enum FileDescriptors {
+  /// Raises the number of files and sockets that the process may have open to what the system allows it.
+  ///
+  /// - Returns: the number from now on.
+  @discardableResult
+  static func raiseLimit() -> Int {
+    var limit = rlimit()
+    #if canImport(Darwin)
+      let resource = RLIMIT_NOFILE
+    #else
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #endif
+    guard getrlimit(resource, &limit) == 0 else { return 256 }
+    #if canImport(Darwin)
+      // More is promised than setrlimit grants.
+      let wanted = min(limit.rlim_max, rlim_t(OPEN_MAX))
+    #else
+      let wanted = limit.rlim_max
+    #endif
+    if limit.rlim_cur < wanted {
+      limit.rlim_cur = wanted
+      setrlimit(resource, &limit)
+      getrlimit(resource, &limit)
+    }
+    return Int(clamping: limit.rlim_cur)
+  }
+}

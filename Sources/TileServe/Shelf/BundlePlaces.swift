@@ -1,0 +1,92 @@
+import TileIndex
+
+/// Where bundles lie: the answer to one look through the folders, nothing opened.
+struct BundlePlaces: Sendable {
+  /// A bundle and the name that URLs give it.
+  struct Place: Hashable, Sendable {
+    var id: String
+    var path: String
+    var status: FileStatus
+    /// What is written to the bundle and not yet in it: changes in a write-ahead log make a new state of the tileset.
+    var log: FileStatus?
+  }
+
+  /// Sorted by id.
+  private(set) var places: [Place] = []
+  /// Paths that cannot be served, with the reason.
+  private(set) var refused: [String: String] = [:]
+  private var paths: [String: String] = [:]
+
+  /// Deep enough for any shelf, and an end for links that lead in circles.
+  private static let depthMax = 16
+
+  /// Looks through bundles and folders.
+  ///
+  /// - Complexity: O(files); about 3 microseconds a file.
+  init(_ roots: [String]) {
+    for root in roots {
+      guard let status = FileStatus(root) else {
+        refused[root] = "there is no such file or folder"
+        continue
+      }
+      if status.isFolder, !TileFolderReader.isTileFolder(root) {
+        walk(root, prefix: "", depth: 0)
+      } else {
+        let log = status.isFile ? FileStatus(root + "-wal") : nil
+        add(id: Self.id(root.split(separator: "/").last.map(String.init) ?? root), path: root, status, log: log)
+      }
+    }
+    places.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+  }
+
+  private mutating func walk(_ folder: String, prefix: String, depth: Int) {
+    guard let names = Folder.names(folder) else {
+      refused[folder] = "cannot be listed; check its permissions"
+      return
+    }
+    // Hidden files are other programs' business: bundles that are being written, for one.
+    let logs = Set(names.filter { $0.hasSuffix("-wal") })
+    for name in names where !name.hasPrefix(".") {
+      let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+      let isBundleName = Self.hasBundleExtension(name)
+      // Most entries of a shelf are bundles or are not; only what may be one of them, or a folder, costs a look.
+      guard isBundleName || !Self.hasOtherExtension(name), let status = FileStatus(path) else { continue }
+      if status.isFile {
+        guard isBundleName else { continue }
+        let log = logs.contains(name + "-wal") ? FileStatus(path + "-wal") : nil
+        add(id: prefix + Self.id(name), path: path, status, log: log)
+      } else if status.isFolder {
+        if TileFolderReader.isTileFolder(path) {
+          add(id: prefix + name, path: path, status, log: nil)
+        } else if depth < Self.depthMax {
+          walk(path, prefix: prefix + name + "--", depth: depth + 1)
+        }
+      }
+    }
+  }
+
+  private mutating func add(id: String, path: String, _ status: FileStatus, log: FileStatus?) {
+    if let other = paths[id] {
+      if other != path { refused[path] = "its id \(id) is that of \(other) already; give one of them another name" }
+      return
+    }
+    paths[id] = path
+    places.append(Place(id: id, path: path, status: status, log: log))
+  }
+
+  /// A name without its extension.
+  private static func id(_ name: String) -> String {
+    guard hasBundleExtension(name), let dot = name.lastIndex(of: ".") else { return name }
+    return String(name[..<dot])
+  }
+
+  private static func hasBundleExtension(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return (name.hasSuffix(".mbtiles") && name.utf8.count > 8) || (name.hasSuffix(".pmtiles") && name.utf8.count > 8)
+  }
+
+  /// True for the names of side files and pictures, which lie beside bundles in numbers.
+  private static func hasOtherExtension(_ name: String) -> Bool {
+    ["-wal", "-shm", "-journal", ".png", ".jpg", ".json", ".txt", ".md"].contains { name.hasSuffix($0) }
+  }
+}
