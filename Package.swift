@@ -87,6 +87,11 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
       ],
+      // A folder of resources beside the program would break when the program is moved.
+      resources: [
+        "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
+        "viewer-maplibre.js",
+      ].map { .embedInCode("Pages/Assets/\($0)") },
       swiftSettings: strict),
     .executableTarget(
       name: "TileServeCommand",

@@ -1,6 +1,6 @@
 /// Numbers as metadata has them: the shortest digits that read back as the same double, without exponent.
-enum DecimalText {
-  static func text(_ value: Double) -> String {
+package enum DecimalText {
+  package static func text(_ value: Double) -> String {
     guard value.isFinite, value != 0 else { return "0" }
     var text = value.description
     if text.hasSuffix(".0") { text.removeLast(2) }

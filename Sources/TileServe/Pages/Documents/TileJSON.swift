@@ -1,0 +1,83 @@
+package import TileIndex
+
+/// TileJSON 3.0.0: where a tileset's tiles are and what they show.
+package enum TileJSON {
+  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels) and, in other grids than WebMercatorQuad,
+  /// `crs` and `tileMatrixSet`.
+  package static func document(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8] {
+    let bounds = info.shownBounds
+    let center = info.shownCenter
+    var members: [JSONValue.Member] = [
+      .init("tilejson", .string("3.0.0")),
+      .init("tiles", .array([.string(address.url(info.tileTemplate))])),
+      .init("scheme", .string("xyz")),
+      .init("name", .string(info.name)),
+    ]
+    if let description = info.metadata.description { members.append(.init("description", .string(description))) }
+    if let attribution = info.metadata.attribution {
+      members.append(.init("attribution", .string(safeAttribution(attribution))))
+    }
+    if let version = info.metadata.version.flatMap(semanticVersion) {
+      members.append(.init("version", .string(version)))
+    }
+    members += [
+      .init("minzoom", .number(info.zooms.lowerBound)),
+      .init("maxzoom", .number(info.zooms.upperBound)),
+      .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
+      .init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))),
+      .init("format", .string(info.format.rawValue)),
+      .init("tileSize", .number(info.tilePixels)),
+    ]
+    if let layers = VectorLayers.of(info) { members.append(.init("vector_layers", layers)) }
+    if info.matrixSet != .webMercatorQuad {
+      members.append(.init("crs", .string(info.matrixSet.crs)))
+      members.append(.init("tileMatrixSet", matrixSet(info)))
+    }
+    return JSONValue.object(members).bytes
+  }
+
+  /// Credits as they are while they hold no tag; otherwise reduced to text and links, because viewers put them into pages.
+  private static func safeAttribution(_ text: String) -> String {
+    text.contains("<") || text.contains(">") ? Credits(html: text).html : text
+  }
+
+  /// A version as TileJSON wants it (semver.org): one or two numbers are completed, what is no version is left out.
+  static func semanticVersion(_ text: String) -> String? {
+    var core = Substring(text)
+    var rest = Substring("")
+    if let end = text.firstIndex(where: { $0 == "-" || $0 == "+" }) { (core, rest) = (text[..<end], text[end...]) }
+    var numbers = core.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    func isNumber(_ text: String) -> Bool {
+      !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } && (text == "0" || !text.hasPrefix("0"))
+    }
+    guard (1...3).contains(numbers.count), numbers.allSatisfy(isNumber) else { return nil }
+    if !rest.isEmpty {
+      let isPlain = rest.dropFirst().allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-+".contains($0)) }
+      guard numbers.count == 3, rest.count > 1, isPlain else { return nil }
+    }
+    while numbers.count < 3 { numbers.append("0") }
+    return numbers.joined(separator: ".") + rest
+  }
+
+  /// Which grid it is; its levels too, in the words of OGC 17-083r4, where no registry has them. `pointOfOrigin` is x before y.
+  static func matrixSet(_ info: TilesetInfo) -> JSONValue {
+    let set = info.matrixSet
+    var members: [JSONValue.Member] = [.init("id", .string(set.identifier)), .init("uri", .string(set.uri))]
+    if !info.hasWellKnownGrid {
+      let levels = set.matrices.map { matrix in
+        JSONValue.object([
+          .init("id", .string(matrix.identifier)),
+          .init("scaleDenominator", .number(matrix.scaleDenominator)),
+          .init("cellSize", .number(matrix.cellSize)),
+          .init("pointOfOrigin", .numbers(matrix.origin.x, matrix.origin.y)),
+          .init("tileWidth", .number(matrix.tileWidth)),
+          .init("tileHeight", .number(matrix.tileHeight)),
+          .init("matrixWidth", .number(matrix.matrixWidth)),
+          .init("matrixHeight", .number(matrix.matrixHeight)),
+        ])
+      }
+      members.append(.init("tileMatrices", .array(levels)))
+    }
+    return .object(members)
+  }
+}

@@ -1,0 +1,50 @@
+/// The map libraries of the viewer pages as they lie on this machine: Leaflet for raster tiles, MapLibre GL for vector tiles.
+/// They are served from where they were installed; none is part of this package.
+package struct WebLibraries: Hashable, Sendable {
+  /// The folder with `leaflet.js`, `leaflet.css` and `images`, or nil.
+  package let leaflet: String?
+  /// The folder with `maplibre-gl.js` and `maplibre-gl.css`, or nil.
+  package let maplibre: String?
+
+  /// Where Debian's packages put them.
+  package static let systemFolders = ["/usr/share/javascript/leaflet", "/usr/share/javascript/maplibre-gl"]
+
+  /// Looks for the libraries in folders and in their sub-folders `leaflet` and `maplibre-gl`; the first that is whole is taken.
+  package static func find(in folders: [String]) -> WebLibraries {
+    func folder(_ name: String) -> String? {
+      folders.flatMap { [$0, "\($0)/\(name)"] }.first { folder in
+        ["\(name).js", "\(name).css"].allSatisfy { FileProbe.isReadable("\(folder)/\($0)") }
+      }
+    }
+    return WebLibraries(leaflet: folder("leaflet"), maplibre: folder("maplibre-gl"))
+  }
+
+  /// The file behind `/_assets/NAME`, such as `leaflet/leaflet.js`; nil for all names but those of a fixed list, so that no name can
+  /// lead out of the folders, and for libraries that were not found.
+  package func asset(named name: String) -> (path: String, mediaType: String)? {
+    guard let slash = name.firstIndex(of: "/"), Self.files.contains(name) else { return nil }
+    let folder = name[..<slash] == "leaflet" ? leaflet : maplibre
+    guard let folder else { return nil }
+    var path = "\(folder)/\(name[name.index(after: slash)...])"
+    if name == "leaflet/leaflet.js", FileProbe.isReadable("\(folder)/leaflet.min.js") {
+      path = "\(folder)/leaflet.min.js"
+    }
+    guard FileProbe.isReadable(path) else { return nil }
+    return (path, MediaType.ofFile(named: name))
+  }
+
+  private static let files: Set<String> = [
+    "leaflet/leaflet.js", "leaflet/leaflet.css", "leaflet/images/layers.png", "leaflet/images/layers-2x.png",
+    "leaflet/images/marker-icon.png", "leaflet/images/marker-icon-2x.png", "leaflet/images/marker-shadow.png",
+    "maplibre-gl/maplibre-gl.js", "maplibre-gl/maplibre-gl.css",
+  ]
+}
+
+/// Media types of the pages' files.
+enum MediaType {
+  static func ofFile(named name: String) -> String {
+    if name.hasSuffix(".js") { return "text/javascript; charset=utf-8" }
+    if name.hasSuffix(".css") { return "text/css; charset=utf-8" }
+    return name.hasSuffix(".svg") ? "image/svg+xml" : "image/png"
+  }
+}
