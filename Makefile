@@ -1,15 +1,19 @@
 # make demo    cuts, verifies and pictures the three sample regions
 # make test    runs all tests
 # make bless   takes over the help texts as golden files
+# make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test bless build lint format packages bench clean
+.PHONY: all demo test bless build lint format packages web-libraries bench clean
 
 all: build
 
 packages:
 	@scripts/install-packages.sh
+
+web-libraries:
+	@scripts/install-web-libraries.sh
 
 build: packages
 	@echo "building tilecut (release); the first time takes a few minutes"

@@ -1,4 +1,4 @@
-package import TileIndex
+import TileIndex
 
 /// The resources of OSGeo's Tile Map Service Specification 1.0.0. Rows there count from the south.
 package enum TMSDocument {

@@ -1,4 +1,4 @@
-package import TileIndex
+import TileIndex
 
 /// TileJSON 3.0.0: where a tileset's tiles are and what they show.
 package enum TileJSON {

@@ -1,3 +1,5 @@
+import TileIndex
+
 /// `/tilesets.json`: everything that the service has.
 package enum TilesetList {
   /// An object with `tilesets`, and `unavailable` for bundles that are there but cannot be served now, with the reason.

@@ -1,3 +1,5 @@
+import TileIndex
+
 /// The `vector_layers` that a vector bundle's `json` metadata names (MBTiles 1.3, "Vector tileset metadata").
 enum VectorLayers {
   /// The layers as TileJSON wants them (section 3.3): each with an `id` and `fields`. Nil for raster tilesets that name none;

@@ -1,4 +1,4 @@
-package import TileIndex
+import TileIndex
 
 /// What WMTS offers (OGC 07-057r7, version 1.0.0): one layer a raster tileset, through KVP and REST.
 package enum WMTSCapabilities {

@@ -1,3 +1,5 @@
+import TileIndex
+
 /// The paths of the service below its base path, percent-encoded. Every document takes them from here.
 package enum ServicePaths {
   package static let index = "/"

@@ -1,4 +1,4 @@
-package import TileIndex
+import TileIndex
 
 /// The page at `/`: every tileset with a picture, its facts and where to get it, and a box that searches them.
 package enum IndexPage {

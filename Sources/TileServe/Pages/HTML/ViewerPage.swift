@@ -1,4 +1,4 @@
-package import TileIndex
+import TileIndex
 
 /// The page of one tileset: a map over the whole window.
 package enum ViewerPage {
