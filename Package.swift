@@ -60,7 +60,7 @@ let package = Package(
 
     .target(name: "CFileShim"),
 
-    .target(name: "TileIndex", dependencies: ["CSQLite", "CFileShim"], swiftSettings: strict),
+    .target(name: "TileIndex", dependencies: ["CSQLite", "CFileShim", "CZlib"], swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],

@@ -45,14 +45,14 @@ struct ServerSetup: Sendable {
       loop.shard.dropped()
       throw ChannelError.ioOnClosedChannel
     }
-    var decoding = NIOHTTPDecoderConfiguration()
+    var decoding = NIOHTTPDecoderLimitConfiguration()
     decoding.maxHeaderFieldSize = limits.headerBytesMax
     decoding.maxHeaderListSize = limits.headerBytesMax
     decoding.maxHeaderFieldCount = limits.headerCountMax
     let pipeline = channel.pipeline.syncOperations
     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
     try pipeline.addHandler(
-      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, configuration: decoding)))
+      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))
     let peer = channel.remoteAddress?.ipAddress
     let isTrusted = peer.map { Self.isLoopback($0) || trustedProxies.contains($0) } ?? true
     try pipeline.addHandler(ConnectionHandler(service, loop, peer: peer ?? "-", isTrusted: isTrusted))

@@ -50,7 +50,7 @@ public final class TileServer: Sendable {
     let tls = try options.tls.map(TLSFiles.context)
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
-    let cache = DrawnTileCache(byteBudget: options.cacheBytes)
+    let cache = DrawnTileCache(byteCountMax: options.cacheBytes)
     let metrics = Metrics(shardCount: loopCount, cache: cache)
     let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies))
     do {
@@ -62,9 +62,10 @@ public final class TileServer: Sendable {
             LoopState(limits: options.limits, shard: metrics.shards[index], accessLog: accessLog), eventLoop: eventLoop)
         }.get()
       }
-      let ready = Mutex<TileService?>(nil)
+      let loopStates = loops
+      let ready = Ready()
       let listener = try await setup.listen(group, options) { channel in
-        guard let loop = loops[ObjectIdentifier(channel.eventLoop)], let service = ready.withLock({ $0 }) else {
+        guard let loop = loopStates[ObjectIdentifier(channel.eventLoop)], let service = ready.service.withLock({ $0 }) else {
           throw ChannelError.ioOnClosedChannel
         }
         try setup.configure(channel, service, loop.value)
@@ -73,10 +74,10 @@ public final class TileServer: Sendable {
       let port = listener.localAddress?.port
       let origin = options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
       let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
-      ready.withLock { $0 = service }
+      ready.service.withLock { $0 = service }
       let chores = Chores(shelf, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
-        url: ServiceAddress(origin: origin, basePath: service.basePath).url("/"), port: port, group: group,
+        url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
         listener: listener, loops: Array(loops.values), service: service, accessLog: accessLog, chores: chores)
     } catch {
       try? await group.shutdownGracefully()
@@ -102,6 +103,11 @@ public final class TileServer: Sendable {
     for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
     accessLog?.flush()
     try await group.shutdownGracefully()
+  }
+
+  /// The service, once it is known where we listen.
+  private final class Ready: Sendable {
+    let service = Mutex<TileService?>(nil)
   }
 
   /// Addresses that mean every interface are no address to go to.

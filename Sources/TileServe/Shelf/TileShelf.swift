@@ -1,5 +1,5 @@
 import Synchronization
-public import TileIndex
+import TileIndex
 
 /// The tilesets of some bundles and folders, as they come and go.
 ///

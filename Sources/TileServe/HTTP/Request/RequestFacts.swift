@@ -79,3 +79,8 @@ struct RequestFacts: Sendable {
     return star
   }
 }
+
+extension RequestFacts {
+  /// For answers to what could not be read as a request.
+  static let unreadable = RequestFacts(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
+}

@@ -51,7 +51,7 @@ struct ReplyWriter {
 
   /// A response of text, JSON, HTML or XML, with an entity tag of its bytes where it is a success.
   func document(
-    _ status: Int = 200, _ bytes: [UInt8], mediaType: String, fields: String = "", caching: String = "no-cache"
+    _ bytes: [UInt8], status: Int = 200, mediaType: String, fields: String = "", caching: String = "no-cache"
   ) -> Reply {
     bytes.withUnsafeBytes { raw in
       var fields = "Content-Type: \(mediaType)\r\nCache-Control: \(caching)\r\n\(fields)"
@@ -67,7 +67,7 @@ struct ReplyWriter {
 
   /// A failure: one line of text that says why.
   func failure(_ status: Int, _ reason: String, fields: String = "", caching: String = "no-store") -> Reply {
-    document(status, Array("\(reason)\n".utf8), mediaType: "text/plain; charset=utf-8", fields: fields, caching: caching)
+    document(Array("\(reason)\n".utf8), status: status, mediaType: "text/plain; charset=utf-8", fields: fields, caching: caching)
   }
 
   /// The status with its usual reason phrase.

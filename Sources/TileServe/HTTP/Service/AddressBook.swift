@@ -1,6 +1,6 @@
 /// Where the service is reached, and which addresses it answers for.
 struct AddressBook: Sendable {
-  private let basePath: String
+  let basePath: String
   private let publicAddress: ServiceAddress?
   private let boundOrigin: String
   private let allowedHosts: Set<String>

@@ -34,8 +34,10 @@ extension TileService {
     case 3 where path[0] == "tms" && path[1] == "1.0.0":
       let layers = try layers(path[2])
       return page(.tms, lane: layers[0].lane, exchange) { exchange in
-        try exchange.writer(.tms).document(
-          TMSDocument.tileMap(self.info(of: layers), at: self.address(exchange)), mediaType: Self.xml)
+        guard let document = try TMSDocument.tileMap(self.info(of: layers), at: self.address(exchange)) else {
+          throw ServeError(.badRequest, "TMS has no words for the grid of this tileset")
+        }
+        return exchange.writer(.tms).document(document, mediaType: Self.xml)
       }
     case 4:
       return plan(try TileAddress(id: path[0], zoom: path[1], column: path[2], lastSegment: path[3]), .tile, exchange)
@@ -147,6 +149,6 @@ extension TileService {
 
   /// Our pages load nothing from elsewhere.
   private static var pageFields: String {
-    "Content-Security-Policy: \(ViewerPage.contentSecurityPolicy)\r\nReferrer-Policy: same-origin\r\n"
+    "Content-Security-Policy: \(HTMLPage.contentSecurityPolicy)\r\nReferrer-Policy: same-origin\r\n"
   }
 }

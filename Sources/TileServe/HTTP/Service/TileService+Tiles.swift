@@ -128,7 +128,7 @@ extension TileService {
 
   private static func unpacked(_ bytes: UnsafeRawBufferPointer, _ address: TileAddress) throws -> [UInt8] {
     do {
-      return try Gunzip.bytes(bytes, countMax: 64 << 20)
+      return try Gunzip.bytes(bytes, byteCountMax: 64 << 20)
     } catch {
       throw ServeError(
         .damagedTile, "\(address.id): tile \(address.zoom)/\(address.column)/\(address.row) is no gzip stream: \(error)")

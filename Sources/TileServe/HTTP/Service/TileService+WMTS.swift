@@ -77,7 +77,7 @@ extension TileService {
   ) -> Plan {
     .reply(
       exchange.writer(.wmts).document(
-        status, OWSException.document(code: code, locator: locator, text: text), mediaType: Self.xml,
+        OWSException.document(code: code, locator: locator, text: text), status: status, mediaType: Self.xml,
         caching: "no-store"))
   }
 }

@@ -39,7 +39,7 @@ final class TileService: Sendable {
   let metrics: Metrics
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
-  private let addresses: AddressBook
+  let addresses: AddressBook
   /// For clients that do not say where they reach us.
   let boundOrigin: String
 
@@ -49,7 +49,7 @@ final class TileService: Sendable {
     self.boundOrigin = boundOrigin
     self.metrics = metrics
     resolver = TileResolver(cache: metrics.cache)
-    libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.usualFolders)
+    libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.systemFolders)
     documentLane = shelf.work.lane(device: .max)
     addresses = AddressBook(options, boundOrigin: boundOrigin)
   }
