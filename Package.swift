@@ -69,10 +69,15 @@ let package = Package(
       name: "TileCut",
       dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
       swiftSettings: strict),
+    // What commands share: signals, standard streams, arguments.
+    .target(
+      name: "CommandSupport",
+      dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Sources/Commands/CommandSupport", swiftSettings: strict),
     .executableTarget(
       name: "TileCutCommand",
       dependencies: [
-        "TileIndex", "TileImage", "TileCut",
+        "TileIndex", "TileImage", "TileCut", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
@@ -96,7 +101,7 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "TileIndex", "TileServe",
+        "TileIndex", "TileServe", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),

@@ -33,29 +33,6 @@ struct ScaleArgument: ExpressibleByArgument {
   }
 }
 
-/// A number of bytes: `268435456`, `256MB`, `1.5GB`, `256MiB`.
-struct BytesArgument: ExpressibleByArgument, CustomStringConvertible {
-  let bytes: Int
-
-  init(bytes: Int) { self.bytes = bytes }
-
-  init?(argument: String) {
-    let units: [(String, Double)] = [
-      ("kib", 1024), ("mib", 1_048_576), ("gib", 1_073_741_824), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("k", 1e3),
-      ("m", 1e6), ("g", 1e9), ("b", 1),
-    ]
-    let text = argument.lowercased()
-    let unit = units.first { text.hasSuffix($0.0) }
-    guard let number = Double(text.dropLast(unit?.0.count ?? 0)), number > 0, number * (unit?.1 ?? 1) < 1e15 else {
-      return nil
-    }
-    bytes = Int(number * (unit?.1 ?? 1))
-  }
-
-  var description: String { bytes % 1_000_000 == 0 ? "\(bytes / 1_000_000)MB" : "\(bytes)" }
-  var defaultValueDescription: String { description }
-}
-
 /// `N` or `MIN-MAX`.
 struct ZoomArgument: ExpressibleByArgument {
   let selection: ZoomSelection

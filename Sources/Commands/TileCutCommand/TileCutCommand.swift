@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 
 /// `tilecut`: cuts raster maps into bundles, and looks at bundles.

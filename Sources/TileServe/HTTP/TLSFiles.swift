@@ -15,7 +15,8 @@ enum TLSFiles {
     do {
       key = try NIOSSLPrivateKey(file: files.keyPath, format: .pem)
     } catch {
-      throw ServeError(.invalidOption, "\(files.keyPath): is no PEM file with a private key that can be read (\(error))")
+      throw ServeError(
+        .invalidOption, "\(files.keyPath): is no PEM file with a private key that can be read (\(error))")
     }
     do {
       return try NIOSSLContext(

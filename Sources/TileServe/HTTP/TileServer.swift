@@ -65,14 +65,16 @@ public final class TileServer: Sendable {
       let loopStates = loops
       let ready = Ready()
       let listener = try await setup.listen(group, options) { channel in
-        guard let loop = loopStates[ObjectIdentifier(channel.eventLoop)], let service = ready.service.withLock({ $0 }) else {
+        guard let loop = loopStates[ObjectIdentifier(channel.eventLoop)], let service = ready.service.withLock({ $0 })
+        else {
           throw ChannelError.ioOnClosedChannel
         }
         try setup.configure(channel, service, loop.value)
       }
       let scheme = tls == nil ? "http" : "https"
       let port = listener.localAddress?.port
-      let origin = options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
+      let origin =
+        options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
       let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
       ready.service.withLock { $0 = service }
       let chores = Chores(shelf, options, Array(loops.values), accessLog, logger, group.next())

@@ -56,8 +56,8 @@ public struct TileServerOptions: Sendable {
   public var missing: MissingTilePolicy?
   /// Value of Cache-Control for tiles.
   public var caching = "public, max-age=300"
-  /// By tileset id.
-  public var tilesets: [String: TilesetSettings] = [:]
+  /// What a tileset does differently, by its id; asked once for each id.
+  public var settings: @Sendable (_ id: String) -> TilesetSettings = { _ in TilesetSettings() }
   /// Folders where the viewer's libraries may lie; nil for the usual ones.
   public var webLibraryFolders: [String]?
   /// Threads that speak HTTP; nil for one a core.
@@ -91,4 +91,9 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var pipelinedCountMax = 32
 
   public init() {}
+}
+
+extension TileServerOptions {
+  /// Where Debian's packages put the viewer's libraries.
+  public static var usualWebLibraryFolders: [String] { WebLibraries.systemFolders }
 }

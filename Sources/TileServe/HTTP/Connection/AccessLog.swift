@@ -24,10 +24,13 @@ public final class AccessLog: Sendable {
       guard let text else { return "-" }
       // A client must not be able to write lines of its own.
       return String(
-        decoding: text.utf8.prefix(512).map { $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\"") ? UInt8(ascii: "?") : $0 },
+        decoding: text.utf8.prefix(512).map {
+          $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\"") ? UInt8(ascii: "?") : $0
+        },
         as: UTF8.self)
     }
-    let method = facts.method == .get ? "GET" : facts.method == .head ? "HEAD" : facts.method == .options ? "OPTIONS" : "-"
+    let method =
+      facts.method == .get ? "GET" : facts.method == .head ? "HEAD" : facts.method == .options ? "OPTIONS" : "-"
     let milliseconds = Double(nanoseconds / 1000) / 1000
     let line =
       "\(peer) - - [\(LogDate.text(WallClock.seconds))] \"\(method) \(quoted(facts.target)) HTTP/1.\(facts.minorVersion)\" "

@@ -192,7 +192,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       guard !accepted else { return }
       let exchange = TileService.Exchange(facts: facts, circumstances: circumstances, crossOriginFields: "")
       finish(
-        exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry), facts,
+        exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
+        facts,
         start, context)
     }
   }

@@ -5,11 +5,14 @@ extension Metrics {
     let cache = cache.statistics
     var text = MetricsText()
     text.begin("tileserve_requests_total", "counter", "Requests answered.")
-    for (key, count) in total.requests.sorted(by: { ($0.key.route.rawValue, $0.key.status) < ($1.key.route.rawValue, $1.key.status) }) {
+    for (key, count) in total.requests.sorted(by: {
+      ($0.key.route.rawValue, $0.key.status) < ($1.key.route.rawValue, $1.key.status)
+    }) {
       text.sample("tileserve_requests_total", "{route=\"\(key.route.rawValue)\",status=\"\(key.status)\"}", "\(count)")
     }
     text.begin(
-      "tileserve_request_duration_seconds", "histogram", "From the end of a request to the moment its answer is written.")
+      "tileserve_request_duration_seconds", "histogram",
+      "From the end of a request to the moment its answer is written.")
     var sum = 0
     for (bound, count) in zip(Self.bounds, total.buckets) {
       sum += count

@@ -16,7 +16,12 @@ final class Metrics: Sendable {
       counts.withLock { $0.record(route, status: status, bytes: bytes, nanoseconds: nanoseconds) }
     }
 
-    func opened() { counts.withLock { $0.connections += 1; $0.connectionsOpened += 1 } }
+    func opened() {
+      counts.withLock {
+        $0.connections += 1
+        $0.connectionsOpened += 1
+      }
+    }
     func closed() { counts.withLock { $0.connections -= 1 } }
     /// A connection that took more than its share: too slow, too large, or in the way when there was no room.
     func dropped() { counts.withLock { $0.connectionsDropped += 1 } }

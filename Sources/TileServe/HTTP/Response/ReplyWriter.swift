@@ -67,7 +67,9 @@ struct ReplyWriter {
 
   /// A failure: one line of text that says why.
   func failure(_ status: Int, _ reason: String, fields: String = "", caching: String = "no-store") -> Reply {
-    document(Array("\(reason)\n".utf8), status: status, mediaType: "text/plain; charset=utf-8", fields: fields, caching: caching)
+    document(
+      Array("\(reason)\n".utf8), status: status, mediaType: "text/plain; charset=utf-8", fields: fields,
+      caching: caching)
   }
 
   /// The status with its usual reason phrase.

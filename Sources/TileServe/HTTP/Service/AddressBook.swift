@@ -14,7 +14,8 @@ struct AddressBook: Sendable {
       let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
       let slash = url[start...].firstIndex(of: "/") ?? url.endIndex
       let path = Self.trimmed(String(url[slash...]))
-      return ServiceAddress(origin: String(url[..<slash]), basePath: path.isEmpty ? Self.trimmed(options.basePath) : path)
+      return ServiceAddress(
+        origin: String(url[..<slash]), basePath: path.isEmpty ? Self.trimmed(options.basePath) : path)
     }
   }
 

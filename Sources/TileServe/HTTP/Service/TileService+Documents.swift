@@ -17,10 +17,12 @@ extension TileService {
       case "tilesets.json": return page(.tilesets, exchange) { self.tilesetList($0) }
       case "wmts": return try wmts(target, nil, exchange)
       case "favicon.ico":
-        return .reply(exchange.writer(.asset).reply(204, fields: "", body: UnsafeRawBufferPointer(start: nil, count: 0)))
+        return .reply(
+          exchange.writer(.asset).reply(204, fields: "", body: UnsafeRawBufferPointer(start: nil, count: 0)))
       default: return try tilesetDocument(path[0], exchange)
       }
-    case 2 where path[0] == "tms" && path[1] == "1.0.0", 3 where path[0] == "tms" && path[1] == "1.0.0" && path[2] == "":
+    case 2 where path[0] == "tms" && path[1] == "1.0.0",
+      3 where path[0] == "tms" && path[1] == "1.0.0" && path[2] == "":
       return page(.tms, exchange) { exchange in
         exchange.writer(.tms).document(
           TMSDocument.service(self.infos(), at: self.address(exchange)), mediaType: Self.xml)

@@ -119,11 +119,11 @@ extension TileService {
 
   /// Vector viewers take a 404 for a failure, so they get 204 unless something else was chosen.
   private func policy(_ info: TilesetInfo) -> MissingTilePolicy {
-    options.tilesets[info.id]?.missing ?? options.missing ?? (info.format == .pbf ? .noContent : .notFound)
+    settings(info.id).missing ?? options.missing ?? (info.format == .pbf ? .noContent : .notFound)
   }
 
   private func headline(_ info: TilesetInfo) -> TileHeadline {
-    TileHeadline(caching: options.tilesets[info.id]?.caching ?? options.caching, modified: info.modified)
+    TileHeadline(caching: settings(info.id).caching ?? options.caching, modified: info.modified)
   }
 
   private static func unpacked(_ bytes: UnsafeRawBufferPointer, _ address: TileAddress) throws -> [UInt8] {
@@ -131,7 +131,8 @@ extension TileService {
       return try Gunzip.bytes(bytes, byteCountMax: 64 << 20)
     } catch {
       throw ServeError(
-        .damagedTile, "\(address.id): tile \(address.zoom)/\(address.column)/\(address.row) is no gzip stream: \(error)")
+        .damagedTile, "\(address.id): tile \(address.zoom)/\(address.column)/\(address.row) is no gzip stream: \(error)"
+      )
     }
   }
 }

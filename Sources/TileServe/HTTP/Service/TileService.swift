@@ -1,3 +1,4 @@
+import Synchronization
 import TileIndex
 
 /// Turns requests into replies; knows no sockets.
@@ -40,6 +41,7 @@ final class TileService: Sendable {
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
+  private let knownSettings = Mutex<[String: TileServerOptions.TilesetSettings]>([:])
   /// For clients that do not say where they reach us.
   let boundOrigin: String
 
@@ -72,6 +74,14 @@ final class TileService: Sendable {
   /// Where the client reaches us.
   func address(_ exchange: Exchange) -> ServiceAddress {
     addresses.address(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
+  }
+
+  /// What a tileset does differently.
+  func settings(_ id: String) -> TileServerOptions.TilesetSettings {
+    if let known = knownSettings.withLock({ $0[id] }) { return known }
+    let settings = options.settings(id)
+    knownSettings.withLock { $0[id] = settings }
+    return settings
   }
 
   /// What can be refused without looking at the path.

@@ -6,21 +6,21 @@ import Synchronization
 /// Until ``whenStopped(_:)`` a signal kills as usual; afterwards the first one calls back and the second one kills.
 /// SIGHUP stays ignored when it was so as the process began (`nohup`). SIGPIPE is ignored as long as the watch lasts:
 /// the reader of the progress may go without the work going with it.
-final class SignalWatch: Sendable {
+package final class SignalWatch: Sendable {
   private struct State {
     var action: (@Sendable () -> Void)?
-    var received: Int32?
+    package var received: Int32?
   }
 
   private let state = Mutex(State())
   private let ignoresPipes = SignalWatch.isIgnored(SIGPIPE)
 
   /// The first signal that came after ``whenStopped(_:)``.
-  var received: Int32? { state.withLock { $0.received } }
+  package var received: Int32? { state.withLock { $0.received } }
 
   /// Make it before there are other threads: they inherit that the signals are blocked, and only the thread made here takes them. So none is lost, as it could be
   /// between ignoring a signal and listening for it with Dispatch.
-  init() {
+  package init() {
     signal(SIGPIPE, SIG_IGN)
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -44,12 +44,12 @@ final class SignalWatch: Sendable {
   }
 
   /// Sets what the first signal does.
-  func whenStopped(_ action: @escaping @Sendable () -> Void) {
+  package func whenStopped(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.action = action }
   }
 
   /// Signals kill again.
-  func stop() {
+  package func stop() {
     state.withLock { $0.action = nil }
     if !ignoresPipes { signal(SIGPIPE, SIG_DFL) }
   }

@@ -1,0 +1,22 @@
+import TileServe
+
+/// What the command says when it serves.
+enum Greeting {
+  static func text(_ shelf: TileShelf, _ server: TileServer, _ settings: ServeSettings) -> String {
+    let tilesets = shelf.tilesets
+    let count = tilesets.count == 1 ? "1 tileset" : "\(tilesets.count) tilesets"
+    var lines = ["serving \(count) from \(settings.paths.joined(separator: ", "))"]
+    if let socket = settings.options.unixSocket {
+      lines.append("listening on \(socket)")
+    } else {
+      lines.append("viewer: \(server.url)")
+      if let first = tilesets.first {
+        lines.append("tiles:  \(server.url)\(first.id)/{z}/{x}/{y}, described by \(server.url)\(first.id).json")
+      }
+    }
+    for (place, reason) in shelf.failures.sorted(by: { $0.key < $1.key }) {
+      lines.append("not served: \(place): \(reason)")
+    }
+    return lines.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,83 @@
+public import ArgumentParser
+import CommandSupport
+import Logging
+import TileServe
+
+/// The flags as given; nil where the environment, the file or the default decides.
+struct ServeFlags: ParsableArguments {
+  @Argument(
+    help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.")
+  var path: [String] = []
+
+  @Option(help: "A JSON file with any of these options.")
+  var config: String?
+
+  @Option(help: "Address to listen on; 0.0.0.0 or :: for all. (default: 127.0.0.1)")
+  var host: String?
+
+  @Option(help: "Port; 0 for any that is free. (default: 8080)")
+  var port: Int?
+
+  @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"))
+  var unixSocket: String?
+
+  @Option(help: "Memory for tiles that are drawn, such as composites. (default: 64MB)")
+  var cache: BytesArgument?
+
+  @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))
+  var basePath: String?
+
+  @Option(help: ArgumentHelp("Where clients reach the server, when a proxy does not say.", valueName: "url"))
+  var publicUrl: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "For tiles that are not there: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; 204 for vector tiles)",
+      valueName: "policy"))
+  var missing: MissingTilePolicy?
+
+  @Option(
+    help: ArgumentHelp("Cache-Control of tiles. (default: public, max-age=300)", valueName: "value"))
+  var cacheControl: String?
+
+  @Option(
+    help: ArgumentHelp("Origins whose pages may read: *, off, or a list with commas. (default: *)", valueName: "origin")
+  )
+  var cors: String?
+
+  @Option(
+    help: ArgumentHelp("Names that requests may be for, with commas. (default: all)", valueName: "hosts"))
+  var allowedHosts: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Addresses of proxies, beside this machine's, whose X-Forwarded fields are believed, with commas.",
+      valueName: "addresses"))
+  var trustedProxies: String?
+
+  @Option(help: ArgumentHelp("Write a line for each request; - for standard output.", valueName: "file"))
+  var accessLog: String?
+
+  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+  var logLevel: Logger.Level?
+
+  @Option(help: ArgumentHelp("Certificate, a PEM file; then HTTPS is spoken.", valueName: "file"))
+  var tlsCert: String?
+
+  @Option(help: ArgumentHelp("The certificate's key, a PEM file.", valueName: "file"))
+  var tlsKey: String?
+
+  @Option(help: "Threads that speak HTTP. (default: one a core)")
+  var threads: Int?
+
+  @Option(help: "Connections at a time. (default: 16384)")
+  var connections: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Folders, with commas, where the viewer's libraries lie, before the usual ones.", valueName: "folders"))
+  var web: String?
+}
+
+extension MissingTilePolicy: ExpressibleByArgument {}
+extension Logger.Level: @retroactive ExpressibleByArgument {}
