@@ -56,12 +56,13 @@
   if (place) {
     map.setView([place.latitude, place.longitude], place.zoom);
   } else {
+    // The center's zoom is meant for some window; where all fits this one at a deeper zoom, the bounds decide.
+    map.fitBounds(boundsOf(settings.bounds), { animate: false });
+    const fitting = map.getZoom();
     const [longitude, latitude, zoom] = settings.center;
-    map.setView([latitude, longitude], zoom);
-    // The center's zoom is meant for some window; where this one is larger or smaller, the bounds decide.
-    const fitting = map.getBoundsZoom(boundsOf(settings.bounds));
-    if (Number.isFinite(fitting) && zoom < fitting) map.setZoom(Math.min(fitting, settings.maxzoom), { animate: false });
-    if (Number.isFinite(fitting) && zoom < settings.minzoom) map.setZoom(settings.minzoom, { animate: false });
+    if (zoom >= fitting && TileViewer.isCenterTelling(fitting)) map.setView([latitude, longitude], zoom, { animate: false });
+    if (map.getZoom() < settings.minzoom) map.setView([latitude, longitude], settings.minzoom, { animate: false });
+    if (map.getZoom() > settings.maxzoom) map.setZoom(settings.maxzoom, { animate: false });
   }
 
   function readout(at) {

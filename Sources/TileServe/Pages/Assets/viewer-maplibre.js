@@ -44,7 +44,9 @@
   if (!place) {
     const [west, south, east, north] = settings.bounds;
     const fitting = map.cameraForBounds([[west, Math.max(south, -85)], [east, Math.min(north, 85)]]);
-    if (fitting && center[2] < fitting.zoom) map.jumpTo({ zoom: Math.min(fitting.zoom, settings.maxzoom) });
+    if (fitting && (center[2] < fitting.zoom || !TileViewer.isCenterTelling(fitting.zoom))) {
+      map.jumpTo({ center: fitting.center, zoom: Math.min(fitting.zoom, settings.maxzoom) });
+    }
   }
   map.addControl(new maplibregl.NavigationControl({ showCompass: false }), "top-left");
   map.addControl(new maplibregl.ScaleControl(), "bottom-left");

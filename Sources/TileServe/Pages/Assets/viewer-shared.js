@@ -56,5 +56,8 @@ window.TileViewer = (() => {
     history.replaceState(null, "", `#${+zoom.toFixed(2)}/${latitude.toFixed(6)}/${longitude.toFixed(6)}`);
   }
 
-  return { settings, panel, element, toggle, backgroundChoice, show, placeFromAddress, placeToAddress };
+  // Whether the bundle's own center is worth opening with. Many tools write the deepest zoom, which shows a speck of a large region.
+  const isCenterTelling = (fitting) => settings.center[2] < settings.maxzoom || fitting > settings.maxzoom - 2;
+
+  return { settings, isCenterTelling, panel, element, toggle, backgroundChoice, show, placeFromAddress, placeToAddress };
 })();

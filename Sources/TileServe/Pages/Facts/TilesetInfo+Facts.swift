@@ -45,22 +45,22 @@ extension TilesetInfo {
   /// The grid under the name that others know; its levels are those of the registry.
   var hasWellKnownGrid: Bool { TileMatrixSet.wellKnown.contains(matrixSet) }
 
-  /// One tile that shows about all of the tileset: the deepest zoom that needs no more than 2 x 2 tiles, and there the one that covers most.
+  /// One tile as a picture of the tileset: of the coarsest zoom that has a tile nearly full of it, and there the fullest near the middle.
   var overviewTile: TileID {
-    var zoom = zooms.lowerBound
-    for deeper in zooms where tileRange(zoom: deeper).columns.count <= 2 && tileRange(zoom: deeper).rows.count <= 2 {
-      zoom = deeper
-    }
-    let range = tileRange(zoom: zoom)
-    guard range.columns.count <= 2, range.rows.count <= 2 else {
-      let center = shownCenter
-      return matrixSet.tile(longitude: center.longitude, latitude: center.latitude, zoom: zoom)
-        ?? TileID(unchecked: zoom, range.columns.lowerBound, range.rows.lowerBound)
-    }
     let box = matrixSet.crsBounds(ofGeographicBounds: shownBounds)
-    func shown(_ tile: TileID) -> Double {
-      matrixSet.bounds(of: tile).intersection(box).map { $0.width * $0.height } ?? 0
+    let middle = shownBounds.centre
+    func filling(_ tile: TileID) -> Double {
+      let edge = matrixSet.bounds(of: tile)
+      return edge.intersection(box).map { $0.width * $0.height / (edge.width * edge.height) } ?? 0
     }
-    return range.max { shown($0) < shown($1) } ?? TileID(unchecked: zoom, 0, 0)
+    var best = TileID(unchecked: zooms.lowerBound, 0, 0)
+    for zoom in zooms {
+      guard let tile = matrixSet.tile(longitude: middle.x, latitude: middle.y, zoom: zoom) else { break }
+      let candidates = [tile] + matrixSet.neighbours(of: tile)
+      let fullest = candidates.max { filling($0) < filling($1) } ?? tile
+      if filling(fullest) > filling(best) { best = fullest }
+      if filling(best) > 0.85 { break }
+    }
+    return best
   }
 }

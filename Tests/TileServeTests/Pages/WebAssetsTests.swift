@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TileServe
+
+@Suite struct WebAssetsTests {
+  @Test(arguments: ViewerAssets.names) func ownFilesAreThoseOfTheSources(name: String) throws {
+    let asset = try #require(ViewerAssets.asset(named: name))
+    let source = try Data(contentsOf: URL(fileURLWithPath: ProjectFiles.path("Sources/TileServe/Pages/Assets/\(name)")))
+    #expect(asset.bytes == [UInt8](source))
+    #expect(
+      asset.mediaType.hasPrefix(
+        name.hasSuffix(".js") ? "text/javascript" : name.hasSuffix(".css") ? "text/css" : "image/svg+xml"))
+  }
+
+  @Test func everyFileOfTheFolderIsBuiltIn() throws {
+    let files = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("Sources/TileServe/Pages/Assets"))
+    #expect(files.sorted() == ViewerAssets.names.sorted())
+  }
+
+  @Test(arguments: [
+    "", "/", "leaflet", "leaflet/", "leaflet/../../../etc/passwd", "../style.css", "leaflet/images/../leaflet.js",
+    "leaflet/leaflet.esm.js",
+    "maplibre-gl/maplibre-gl.js/", "/etc/passwd", "style.css/", "leaflet//leaflet.js", "LEAFLET/leaflet.js",
+  ])
+  func otherNamesLeadNowhere(name: String) {
+    let libraries = WebLibraries(leaflet: "/usr/share/javascript/leaflet", maplibre: "/")
+    #expect(libraries.asset(named: name) == nil)
+    #expect(ViewerAssets.asset(named: name) == nil)
+  }
+
+  @Test func librariesAreFoundWhereTheyAreWhole() throws {
+    let folder = try TemporaryFolder()
+    func put(_ name: String) throws {
+      let path = folder.file(name)
+      try FileManager.default.createDirectory(
+        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      try Data(name.utf8).write(to: URL(fileURLWithPath: path))
+    }
+    try put("half/leaflet.js")
+    try put("web/leaflet/leaflet.js")
+    try put("web/leaflet/leaflet.css")
+    try put("web/leaflet/images/layers.png")
+    try put("direct/maplibre-gl.js")
+    try put("direct/maplibre-gl.css")
+    let folders = [folder.file("missing"), folder.file("half"), folder.file("web"), folder.file("direct")]
+    let libraries = WebLibraries.find(in: folders)
+    #expect(libraries.leaflet == folder.file("web/leaflet"))
+    #expect(libraries.maplibre == folder.file("direct"))
+    let script = try #require(libraries.asset(named: "leaflet/leaflet.js"))
+    #expect(
+      script.path == folder.file("web/leaflet/leaflet.js") && script.mediaType == "text/javascript; charset=utf-8")
+    #expect(libraries.asset(named: "leaflet/images/layers.png")?.mediaType == "image/png")
+    // Listed, but not there.
+    #expect(libraries.asset(named: "leaflet/images/marker-icon.png") == nil)
+    #expect(WebLibraries.find(in: [folder.file("half")]) == WebLibraries(leaflet: nil, maplibre: nil))
+    // The smaller file is preferred under the same name.
+    try put("web/leaflet/leaflet.min.js")
+    #expect(libraries.asset(named: "leaflet/leaflet.js")?.path == folder.file("web/leaflet/leaflet.min.js"))
+  }
+}
