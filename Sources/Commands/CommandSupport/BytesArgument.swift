@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 
 /// A number of bytes: `268435456`, `256MB`, `1.5GB`, `256MiB`.
 package struct BytesArgument: ExpressibleByArgument, CustomStringConvertible {
