@@ -19,12 +19,13 @@ build: packages
 	@echo "building tilecut (release); the first time takes a few minutes"
 	@swift build -c release --product tilecut 2>&1 | scripts/quiet-build.sh
 
-demo: build
+demo: build web-libraries
 	@scripts/demo.sh
 
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
 test:
 	@scripts/install-packages.sh --tests
+	@scripts/install-web-libraries.sh
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh

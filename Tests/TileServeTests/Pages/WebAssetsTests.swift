@@ -59,4 +59,15 @@ import Testing
     try put("web/leaflet/leaflet.min.js")
     #expect(libraries.asset(named: "leaflet/leaflet.js")?.path == folder.file("web/leaflet/leaflet.min.js"))
   }
+
+  @Test(arguments: [
+    ("/usr/local/bin/tileserve", ["/usr/local/bin/web"]), ("tileserve", ["web"]),
+    (
+      "/p/.build/x86_64-unknown-linux-gnu/release/tileserve",
+      ["/p/.build/x86_64-unknown-linux-gnu/release/web", "/p/.build/web"]
+    ),
+  ])
+  func foldersLieBesideTheProgram(executable: String, folders: [String]) {
+    #expect(WebLibraries.folders(besideExecutable: executable) == WebLibraries.systemFolders + folders)
+  }
 }

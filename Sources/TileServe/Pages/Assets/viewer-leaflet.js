@@ -74,7 +74,7 @@
   map.on("mousemove", (event) => readout(event.latlng));
   map.on("move zoomend", () => readout(map.getCenter()));
   map.on("moveend", () => {
-    const center = map.getCenter();
+    const center = crs.wrapLng ? map.getCenter().wrap() : map.getCenter();
     placeToAddress(center.lng, center.lat, map.getZoom());
   });
   readout(map.getCenter());

@@ -45,7 +45,7 @@ extension TilesetInfo {
   /// The grid under the name that others know; its levels are those of the registry.
   var hasWellKnownGrid: Bool { TileMatrixSet.wellKnown.contains(matrixSet) }
 
-  /// One tile as a picture of the tileset: of the coarsest zoom that has a tile nearly full of it, and there the fullest near the middle.
+  /// One tile as a picture of the tileset: of the coarsest zoom that has a tile mostly full of it, and there the fullest near the middle.
   var overviewTile: TileID {
     let box = matrixSet.crsBounds(ofGeographicBounds: shownBounds)
     let middle = shownBounds.centre
@@ -53,13 +53,15 @@ extension TilesetInfo {
       let edge = matrixSet.bounds(of: tile)
       return edge.intersection(box).map { $0.width * $0.height / (edge.width * edge.height) } ?? 0
     }
-    var best = TileID(unchecked: zooms.lowerBound, 0, 0)
+    var best =
+      matrixSet.tile(longitude: middle.x, latitude: middle.y, zoom: zooms.lowerBound)
+      ?? TileID(unchecked: zooms.lowerBound, 0, 0)
     for zoom in zooms {
       guard let tile = matrixSet.tile(longitude: middle.x, latitude: middle.y, zoom: zoom) else { break }
-      let candidates = [tile] + matrixSet.neighbours(of: tile)
-      let fullest = candidates.max { filling($0) < filling($1) } ?? tile
-      if filling(fullest) > filling(best) { best = fullest }
-      if filling(best) > 0.85 { break }
+      for candidate in [tile] + matrixSet.neighbours(of: tile) where filling(candidate) > filling(best) + 1e-9 {
+        best = candidate
+      }
+      if filling(best) > 0.6 { break }
     }
     return best
   }

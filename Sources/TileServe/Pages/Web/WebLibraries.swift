@@ -9,6 +9,20 @@ package struct WebLibraries: Hashable, Sendable {
   /// Where Debian's packages put them.
   package static let systemFolders = ["/usr/share/javascript/leaflet", "/usr/share/javascript/maplibre-gl"]
 
+  /// Where to look when nobody says otherwise: the system's folders, `web` beside the program, and, for a program in a build folder,
+  /// what `make web-libraries` put there.
+  ///
+  /// - Parameter executable: the program's path.
+  package static func folders(besideExecutable executable: String) -> [String] {
+    var parts = executable.split(separator: "/", omittingEmptySubsequences: false)
+    _ = parts.popLast()
+    var folders = systemFolders + [(parts + ["web"]).joined(separator: "/")]
+    if let build = parts.lastIndex(of: ".build") {
+      folders.append((parts[...build] + ["web"]).joined(separator: "/"))
+    }
+    return folders
+  }
+
   /// Looks for the libraries in folders and in their sub-folders `leaflet` and `maplibre-gl`; the first that is whole is taken.
   package static func find(in folders: [String]) -> WebLibraries {
     func folder(_ name: String) -> String? {
