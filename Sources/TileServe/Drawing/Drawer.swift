@@ -61,7 +61,8 @@ final class Drawer: @unchecked Sendable {
   private func pixels(ofAncestor image: StoredImage) throws -> PixelBuffer {
     if let ancestor, ancestor.revision == image.revision, ancestor.tile == image.tile { return ancestor.pixels }
     let pixels = try image.decode()
-    ancestor = (image.revision, image.tile, pixels)
+    // Every drawer keeps one; unusually large ones are not worth it.
+    ancestor = pixels.byteCount <= Self.keptBytesMax ? (image.revision, image.tile, pixels) : nil
     return pixels
   }
 
@@ -87,6 +88,8 @@ final class Drawer: @unchecked Sendable {
     case .pbf: preconditionFailure("vector tiles are not drawn")
     }
   }
+
+  private static let keptBytesMax = 1 << 20
 
   // Somebody waits for a drawn tile. Measured by TileBench on 256-pixel tiles of shaded relief and of a satellite image, a quarter enlarged (ms and
   // bytes, mean of a tile; one core of a small, busy x86-64 server):
