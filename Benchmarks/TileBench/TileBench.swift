@@ -2,7 +2,7 @@ import Foundation
 import TileImage
 import TileIndex
 
-/// Times the parts that a cut is made of, on the tiles of a bundle: encoding at each level, decoding, storing and reading at each page size.
+/// Times the parts that cutting and drawing on demand are made of, on the tiles of a bundle: encoding at each level, decoding, enlarging, storing and reading at each page size.
 /// One thread, whatever else the machine does: take the best of several runs.
 @main
 struct TileBench {
@@ -39,6 +39,7 @@ struct TileBench {
     let half = PixelBuffer(width: 128, height: 128)
     let reducing = best { for tile in pixels { Reduce.average(tile, ratio: 2, into: half, x: 0, y: 0) } }
     report("reduce 2 x 2", reducing / Double(tiles.count))
+    try measureDrawing(pixels)
     for page in [4096, 8192, 16384, 32768, 65536] { try measureBundle(tiles, bytes: bytes, page: page) }
   }
 
@@ -90,12 +91,12 @@ struct TileBench {
     report("pages of \(page): read, warm", reading / count, String(format: "%.1f%% overhead", overhead))
   }
 
-  private static func report(_ what: String, _ seconds: Double, _ more: String = "") {
+  static func report(_ what: String, _ seconds: Double, _ more: String = "") {
     let name = what + String(repeating: " ", count: max(28 - what.count, 1))
     print(name + String(format: "%8.4f  ", seconds * 1000) + more)
   }
 
-  private static func best(_ body: () throws -> Void) rethrows -> Double {
+  static func best(_ body: () throws -> Void) rethrows -> Double {
     var result = Double.infinity
     for _ in 0..<3 { result = min(result, try seconds(body)) }
     return result

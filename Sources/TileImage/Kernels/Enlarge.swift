@@ -1,8 +1,8 @@
 /// Draws a part of a picture at another size, bilinearly: what a map shows beyond its deepest zoom.
 ///
 /// Pixel centres of both pictures lie at halves, as tiles have it: the parts of neighbouring results continue each other without a seam. Beyond the
-/// picture's edge its outermost pixels count. Colours are weighted by alpha; the arithmetic is exact (weights in steps of 1/256), with one
-/// rounding to the nearest at the end, so that a uniform picture stays what it is.
+/// picture's edge its outermost pixels count. Colours are weighted by alpha; weights go in steps of 1/256, intermediates have 15
+/// bits or more, and the result is rounded to the nearest once, so that a uniform picture stays what it is.
 package enum Enlarge {
   /// One tile of a regular cutting: cell `index` of `count` equal ones along an axis.
   package struct Cell: Hashable, Sendable {
@@ -21,7 +21,7 @@ package enum Enlarge {
   /// Draws the part of the source in the given column and row of a regular cutting over the whole target.
   ///
   /// - Precondition: neither picture is empty, the cells exist.
-  /// - Complexity: O(target pixels); 256 x 256 opaque pixels from 128 x 128 take about 0.1 ms. Meant for enlarging: where the
+  /// - Complexity: O(target pixels); 256 x 256 pixels from 128 x 128 take about 0.15 ms where all are opaque, 0.5 ms otherwise. Meant for enlarging: where the
   ///   target is smaller than the part, pixels are skipped, not averaged.
   package static func draw(_ source: PixelBuffer, column: Cell = .whole, row: Cell = .whole, into target: PixelBuffer) {
     precondition(source.width > 0 && source.height > 0 && target.width > 0 && target.height > 0, "an empty picture")
@@ -45,7 +45,7 @@ struct SampleAxis {
     var first: Int32
     var second: Int32
     /// The second one's share, in 1/256.
-    var weight: UInt32
+    var weight: UInt16
   }
 
   init(_ cell: Enlarge.Cell, sourceCount: Int, targetCount: Int) {
@@ -62,7 +62,7 @@ struct SampleAxis {
       samples.append(
         Sample(
           first: Int32(min(max(first, 0), sourceCount - 1)), second: Int32(min(max(first + 1, 0), sourceCount - 1)),
-          weight: UInt32(steps & 255)))
+          weight: UInt16(steps & 255)))
     }
   }
 }

@@ -21,7 +21,7 @@ package final class DrawnTileCache: Sendable {
 
   private struct State {
     var table: LRUTable<DrawnTileKey, Tile>
-    var drawings: [DrawnTileKey: Drawing] = [:]
+    var pending: [DrawnTileKey: PendingTile] = [:]
     var statistics = Statistics()
   }
 
@@ -61,16 +61,16 @@ package final class DrawnTileCache: Sendable {
   func tile(for key: DrawnTileKey, draw: () throws -> Tile) throws -> Tile {
     switch find(key) {
     case .kept(let tile): return tile
-    case .other(let drawing): return try drawing.wait()
-    case .own(let drawing):
+    case .other(let pending): return try pending.wait()
+    case .own(let pending):
       let result = Result { try draw() }
       state.withLock { state in
-        state.drawings[key] = nil
+        state.pending[key] = nil
         if case .success(let tile) = result {
           state.table.insert(tile, for: key, byteCount: tile.bytes.count + key.byteCount)
         }
       }
-      drawing.finish(result)
+      pending.finish(result)
       return try result.get()
     }
   }
@@ -78,9 +78,9 @@ package final class DrawnTileCache: Sendable {
   private enum Found {
     case kept(Tile)
     /// Another thread is at it.
-    case other(Drawing)
+    case other(PendingTile)
     /// The caller's to make.
-    case own(Drawing)
+    case own(PendingTile)
   }
 
   private func find(_ key: DrawnTileKey) -> Found {
@@ -89,14 +89,14 @@ package final class DrawnTileCache: Sendable {
         state.statistics.hits += 1
         return .kept(tile)
       }
-      if let drawing = state.drawings[key] {
+      if let pending = state.pending[key] {
         state.statistics.joined += 1
-        return .other(drawing)
+        return .other(pending)
       }
-      let drawing = Drawing()
-      state.drawings[key] = drawing
+      let pending = PendingTile()
+      state.pending[key] = pending
       state.statistics.misses += 1
-      return .own(drawing)
+      return .own(pending)
     }
   }
 }

@@ -22,12 +22,17 @@ struct Layer: Sendable {
     let uniform = info.matrixSet.matrices.allSatisfy {
       $0.tileWidth == matrix.tileWidth && $0.tileHeight == matrix.tileHeight
     }
-    guard uniform, info.tilePixels != matrix.tileWidth else {
-      return ImageSize(width: matrix.tileWidth, height: matrix.tileHeight)
+    guard uniform, (1...Self.tilePixelsMax).contains(info.tilePixels), info.tilePixels != matrix.tileWidth else {
+      return ImageSize(
+        width: min(matrix.tileWidth, Self.tilePixelsMax), height: min(matrix.tileHeight, Self.tilePixelsMax))
     }
     return ImageSize(
-      width: info.tilePixels, height: max(info.tilePixels * matrix.tileHeight / matrix.tileWidth, 1))
+      width: info.tilePixels,
+      height: min(max(info.tilePixels * matrix.tileHeight / matrix.tileWidth, 1), Self.tilePixelsMax))
   }
+
+  /// No tile is drawn wider or higher, whatever a damaged tile's header says of its size.
+  private static let tilePixelsMax = 2048
 
   /// True when stored tiles have twice the grid's pixels already: they are their own `@2x`.
   func isDouble(zoom: Int) -> Bool { info.tilePixels >= 2 * info.matrixSet[zoom].tileWidth }

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// A tile that one thread draws and others wait for.
-final class Drawing: Sendable {
+final class PendingTile: Sendable {
   private let result = Mutex<Result<Tile, any Error>?>(nil)
   /// Entered until the result is there: everybody who waits is let go at once.
   private let group = DispatchGroup()
