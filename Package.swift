@@ -57,7 +57,7 @@ let package = Package(
       name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"],
       linkerSettings: [.linkedLibrary("geotiff")]),
 
-    .target(name: "TileIndex", dependencies: ["CSQLite"], swiftSettings: strict),
+    .target(name: "TileIndex", dependencies: ["CSQLite", "CZlib"], swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
@@ -103,7 +103,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite"],
+      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite", "CZlib"],
       swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],

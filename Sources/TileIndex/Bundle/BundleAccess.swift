@@ -31,7 +31,7 @@ enum BundleAccess {
       throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the name and permissions")
     }
     do {
-      let connection = try open(realPath: real)
+      let connection = try open(realPath: real, path: path)
       // Mapped pages were measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
       try connection.execute("PRAGMA mmap_size = 0")
       // Views come from strangers.
@@ -43,14 +43,17 @@ enum BundleAccess {
     }
   }
 
-  private static func open(realPath path: String) throws -> SQLiteConnection {
+  private static func open(realPath path: String, path named: String) throws -> SQLiteConnection {
     func connect(_ parameters: String...) throws -> SQLiteConnection {
       try SQLiteConnection(
         uri: SQLiteConnection.uri(path: path, parameters: ["mode=ro"] + parameters), flags: SQLITE_OPEN_READONLY)
     }
     let hasLog = FileSystem.size(path + "-wal") > 0
     let hasJournal = FileSystem.size(path + "-journal") > 0
-    guard hasLog || hasJournal else { return try connect("immutable=1") }
+    guard hasLog || hasJournal else {
+      try DatabaseLength.check(realPath: path, path: named)
+      return try connect("immutable=1")
+    }
     let connection: SQLiteConnection
     if hasLog, FileSystem.size(path + "-shm") == 0 {
       connection = try connect("vfs=unix-none")
