@@ -13,7 +13,6 @@ struct InspectCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    try BundleFile.requireMBTiles(bundle, for: "inspect")
     let inspection = try BundleInspection(MBTilesReader(path: bundle))
     print(json ? try prettyJSON(inspection) : Self.text(inspection))
   }

@@ -16,7 +16,6 @@ struct VerifyCommand: ParsableCommand {
   var verbose = false
 
   func run() throws {
-    try BundleFile.requireMBTiles(bundle, for: "verify")
     let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify()
     print(json ? try prettyJSON(report) : Self.text(report, verbose: verbose))
     if !report.isValid { throw ExitCode(ExitStatus.faultsFound.rawValue) }

@@ -19,8 +19,9 @@ enum BundleAccess {
       }
       guard status.kind == .file else {
         throw BundleError(
-          .malformed, path: path, status.kind == .folder ? "is a folder, not a bundle" : "is not a plain file",
-          remedy: "name an MBTiles file")
+          .malformed, path: path,
+          status.kind == .folder ? "is a folder; only MBTiles bundles are read here" : "is not a plain file",
+          remedy: "name an MBTiles bundle")
       }
       guard status.bytes > 0 else {
         throw BundleError(.malformed, path: path, "is empty", remedy: "make or copy the bundle again")
@@ -69,6 +70,10 @@ enum BundleAccess {
   /// What a failed read means to someone who has a bundle in hand.
   static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
     switch error.primary {
+    case SQLITE_NOTADB where (try? BundleMagic.head(path).starts(with: BundleMagic.pmtiles)) == true:
+      BundleError(
+        .malformed, path: path, "is a PMTiles archive; only MBTiles bundles are read here",
+        remedy: "name an MBTiles bundle")
     case SQLITE_NOTADB:
       BundleError(
         .malformed, path: path, "is not an MBTiles bundle: the file is not an SQLite database, or its head is damaged",

@@ -12,7 +12,7 @@ enum DatabaseLength {
   static func check(realPath: String, path: String) throws {
     // What cannot be read here SQLite will complain about in its own words.
     guard let file = try? ReadOnlyFile(realPath), let header = try? file.bytes(at: 0, count: headerBytes),
-      header.count == headerBytes, header.starts(with: "SQLite format 3\0".utf8)
+      header.count == headerBytes, header.starts(with: BundleMagic.sqlite)
     else { return }
     func number(_ offset: Int, _ count: Int) -> Int {
       header[offset..<(offset + count)].reduce(0) { $0 << 8 | Int($1) }

@@ -6,18 +6,7 @@ public enum BundleFile {
     case pmtiles
     /// `zoom/column/row.extension`
     case folder
-
-    /// In the words of messages.
-    var words: String {
-      switch self {
-      case .mbtiles: "an MBTiles bundle"
-      case .pmtiles: "a PMTiles archive"
-      case .folder: "a folder of tiles"
-      }
-    }
   }
-
-  private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
   /// The format of a file or folder, from its first bytes or its names; nil for what is no bundle, is empty, is not there or may not be read.
   ///
@@ -59,20 +48,10 @@ public enum BundleFile {
     }
   }
 
-  /// For what works on MBTiles only.
-  ///
-  /// - Throws: ``BundleError`` with `.malformed` for a bundle of another format. What is no bundle at all passes: opening it says more.
-  package static func requireMBTiles(_ path: String, for purpose: String) throws {
-    guard let kind = kind(path), kind != .mbtiles else { return }
-    throw BundleError(
-      .malformed, path: path, "is \(kind.words), and \(purpose) reads MBTiles bundles only",
-      remedy: "name an MBTiles bundle; tileserve serves all three formats")
-  }
-
   private static func kind(head: [UInt8]) -> Kind? {
-    if head.starts(with: sqliteMagic) { return .mbtiles }
+    if head.starts(with: BundleMagic.sqlite) { return .mbtiles }
     // Also of versions and lengths that cannot be read: the reader says which.
-    if head.starts(with: PMTilesHeader.magic) || isOldPMTiles(head) { return .pmtiles }
+    if head.starts(with: BundleMagic.pmtiles) || isOldPMTiles(head) { return .pmtiles }
     return nil
   }
 
@@ -104,15 +83,18 @@ public enum BundleFile {
       }
       return status
     } catch let error as FileSystem.SystemError {
-      throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
+      throw BundleError.unopened(error, path: path)
     }
   }
 
   private static func head(_ path: String) throws -> [UInt8] {
     do {
-      return try ReadOnlyFile(path).bytes(at: 0, count: 16)
+      // Only databases have these beside them, and other connections in this process may hold locks on one that is being written.
+      let real = try FileSystem.realPath(path)
+      if FileSystem.size(real + "-wal") > 0 || FileSystem.size(real + "-journal") > 0 { return BundleMagic.sqlite }
+      return try BundleMagic.head(path)
     } catch let error as FileSystem.SystemError {
-      throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
+      throw BundleError.unopened(error, path: path)
     } catch is ReadOnlyFile.NotAFile {
       throw BundleError(.malformed, path: path, "is not a plain file", remedy: "name a bundle")
     }

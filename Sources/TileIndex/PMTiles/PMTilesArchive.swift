@@ -78,9 +78,7 @@ extension PMTilesArchive {
     do {
       return try ReadOnlyFile(path)
     } catch let error as FileSystem.SystemError {
-      throw BundleError(
-        .notFound, path: path, error.isMissing ? "there is no such file" : "cannot be opened: \(error)",
-        remedy: error.isMissing ? "check the name" : "check the permissions")
+      throw BundleError.unopened(error, path: path)
     } catch let error as ReadOnlyFile.NotAFile {
       throw BundleError(
         .malformed, path: path, error.kind == .folder ? "is a folder, not a PMTiles archive" : "is not a plain file",
@@ -92,8 +90,7 @@ extension PMTilesArchive {
     do {
       return try body()
     } catch let error as FileSystem.SystemError {
-      throw BundleError(
-        .readFailed, path: path, "could not be read: \(error)", remedy: "check the disk it lies on")
+      throw BundleError.unopened(error, path: path)
     }
   }
 

@@ -7,7 +7,6 @@
 /// ```
 struct PMTilesHeader {
   static let byteCount = 127
-  static let magic = Array("PMTiles".utf8)
 
   /// A stretch of the file that lies inside it.
   struct Section: Hashable {
@@ -38,7 +37,7 @@ struct PMTilesHeader {
   ///   - fileBytes: its size.
   /// - Throws: ``BundleError`` with `.malformed` when it is no archive, of another version, cut off, or packed in a way that is not known here.
   init(_ bytes: UnsafeRawBufferPointer, fileBytes: Int, path: String) throws {
-    guard bytes.starts(with: Self.magic) else {
+    guard bytes.starts(with: BundleMagic.pmtiles) else {
       let isOlder = bytes.starts(with: "PM".utf8) && bytes.count > 2 && (bytes[2] == 1 || bytes[2] == 2)
       throw BundleError(
         .malformed, path: path,

@@ -68,8 +68,7 @@ struct TileFolderMetadata {
       return try file.bytes(at: 0, count: file.byteCount)
     } catch let error as FileSystem.SystemError {
       if error.isMissing { return nil }
-      throw BundleError(
-        .readFailed, path: folder.path, "its \(name) could not be read: \(error)", remedy: "check its permissions")
+      throw BundleError.unread("its \(name)", error, path: folder.path)
     } catch is ReadOnlyFile.NotAFile {
       throw BundleError(.malformed, path: folder.path, "its \(name) is not a plain file", remedy: "remove it")
     }

@@ -40,7 +40,7 @@ extension TileFolderReader {
     do {
       return try body()
     } catch let error as FileSystem.SystemError {
-      throw BundleError(.readFailed, path: path, "could not be read: \(error)", remedy: "check the permissions")
+      throw BundleError.unread("a folder in it", error, path: path)
     }
   }
 }

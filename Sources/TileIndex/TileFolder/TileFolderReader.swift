@@ -36,7 +36,7 @@ public final class TileFolderReader: BundleReader {
       let metadata = try TileFolderMetadata(folder, extensions: found, matrixSet: matrixSet)
       (self.metadata, self.matrixSet, isTMS) = (metadata.stored, metadata.matrixSet, metadata.isTMS)
     } catch let error as FileSystem.SystemError {
-      throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
+      throw BundleError.unopened(error, path: path)
     }
   }
 
@@ -78,9 +78,7 @@ public final class TileFolderReader: BundleReader {
       return bytes.isEmpty ? nil : bytes
     } catch let error as FileSystem.SystemError {
       if error.isMissing { return nil }
-      throw BundleError(
-        .readFailed, path: path, "its tile \(tile) could not be read: \(error)",
-        remedy: "check the permissions and the disk")
+      throw BundleError.unread("its tile \(tile)", error, path: path)
     } catch is ReadOnlyFile.NotAFile {
       return nil
     }

@@ -51,6 +51,32 @@ import TileIndex
     #expect(BundleFile.kind("/dev/null") == nil)
   }
 
+  @Test func permissionsAreNamed() throws {
+    try putTile()
+    try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: folder.file("f/0"))
+    defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("f/0")) }
+    guard !FileManager.default.isReadableFile(atPath: folder.file("f/0")) else {
+      try Test.cancel("this user may read everything")
+    }
+    let error = #expect(throws: BundleError.self) { try TileFolderReader(path: folder.file("f")) }
+    #expect(error?.message.contains("permission denied") == true)
+  }
+
+  private func putTile() throws {
+    try FileManager.default.createDirectory(atPath: folder.file("f/0/0"), withIntermediateDirectories: true)
+    try folder.write("f/0/0/0.png", bytes: blob(1))
+  }
+
+  /// A database whose changes are still in its log has neither to be read nor closed to be known.
+  @Test func databasesBeingWritten() throws {
+    let live = try Database(folder.file("live.mbtiles"))
+    try live.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    try live.run(ForeignBundle.flat())
+    #expect(BundleFile.kind(folder.file("live.mbtiles")) == .mbtiles)
+    #expect(try BundleFile.open(folder.file("live.mbtiles")).zooms() == [0, 1, 2])
+    withExtendedLifetime(live) {}
+  }
+
   /// The reader's own words, not "not a bundle".
   @Test func damagedBundlesKeepTheirFormat() throws {
     let old = try folder.write("old.pmtiles", bytes: Array("PM".utf8) + [2, 0] + [UInt8](repeating: 0, count: 200))
@@ -60,13 +86,15 @@ import TileIndex
     #expect(error(short)?.message.contains("cut off") == true)
   }
 
-  @Test func whatNeedsMBTilesSaysSo() throws {
+  /// What `tilecut inspect` and `tilecut verify` say of the other formats.
+  @Test func theMBTilesReaderNamesOtherFormats() throws {
     var archive = SmallArchive()
     archive.tiles = [0: blob(1)]
     let path = try folder.write("a.pmtiles", bytes: archive.bytes)
-    let error = #expect(throws: BundleError.self) { try BundleFile.requireMBTiles(path, for: "inspect") }
-    #expect(error?.message == "is a PMTiles archive, and inspect reads MBTiles bundles only")
-    try BundleFile.requireMBTiles(folder.file("none"), for: "inspect")
+    let error = #expect(throws: BundleError.self) { try MBTilesReader(path: path) }
+    #expect(error?.message == "is a PMTiles archive; only MBTiles bundles are read here")
+    let other = #expect(throws: BundleError.self) { try MBTilesReader(path: folder.path) }
+    #expect(other?.message == "is a folder; only MBTiles bundles are read here")
   }
 
   @Test(.enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) func allTilesetsOfTheTestData() throws {
