@@ -41,9 +41,12 @@ extension PMTilesReader {
   /// Leaf directories whose part of the Hilbert curve lies inside the rectangle so far are not read. After some million entries the rest of the curve's part
   /// is taken as it is, so that the rectangle of a very ragged archive may be larger than its tiles' own.
   /// - Complexity: O(entries of the zoom) at worst, and bounded.
-  public func range(zoom: Int) throws -> TileRange? {
+  public func range(zoom: Int) throws -> TileRange? { try range(zoom: zoom, workMax: 2 << 20) }
+
+  /// - Parameter workMax: so many entries are looked at.
+  func range(zoom: Int, workMax: Int) throws -> TileRange? {
     guard matrixSet.zooms.contains(zoom) else { return nil }
-    var search = RangeSearch(hull: HilbertHull(zoom: zoom), wanted: Self.ids(zoom: zoom))
+    var search = RangeSearch(hull: HilbertHull(zoom: zoom), wanted: Self.ids(zoom: zoom), workLeft: workMax)
     try extend(&search, archive.root, Self.allIDs, depth: 1)
     return search.hull.range
   }
@@ -52,7 +55,7 @@ extension PMTilesReader {
     var hull: HilbertHull
     let wanted: Range<UInt64>
     /// In entries. Reading a directory costs as much as its entries and some more.
-    var workLeft = 2 << 20
+    var workLeft: Int
   }
 
   private func extend(

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-import TileIndex
+
+@testable import TileIndex
 
 /// Archives with flipped bytes, wild numbers and lost parts: an answer or a ``BundleError``, in bounded time, and never a crash.
 @Suite struct PMTilesDamageTests {
@@ -70,5 +71,21 @@ import TileIndex
     let range = try reader.range(zoom: 20)
     #expect(range?.columns == tiles.map(\.column).min()!...tiles.map(\.column).max()!)
     #expect(range?.rows == tiles.map(\.row).min()!...tiles.map(\.row).max()!)
+  }
+
+  /// A search that may not go on to its end finds a rectangle that is too large, never one that leaves a tile out.
+  @Test(arguments: 0..<30 as Range<UInt64>) func searchesThatAreCutShort(seed: UInt64) throws {
+    let folder = try TemporaryFolder()
+    var random = SeededGenerator(seed: 300 + seed)
+    var archive = SmallArchive.random(using: &random)
+    archive.leafEntries = 3
+    let reader = try PMTilesReader(path: folder.write("a.pmtiles", bytes: archive.bytes))
+    for zoom in try reader.zooms() {
+      let range = try #require(try reader.range(zoom: zoom))
+      for workMax in [0, 1, 5, 70, 200] {
+        let larger = try reader.range(zoom: zoom, workMax: workMax)
+        #expect(larger?.intersection(range) == range, "seed \(seed), zoom \(zoom), \(workMax) entries")
+      }
+    }
   }
 }
