@@ -116,7 +116,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite"],
+      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite", "CZlib"],
       swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],

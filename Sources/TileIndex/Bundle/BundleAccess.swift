@@ -19,8 +19,9 @@ enum BundleAccess {
       }
       guard status.kind == .file else {
         throw BundleError(
-          .malformed, path: path, status.kind == .folder ? "is a folder, not a bundle" : "is not a plain file",
-          remedy: "name an MBTiles file")
+          .malformed, path: path,
+          status.kind == .folder ? "is a folder; only MBTiles bundles are read here" : "is not a plain file",
+          remedy: "name an MBTiles bundle")
       }
       guard status.bytes > 0 else {
         throw BundleError(.malformed, path: path, "is empty", remedy: "make or copy the bundle again")
@@ -31,7 +32,7 @@ enum BundleAccess {
       throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the name and permissions")
     }
     do {
-      let connection = try open(realPath: real)
+      let connection = try open(realPath: real, path: path)
       // Mapped pages were measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
       try connection.execute("PRAGMA mmap_size = 0")
       // Views come from strangers.
@@ -43,7 +44,7 @@ enum BundleAccess {
     }
   }
 
-  private static func open(realPath path: String) throws -> SQLiteConnection {
+  private static func open(realPath path: String, path named: String) throws -> SQLiteConnection {
     func connect(_ parameters: String...) throws -> SQLiteConnection {
       try SQLiteConnection(
         uri: SQLiteConnection.uri(path: path, parameters: ["mode=ro"] + parameters), flags: SQLITE_OPEN_READONLY)
@@ -51,6 +52,7 @@ enum BundleAccess {
     let hasLog = FileSystem.size(path + "-wal") > 0
     let hasJournal = FileSystem.size(path + "-journal") > 0
     guard hasLog || hasJournal else {
+      try DatabaseLength.check(realPath: path, path: named)
       return ResidentFileSystem.isAvailable
         ? try connect("immutable=1", "vfs=\(ResidentFileSystem.name)") : try connect("immutable=1")
     }
@@ -69,6 +71,10 @@ enum BundleAccess {
   /// What a failed read means to someone who has a bundle in hand.
   static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
     switch error.primary {
+    case SQLITE_NOTADB where (try? BundleMagic.head(path).starts(with: BundleMagic.pmtiles)) == true:
+      BundleError(
+        .malformed, path: path, "is a PMTiles archive; only MBTiles bundles are read here",
+        remedy: "name an MBTiles bundle")
     case SQLITE_NOTADB:
       BundleError(
         .malformed, path: path, "is not an MBTiles bundle: the file is not an SQLite database, or its head is damaged",

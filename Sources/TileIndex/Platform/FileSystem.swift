@@ -15,6 +15,9 @@ enum FileSystem {
     var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
     var isExisting: Bool { number == EEXIST }
     var isMissing: Bool { number == ENOENT || number == ENOTDIR }
+    var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
+    /// Of open files or memory: it may pass.
+    var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
   }
 
   enum Kind { case file, folder, other }

@@ -37,10 +37,12 @@ extension TileService {
       let layers = try layers(path[2])
       return page(.tms, lane: layers[0].lane, exchange) { exchange in
         guard let document = try TMSDocument.tileMap(self.info(of: layers), at: self.address(exchange)) else {
-          throw ServeError(.badRequest, "TMS has no words for the grid of this tileset")
+          throw ServeError(.unknownTileset, "TMS has no words for vector tiles, nor for the grid of this tileset")
         }
         return exchange.writer(.tms).document(document, mediaType: Self.xml)
       }
+    case 4 where path[0] == "wmts" && path[1] == "1.0.0" && path[3] == "WMTSCapabilities.xml":
+      return capabilities(try layers(path[2]), exchange)
     case 4:
       return plan(try TileAddress(id: path[0], zoom: path[1], column: path[2], lastSegment: path[3]), .tile, exchange)
     case 6 where path[0] == "tms" && path[1] == "1.0.0":

@@ -7,8 +7,8 @@ enum VectorLayers {
   static func of(_ info: TilesetInfo) -> JSONValue? {
     // Some tools keep the member as a row of its own.
     let stored =
-      info.metadata.json.flatMap(JSONValue.init(parsing:))?["vector_layers"]
-      ?? info.metadata["vector_layers"].flatMap(JSONValue.init(parsing:))
+      info.metadata.json.flatMap { try? JSONValue(parsing: Array($0.utf8)) }?["vector_layers"]
+      ?? info.metadata["vector_layers"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
     guard let layers = stored?.array else { return info.isRaster ? nil : .array([]) }
     return .array(layers.compactMap(completed))
   }

@@ -1,4 +1,7 @@
 extension JSONValue {
+  /// The value as JSON, without spaces.
+  package var text: String { text(insideMarkup: false) }
+
   /// The value as JSON, without spaces, in UTF-8.
   package var bytes: [UInt8] { Array(text(insideMarkup: false).utf8) }
 

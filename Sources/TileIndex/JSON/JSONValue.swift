@@ -1,5 +1,3 @@
-import TileIndex
-
 /// A JSON value (RFC 8259). Numbers keep the digits that they were read or made with, members their order.
 package indirect enum JSONValue: Hashable, Sendable {
   /// One member of an object.

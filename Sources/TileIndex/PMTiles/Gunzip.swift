@@ -1,0 +1,40 @@
+import CZlib
+
+/// Unpacks gzip streams (RFC 1952), the form of PMTiles' directories and metadata.
+package enum Gunzip {
+  /// Why a stream could not be unpacked.
+  package enum Failure: Error { case damaged, tooLarge }
+
+  /// - Parameter byteCountMax: a stream that holds more is refused, and no more than this is held.
+  /// - Complexity: O(unpacked bytes).
+  package static func bytes(_ packed: UnsafeRawBufferPointer, byteCountMax: Int) throws(Failure) -> [UInt8] {
+    guard let base = packed.baseAddress, packed.count > 0, packed.count <= 1 << 30 else { throw .damaged }
+    var stream = z_stream()
+    // 15 bits of window, and 16 for "gzip only".
+    guard inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+      throw .tooLarge
+    }
+    defer { inflateEnd(&stream) }
+    stream.next_in = UnsafeMutablePointer(mutating: base.assumingMemoryBound(to: UInt8.self))
+    stream.avail_in = UInt32(packed.count)
+
+    var unpacked: [UInt8] = []
+    let blockBytes = 32 << 10
+    return try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: blockBytes) {
+      block throws(Failure) -> [UInt8] in
+      while true {
+        stream.next_out = block.baseAddress
+        stream.avail_out = UInt32(blockBytes)
+        let status = inflate(&stream, Z_NO_FLUSH)
+        let count = blockBytes - Int(stream.avail_out)
+        guard unpacked.count + count <= byteCountMax else { throw .tooLarge }
+        unpacked.append(contentsOf: block[..<count])
+        switch status {
+        case Z_OK: continue
+        case Z_STREAM_END: return unpacked
+        default: throw .damaged
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/// The bytes of a PMTiles archive: its file, its header and its directories. Whatever the file claims, no more is read than it has and no more is held
+/// than the limits of ``PMTilesDirectory`` and a tile.
+final class PMTilesArchive {
+  let path: String
+  let header: PMTilesHeader
+  /// The whole archive's, or the first of a tree.
+  let root: PMTilesDirectory
+  private let file: ReadOnlyFile
+  private var leaves = LeafCache()
+
+  /// No honest tile is as large.
+  static let tileBytesMax = 64 << 20
+  /// A root and three levels of leaves; makers use one.
+  static let depthMax = 4
+
+  /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
+  init(path: String) throws {
+    self.path = path
+    let file = try Self.openFile(path)
+    let head = try Self.reading(path) { try file.bytes(at: 0, count: min(PMTilesHeader.byteCount, file.byteCount)) }
+    let header = try head.withUnsafeBytes { try PMTilesHeader($0, fileBytes: file.byteCount, path: path) }
+    root = try Self.directory(header.root, file: file, header: header, path: path)
+    (self.file, self.header) = (file, header)
+  }
+
+  /// A leaf directory, read or remembered. Its ids are checked against the entry that names it, so that no directory can lie in itself.
+  ///
+  /// - Parameter ids: from the id of its entry to that of the next.
+  func leaf(_ entry: PMTilesDirectory.Entry, ids: Range<UInt64>) throws -> PMTilesDirectory {
+    let (end, overflow) = entry.offset.addingReportingOverflow(UInt64(entry.byteCount))
+    guard !overflow, end <= UInt64(header.leaves.count) else { throw damaged("a directory lies outside its section") }
+    let section = PMTilesHeader.Section(
+      offset: header.leaves.offset + Int(entry.offset), count: Int(entry.byteCount))
+    let directory: PMTilesDirectory
+    if let known = leaves[section] {
+      directory = known
+    } else {
+      directory = try Self.directory(section, file: file, header: header, path: path)
+      leaves.insert(directory, for: section)
+    }
+    guard directory.entries[0].firstID >= ids.lowerBound, directory.entries.last!.firstID < ids.upperBound else {
+      throw damaged("a directory has tiles that belong into another")
+    }
+    return directory
+  }
+
+  /// Hands the bytes of a tile's entry to a closure.
+  func withBytes<Result>(
+    _ entry: PMTilesDirectory.Entry, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    let count = Int(entry.byteCount)
+    guard count <= Self.tileBytesMax else { throw damaged("a tile has \(count) bytes") }
+    let (end, overflow) = entry.offset.addingReportingOverflow(UInt64(count))
+    guard !overflow, end <= UInt64(max(file.byteCount - header.tileData.offset, 0)) else {
+      throw damaged("a tile lies beyond the end of the file")
+    }
+    // Its own buffer each time: the closure may ask for another tile.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+    defer { buffer.deallocate() }
+    let read = try Self.reading(path) {
+      try file.read(into: buffer, at: header.tileData.offset + Int(entry.offset))
+    }
+    guard read == count else { throw Self.shortened(path) }
+    return try body(UnsafeRawBufferPointer(buffer))
+  }
+
+  /// The JSON text; empty when there is none.
+  func metadataText() throws -> [UInt8] {
+    guard header.metadata.count > 0 else { return [] }
+    return try Self.unpacked(header.metadata, "metadata", file: file, header: header, path: path)
+  }
+
+  func damaged(_ message: String) -> BundleError { Self.damaged(message, path) }
+}
+
+extension PMTilesArchive {
+  private static func openFile(_ path: String) throws -> ReadOnlyFile {
+    do {
+      return try ReadOnlyFile(path)
+    } catch let error as FileSystem.SystemError {
+      throw BundleError.unopened(error, path: path)
+    } catch let error as ReadOnlyFile.NotAFile {
+      throw BundleError(
+        .malformed, path: path, error.kind == .folder ? "is a folder, not a PMTiles archive" : "is not a plain file",
+        remedy: "name a PMTiles archive")
+    }
+  }
+
+  private static func reading<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as FileSystem.SystemError {
+      throw BundleError.unopened(error, path: path)
+    }
+  }
+
+  private static func damaged(_ message: String, _ path: String) -> BundleError {
+    BundleError(.malformed, path: path, "is damaged: \(message)", remedy: "make or copy it again")
+  }
+
+  private static func shortened(_ path: String) -> BundleError {
+    BundleError(.malformed, path: path, "got shorter while it was open", remedy: "copy it again")
+  }
+
+  private static func directory(
+    _ section: PMTilesHeader.Section, file: ReadOnlyFile, header: PMTilesHeader, path: String
+  ) throws -> PMTilesDirectory {
+    let bytes = try unpacked(section, "directory", file: file, header: header, path: path)
+    do {
+      return try PMTilesDirectory(bytes)
+    } catch {
+      throw damaged(error.message, path)
+    }
+  }
+
+  /// A section that the header's internal compression packs.
+  private static func unpacked(
+    _ section: PMTilesHeader.Section, _ what: String, file: ReadOnlyFile, header: PMTilesHeader, path: String
+  ) throws -> [UInt8] {
+    let byteCountMax = PMTilesDirectory.byteCountMax
+    guard section.count > 0 else { throw damaged("its \(what) has no bytes", path) }
+    guard section.count <= byteCountMax else {
+      throw damaged("its \(what) has \(section.count) bytes, more than \(byteCountMax)", path)
+    }
+    let bytes = try reading(path) { try file.bytes(at: section.offset, count: section.count) }
+    guard bytes.count == section.count else { throw shortened(path) }
+    guard header.internalCompression == .gzip else { return bytes }
+    do {
+      return try bytes.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: byteCountMax) }
+    } catch let error as Gunzip.Failure {
+      switch error {
+      case .damaged: throw damaged("its \(what) cannot be unpacked", path)
+      case .tooLarge: throw damaged("its \(what) has more than \(byteCountMax) bytes when unpacked", path)
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/// The first 127 bytes of a PMTiles archive (PMTiles v3, section 3).
+///
+/// ```
+///   0 "PMTiles"  7 version   8 root directory   24 metadata   40 leaf directories   56 tile data   (each offset, length)
+///  72 addressed tiles  80 entries  88 contents   96 clustered  97 internal compression  98 tile compression  99 tile type
+/// 100 min zoom  101 max zoom   102 west south east north  118 center zoom  119 center longitude, latitude
+/// ```
+struct PMTilesHeader {
+  static let byteCount = 127
+
+  /// A stretch of the file that lies inside it.
+  struct Section: Hashable {
+    let offset: Int
+    let count: Int
+    var end: Int { offset + count }
+  }
+
+  enum Compression: UInt8 {
+    case unknown, none, gzip, brotli, zstd
+  }
+
+  let root: Section
+  let metadata: Section
+  let leaves: Section
+  let tileData: Section
+  let internalCompression: Compression
+  let tileCompression: Compression
+  /// 1 MVT, 2 PNG, 3 JPEG, 4 WebP, 5 AVIF, 6 MLT; others have no name yet.
+  let tileType: UInt8
+  let zooms: (min: Int, max: Int)
+  /// Degrees; may be all zero where the maker did not know them.
+  let bounds: BoundingBox
+  let center: BundleMetadata.Center
+
+  /// - Parameters:
+  ///   - bytes: the beginning of the file, with whatever there is of the header.
+  ///   - fileBytes: its size.
+  /// - Throws: ``BundleError`` with `.malformed` when it is no archive, of another version, cut off, or packed in a way that is not known here.
+  init(_ bytes: UnsafeRawBufferPointer, fileBytes: Int, path: String) throws {
+    guard bytes.starts(with: BundleMagic.pmtiles) else {
+      let isOlder = bytes.starts(with: "PM".utf8) && bytes.count > 2 && (bytes[2] == 1 || bytes[2] == 2)
+      throw BundleError(
+        .malformed, path: path,
+        isOlder ? "is a PMTiles archive of version \(bytes[2]); version 3 is read here" : "is not a PMTiles archive",
+        remedy: isOlder ? Self.convertRemedy : "check that it is the right file")
+    }
+    guard bytes.count >= Self.byteCount else {
+      throw BundleError(
+        .malformed, path: path, "is cut off: the header has \(Self.byteCount) bytes, \(bytes.count) are there",
+        remedy: "copy it again")
+    }
+    guard bytes[7] == 3 else {
+      throw BundleError(
+        .malformed, path: path, "is a PMTiles archive of version \(bytes[7]); version 3 is read here",
+        remedy: Self.convertRemedy)
+    }
+    func section(_ name: String, at offset: Int) throws -> Section {
+      let first = bytes.littleEndian(UInt64.self, at: offset)
+      let (end, overflow) = first.addingReportingOverflow(bytes.littleEndian(UInt64.self, at: offset + 8))
+      guard !overflow, end <= UInt64(Int.max) else {
+        throw BundleError(
+          .malformed, path: path, "is damaged: its header puts the \(name) beyond any file", remedy: "copy it again")
+      }
+      guard end <= UInt64(fileBytes) || first == end else {
+        throw BundleError(
+          .malformed, path: path, "is cut off: \(fileBytes) of at least \(end) bytes are there (\(name))",
+          remedy: "copy it again")
+      }
+      return Section(offset: Int(first), count: Int(end - first))
+    }
+    root = try section("root directory", at: 8)
+    metadata = try section("metadata", at: 24)
+    leaves = try section("leaf directories", at: 40)
+    tileData = try section("tile data", at: 56)
+    internalCompression = try Self.compression(bytes[97], of: "directories", path: path)
+    tileCompression = try Self.compression(bytes[98], of: "tiles", path: path)
+    tileType = bytes[99]
+    zooms = (Int(bytes[100]), Int(bytes[101]))
+    func degrees(_ offset: Int) -> Double { Double(bytes.littleEndian(Int32.self, at: offset)) / 1e7 }
+    bounds = BoundingBox(west: degrees(102), south: degrees(106), east: degrees(110), north: degrees(114))
+    center = BundleMetadata.Center(longitude: degrees(119), latitude: degrees(123), zoom: Int(bytes[118]))
+  }
+
+  private static let convertRemedy = "convert it with: pmtiles convert OLD.pmtiles NEW.pmtiles"
+
+  private static func compression(_ byte: UInt8, of what: String, path: String) throws -> Compression {
+    guard let compression = Compression(rawValue: byte) else {
+      throw BundleError(
+        .malformed, path: path, "its \(what) are packed in an unknown way (\(byte))", remedy: "make it again with gzip")
+    }
+    guard compression != .brotli, compression != .zstd else {
+      throw BundleError(
+        .malformed, path: path, "its \(what) are packed with \(compression), which is not read here",
+        remedy: "make it again with gzip")
+    }
+    return compression
+  }
+}
