@@ -1,6 +1,5 @@
 public import ArgumentParser
 import CommandSupport
-import Logging
 import TileServe
 
 /// The flags as given; nil where the environment, the file or the default decides.
@@ -59,7 +58,7 @@ struct ServeFlags: ParsableArguments {
   var accessLog: String?
 
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
-  var logLevel: Logger.Level?
+  var logLevel: String?
 
   @Option(help: ArgumentHelp("Certificate, a PEM file; then HTTPS is spoken.", valueName: "file"))
   var tlsCert: String?
@@ -80,4 +79,3 @@ struct ServeFlags: ParsableArguments {
 }
 
 extension MissingTilePolicy: ExpressibleByArgument {}
-extension Logger.Level: @retroactive ExpressibleByArgument {}

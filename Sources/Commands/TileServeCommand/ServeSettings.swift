@@ -157,7 +157,7 @@ extension ServeFlags {
     set("allowed-hosts", allowedHosts)
     set("trusted-proxies", trustedProxies)
     set("access-log", accessLog)
-    set("log-level", logLevel?.rawValue)
+    set("log-level", logLevel)
     set("tls-cert", tlsCert)
     set("tls-key", tlsKey)
     set("threads", threads)
