@@ -92,6 +92,10 @@ import TileIndex
         entry(0, run: 0, bytes: UInt64(strange.count), offset: 0),
         entry(6, run: 0, bytes: UInt64(strange.count), offset: 0),
       ]), "belong into another", leaves: strange)
+    let early = archive.pack(SmallArchive.directory([entry(0)]))
+    try refused(
+      SmallArchive.directory([entry(5, run: 0, bytes: UInt64(early.count), offset: 0)]), "belong into another",
+      leaves: early)
   }
 
   /// Some kilobytes that become gigabytes.
