@@ -9,14 +9,22 @@ package enum ContentHash {
   package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     let count = bytes.count
     guard count > 0, let start = bytes.baseAddress else { return mix(keys.0, keys.3) }
-    // Two lanes of 16 bytes hide each other's multiplication.
+    // Four lanes of 16 bytes hide each other's multiplication.
     var a = keys.0 ^ UInt64(truncatingIfNeeded: count)
     var b = keys.1
     var offset = 0
-    while offset &+ 32 <= count {
-      a = mix(word(start, offset) ^ keys.2, word(start, offset &+ 8) ^ a)
-      b = mix(word(start, offset &+ 16) ^ keys.3, word(start, offset &+ 24) ^ b)
-      offset &+= 32
+    if count >= 64 {
+      var c = keys.2
+      var d = keys.3
+      while offset &+ 64 <= count {
+        a = mix(word(start, offset) ^ keys.2, word(start, offset &+ 8) ^ a)
+        b = mix(word(start, offset &+ 16) ^ keys.3, word(start, offset &+ 24) ^ b)
+        c = mix(word(start, offset &+ 32) ^ keys.0, word(start, offset &+ 40) ^ c)
+        d = mix(word(start, offset &+ 48) ^ keys.1, word(start, offset &+ 56) ^ d)
+        offset &+= 64
+      }
+      a = mix(a ^ keys.1, c)
+      b = mix(b ^ keys.0, d)
     }
     while offset &+ 8 <= count {
       a = mix(word(start, offset) ^ keys.2, a)

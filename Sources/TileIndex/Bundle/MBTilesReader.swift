@@ -16,6 +16,8 @@ public final class MBTilesReader: BundleReader {
   let connection: SQLiteConnection
   let schema: BundleSchema
   private let lookup: SQLiteStatement
+  /// Lets reads be told not to wait; nil where that is not possible.
+  private let residentFile: ResidentFileSystem.File?
 
   /// - Parameters:
   ///   - path: an MBTiles file.
@@ -24,6 +26,7 @@ public final class MBTilesReader: BundleReader {
   public init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
     connection = try BundleAccess.open(path)
+    residentFile = ResidentFileSystem.File(connection)
     do {
       schema = try BundleSchema(connection, path: path)
       metadata = try Self.readMetadata(connection)
@@ -77,8 +80,9 @@ public final class MBTilesReader: BundleReader {
   public func withResidentTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> ResidentRead<Result> {
-    guard ResidentFileSystem.setMayWait(false, connection) else { return .wouldWait }
-    defer { _ = ResidentFileSystem.setMayWait(true, connection) }
+    guard let residentFile else { return .wouldWait }
+    residentFile.setMayWait(false)
+    defer { residentFile.setMayWait(true) }
     do {
       return try withStoredTile(tile, body).map { .found($0) } ?? .absent
     } catch let error as SQLiteError {

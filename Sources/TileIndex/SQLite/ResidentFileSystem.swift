@@ -18,8 +18,8 @@ enum ResidentFileSystem {
   static let name = "resident"
   /// What a read that would wait gives.
   static let wouldWait = SQLITE_IOERR | (11 << 8)
-  /// File control: an Int32, 1 when reads may wait, 0 when not. Above 100 000 are numbers for applications.
-  private static let mayWaitControl: Int32 = 120_301
+  /// File control: gives a pointer to the ``OpenedFile``. Numbers above 100 000 are for applications.
+  private static let fileControl: Int32 = 120_301
 
   /// True when the file system is there. Registers it the first time.
   static let isAvailable: Bool = {
@@ -39,14 +39,25 @@ enum ResidentFileSystem {
     return sqlite3_vfs_register(vfs, 0) == SQLITE_OK
   }()
 
-  /// Sets whether reads of a connection that was opened with this file system may wait. False when it was opened with another.
-  static func setMayWait(_ mayWait: Bool, _ connection: SQLiteConnection) -> Bool {
-    var flag: Int32 = mayWait ? 1 : 0
-    return sqlite3_file_control(connection.handle, "main", mayWaitControl, &flag) == SQLITE_OK
+  /// The open file of a connection; valid as long as the connection.
+  struct File {
+    fileprivate let opened: UnsafeMutablePointer<OpenedFile>
+
+    /// Nil when the connection was opened with another file system.
+    init?(_ connection: SQLiteConnection) {
+      var file: UnsafeMutablePointer<OpenedFile>?
+      guard sqlite3_file_control(connection.handle, "main", fileControl, &file) == SQLITE_OK, let file else {
+        return nil
+      }
+      opened = file
+    }
+
+    /// Whether reads may wait for the disk.
+    func setMayWait(_ mayWait: Bool) { opened.pointee.mayWait = mayWait }
   }
 
   /// What SQLite allocates for each open file; begins as `sqlite3_file`.
-  private struct OpenedFile {
+  fileprivate struct OpenedFile {
     var base: sqlite3_file
     var descriptor: Int32
     var mayWait: Bool
@@ -79,8 +90,8 @@ enum ResidentFileSystem {
       return SQLITE_OK
     }
     methods.pointee.xFileControl = { file, operation, argument in
-      guard operation == mayWaitControl, let argument else { return SQLITE_NOTFOUND }
-      opened(file).pointee.mayWait = argument.load(as: Int32.self) != 0
+      guard operation == fileControl, let argument else { return SQLITE_NOTFOUND }
+      argument.storeBytes(of: opened(file), as: UnsafeMutablePointer<OpenedFile>.self)
       return SQLITE_OK
     }
     methods.pointee.xSectorSize = { _ in 4096 }

@@ -5,10 +5,12 @@ extension Metrics {
     let cache = cache.statistics
     var text = MetricsText()
     text.begin("tileserve_requests_total", "counter", "Requests answered.")
-    for (key, count) in total.requests.sorted(by: {
-      ($0.key.route.rawValue, $0.key.status) < ($1.key.route.rawValue, $1.key.status)
-    }) {
-      text.sample("tileserve_requests_total", "{route=\"\(key.route.rawValue)\",status=\"\(key.status)\"}", "\(count)")
+    for route in RouteName.allCases {
+      for (column, status) in Self.statuses.enumerated() {
+        let count = total.requests[route.index * Self.statuses.count + column]
+        guard count > 0 else { continue }
+        text.sample("tileserve_requests_total", "{route=\"\(route)\",status=\"\(status)\"}", "\(count)")
+      }
     }
     text.begin(
       "tileserve_request_duration_seconds", "histogram",

@@ -27,13 +27,12 @@ final class Metrics: Sendable {
     func dropped() { counts.withLock { $0.connectionsDropped += 1 } }
   }
 
-  struct Key: Hashable {
-    var route: RouteName
-    var status: Int
-  }
+  /// The statuses that are told apart; others count as the last.
+  static let statuses = [200, 204, 304, 400, 404, 405, 413, 414, 421, 431, 500, 501, 503, 0]
 
   struct Counts {
-    var requests: [Key: Int] = [:]
+    /// By route and status, row-major.
+    var requests = [Int](repeating: 0, count: RouteName.allCases.count * Metrics.statuses.count)
     var bytes = 0
     var buckets = [Int](repeating: 0, count: Metrics.bounds.count + 1)
     var nanoseconds: UInt64 = 0
@@ -42,7 +41,8 @@ final class Metrics: Sendable {
     var connectionsDropped = 0
 
     mutating func record(_ route: RouteName, status: Int, bytes: Int, nanoseconds: UInt64) {
-      requests[Key(route: route, status: status), default: 0] += 1
+      let column = Metrics.statuses.firstIndex(of: status) ?? Metrics.statuses.count - 1
+      requests[route.index * Metrics.statuses.count + column] += 1
       self.bytes += bytes
       self.nanoseconds += nanoseconds
       let seconds = Double(nanoseconds) / 1e9
@@ -50,7 +50,7 @@ final class Metrics: Sendable {
     }
 
     mutating func add(_ other: Counts) {
-      requests.merge(other.requests, uniquingKeysWith: +)
+      for index in requests.indices { requests[index] += other.requests[index] }
       bytes += other.bytes
       nanoseconds += other.nanoseconds
       for index in buckets.indices { buckets[index] += other.buckets[index] }

@@ -1,32 +1,23 @@
 import NIOHTTP1
 
-/// What a request says that matters to us.
+/// What a request says that matters to us. Small, since it is handed about for every tile: fields that few requests have are looked up when they are needed.
 struct RequestFacts: Sendable {
   enum Method: Sendable { case get, head, options, other }
 
-  var method: Method
-  /// The request target as it came: origin form, absolute form or `*` (RFC 9112, section 3.2).
-  var target: String
+  let method: Method
   /// 0 or 1.
-  var minorVersion: Int
+  let minorVersion: Int
   /// False when the client wants the connection closed after the answer.
-  var isKeepAlive: Bool
-  var hostCount = 0
-  var host: String?
-  var origin: String?
-  var ifNoneMatch: String?
-  var ifModifiedSince: String?
+  let isKeepAlive: Bool
+  /// The request target as it came: origin form, absolute form or `*` (RFC 9112, section 3.2).
+  let target: String
+  private let headers: HTTPHeaders
+  /// How often there is a Host field; once is right.
+  private(set) var hostCount = 0
   /// True when the client takes gzip as a content coding.
-  var acceptsGzip = false
-  var forwardedProto: String?
-  var forwardedHost: String?
-  var forwardedPrefix: String?
-  var forwardedFor: String?
-  var referer: String?
-  var userAgent: String?
-  /// True in a preflight that asks to reach from a public page into a private network.
-  var asksPrivateNetwork = false
-  var isPreflight = false
+  private(set) var acceptsGzip = false
+  /// True when the client has a copy and asks whether it is still good.
+  private(set) var hasConditions = false
 
   init(_ head: HTTPRequestHead) {
     switch head.method {
@@ -38,33 +29,40 @@ struct RequestFacts: Sendable {
     target = head.uri
     minorVersion = head.version.minor
     isKeepAlive = head.isKeepAlive
-    for (name, value) in head.headers { take(name, value) }
+    headers = head.headers
+    for (name, value) in headers {
+      // Names are told apart by length first: most are of no interest.
+      switch name.utf8.count {
+      case 4 where Self.isSame(name, "host"): hostCount += 1
+      case 13 where Self.isSame(name, "if-none-match"): hasConditions = true
+      case 17 where Self.isSame(name, "if-modified-since"): hasConditions = true
+      case 15 where Self.isSame(name, "accept-encoding"): acceptsGzip = acceptsGzip || Self.acceptsGzip(value)
+      default: break
+      }
+    }
   }
 
-  /// Names are told apart by length first: most are of no interest.
-  private mutating func take(_ name: String, _ value: String) {
-    func isNamed(_ wanted: StaticString) -> Bool {
-      // Field names are ASCII, in any case; | 0x20 makes letters small and leaves the hyphen alone.
-      wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
-    }
-    switch name.utf8.count {
-    case 4 where isNamed("host"):
-      host = value
-      hostCount += 1
-    case 6 where isNamed("origin"): origin = value
-    case 7 where isNamed("referer"): referer = value
-    case 10 where isNamed("user-agent"): userAgent = value
-    case 13 where isNamed("if-none-match"): ifNoneMatch = ifNoneMatch.map { $0 + ", " + value } ?? value
-    case 15 where isNamed("accept-encoding"): acceptsGzip = acceptsGzip || Self.acceptsGzip(value)
-    case 15 where isNamed("x-forwarded-for"): forwardedFor = value
-    case 16 where isNamed("x-forwarded-host"): forwardedHost = value
-    case 17 where isNamed("if-modified-since"): ifModifiedSince = value
-    case 17 where isNamed("x-forwarded-proto"): forwardedProto = value
-    case 18 where isNamed("x-forwarded-prefix"): forwardedPrefix = value
-    case 29 where isNamed("access-control-request-method"): isPreflight = true
-    case 38 where isNamed("access-control-request-private-network"): asksPrivateNetwork = true
-    default: break
-    }
+  var host: String? { headers.first(name: "host") }
+  var origin: String? { headers.first(name: "origin") }
+  /// Several fields are one list (RFC 9110, section 5.3).
+  var ifNoneMatch: String? {
+    let values = headers["if-none-match"]
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+  var ifModifiedSince: String? { headers.first(name: "if-modified-since") }
+  var forwardedProto: String? { headers.first(name: "x-forwarded-proto") }
+  var forwardedHost: String? { headers.first(name: "x-forwarded-host") }
+  var forwardedPrefix: String? { headers.first(name: "x-forwarded-prefix") }
+  var referer: String? { headers.first(name: "referer") }
+  var userAgent: String? { headers.first(name: "user-agent") }
+  /// True in a preflight of a page of another origin (Fetch standard).
+  var isPreflight: Bool { headers.contains(name: "access-control-request-method") }
+  /// True in a preflight that asks to reach from a public page into a private network.
+  var asksPrivateNetwork: Bool { headers.contains(name: "access-control-request-private-network") }
+
+  /// Field names are ASCII, in any case; | 0x20 makes letters small and leaves the hyphen alone.
+  private static func isSame(_ name: String, _ wanted: StaticString) -> Bool {
+    wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
   }
 
   /// True when gzip, x-gzip or * is listed with a quality above 0 (RFC 9110, section 12.5.3).

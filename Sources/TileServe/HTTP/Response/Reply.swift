@@ -12,6 +12,9 @@ struct Reply: Sendable {
 }
 
 /// Which kind of thing was asked for: the label of the metrics.
-enum RouteName: String, CaseIterable, Sendable {
+enum RouteName: Int, CaseIterable, Sendable {
   case tile, tilejson, viewer, tilesets, index, health, ready, metrics, asset, wmts, tms, other
+
+  /// Counts from 0.
+  var index: Int { rawValue }
 }

@@ -12,41 +12,50 @@ struct ReplyWriter {
   /// True when the server is about to end.
   let isDraining: Bool
 
-  /// Whether the connection ends after this answer.
-  private var closes: Bool { !request.isKeepAlive || isDraining }
-
   /// A whole response.
   ///
   /// - Parameters:
-  ///   - fields: lines that end with CRLF, but Date, Content-Length and Connection.
+  ///   - fields: lines that end with CRLF, but Date, ETag, Content-Length and Connection.
+  ///   - tag: the entity tag.
   ///   - body: left out of the answer to HEAD, but counted.
   func reply(
-    _ status: Int, fields: String, body: UnsafeRawBufferPointer, closing: Bool = false
+    _ status: Int, fields: String, tag: EntityTag? = nil, body: UnsafeRawBufferPointer = .empty, closing: Bool = false
   ) -> Reply {
     let hasBody = request.method != .head && status != 304 && status != 204
-    var buffer = ByteBufferAllocator().buffer(capacity: 384 + fields.utf8.count + (hasBody ? body.count : 0))
-    let ends = closes || closing
-    buffer.writeStaticString("HTTP/1.1 ")
-    buffer.writeString(Self.statusLine(status))
-    buffer.writeStaticString("\r\nDate: ")
-    buffer.writeString(date)
-    buffer.writeStaticString("\r\n")
-    buffer.writeString(fields)
-    buffer.writeString(commonFields)
-    if status != 304, status != 204 {
-      buffer.writeStaticString("Content-Length: ")
-      buffer.writeString(String(body.count))
-      buffer.writeStaticString("\r\n")
+    let ends = !request.isKeepAlive || isDraining || closing
+    let bodyCount = hasBody ? body.count : 0
+    // More than the fixed parts ever take.
+    let headCountMax = 256 + fields.utf8.count + commonFields.utf8.count
+    var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + bodyCount)
+    // One check of the buffer for the whole response, instead of one for each of a dozen pieces.
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + bodyCount) { bytes in
+      var pen = BytePen(bytes)
+      pen.write(Self.statusLine(status))
+      pen.write("Date: ")
+      pen.write(date)
+      pen.write("\r\n")
+      pen.write(fields)
+      pen.write(commonFields)
+      if let tag {
+        pen.write("ETag: ")
+        pen.write(tag)
+        pen.write("\r\n")
+      }
+      if status != 304, status != 204 {
+        pen.write("Content-Length: ")
+        pen.write(decimal: body.count)
+        pen.write("\r\n")
+      }
+      if ends {
+        pen.write("Connection: close\r\n")
+      } else if request.minorVersion == 0 {
+        pen.write("Connection: keep-alive\r\n")
+      }
+      pen.write("\r\n")
+      if hasBody { pen.write(body) }
+      return pen.count
     }
-    if ends {
-      buffer.writeStaticString("Connection: close\r\n")
-    } else if request.minorVersion == 0 {
-      buffer.writeStaticString("Connection: keep-alive\r\n")
-    }
-    buffer.writeStaticString("\r\n")
-    if hasBody { buffer.writeBytes(body) }
-    return Reply(
-      status: status, bytes: buffer, bodyCount: hasBody ? body.count : 0, closes: ends, route: route)
+    return Reply(status: status, bytes: buffer, bodyCount: bodyCount, closes: ends, route: route)
   }
 
   /// A response of text, JSON, HTML or XML, with an entity tag of its bytes where it is a success.
@@ -54,14 +63,12 @@ struct ReplyWriter {
     _ bytes: [UInt8], status: Int = 200, mediaType: String, fields: String = "", caching: String = "no-cache"
   ) -> Reply {
     bytes.withUnsafeBytes { raw in
-      var fields = "Content-Type: \(mediaType)\r\nCache-Control: \(caching)\r\n\(fields)"
+      let fields =
+        "Content-Type: \(mediaType)\r\nCache-Control: \(caching)\r\nX-Content-Type-Options: nosniff\r\n\(fields)"
       guard status == 200 else { return reply(status, fields: fields, body: raw) }
-      let tag = EntityTag.text(hash: ContentHash.hash(raw))
-      fields += "ETag: \(tag)\r\n"
-      if let wanted = request.ifNoneMatch, EntityTag.isNamed(tag, in: wanted) {
-        return reply(304, fields: fields, body: UnsafeRawBufferPointer(start: nil, count: 0))
-      }
-      return reply(200, fields: fields, body: raw)
+      let tag = EntityTag(hash: ContentHash.hash(raw))
+      if let wanted = request.ifNoneMatch, tag.isNamed(in: wanted) { return reply(304, fields: fields, tag: tag) }
+      return reply(200, fields: fields, tag: tag, body: raw)
     }
   }
 
@@ -72,25 +79,28 @@ struct ReplyWriter {
       caching: caching)
   }
 
-  /// The status with its usual reason phrase.
+  /// The first line, with the status's usual reason phrase.
   private static func statusLine(_ status: Int) -> String {
     switch status {
-    case 200: "200 OK"
-    case 204: "204 No Content"
-    case 301: "301 Moved Permanently"
-    case 304: "304 Not Modified"
-    case 400: "400 Bad Request"
-    case 404: "404 Not Found"
-    case 405: "405 Method Not Allowed"
-    case 408: "408 Request Timeout"
-    case 413: "413 Content Too Large"
-    case 414: "414 URI Too Long"
-    case 421: "421 Misdirected Request"
-    case 431: "431 Request Header Fields Too Large"
-    case 500: "500 Internal Server Error"
-    case 501: "501 Not Implemented"
-    case 503: "503 Service Unavailable"
-    default: "\(status) Unknown"
+    case 200: "HTTP/1.1 200 OK\r\n"
+    case 204: "HTTP/1.1 204 No Content\r\n"
+    case 304: "HTTP/1.1 304 Not Modified\r\n"
+    case 400: "HTTP/1.1 400 Bad Request\r\n"
+    case 404: "HTTP/1.1 404 Not Found\r\n"
+    case 405: "HTTP/1.1 405 Method Not Allowed\r\n"
+    case 413: "HTTP/1.1 413 Content Too Large\r\n"
+    case 414: "HTTP/1.1 414 URI Too Long\r\n"
+    case 421: "HTTP/1.1 421 Misdirected Request\r\n"
+    case 431: "HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    case 500: "HTTP/1.1 500 Internal Server Error\r\n"
+    case 501: "HTTP/1.1 501 Not Implemented\r\n"
+    case 503: "HTTP/1.1 503 Service Unavailable\r\n"
+    default: "HTTP/1.1 \(status) \r\n"
     }
   }
+}
+
+extension UnsafeRawBufferPointer {
+  /// No bytes.
+  static var empty: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 }

@@ -18,7 +18,7 @@ extension TileService {
       case "wmts": return try wmts(target, nil, exchange)
       case "favicon.ico":
         return .reply(
-          exchange.writer(.asset).reply(204, fields: "", body: UnsafeRawBufferPointer(start: nil, count: 0)))
+          exchange.writer(.asset).reply(204, fields: ""))
       default: return try tilesetDocument(path[0], exchange)
       }
     case 2 where path[0] == "tms" && path[1] == "1.0.0",

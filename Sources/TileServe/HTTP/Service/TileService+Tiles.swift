@@ -1,12 +1,11 @@
+import Synchronization
 import TileIndex
 
 extension TileService {
   /// Answers for a tile: at once when it can be read without waiting and handed out as it is, otherwise by a thread that may block.
   func plan(_ address: TileAddress, _ route: RouteName, _ exchange: Exchange) -> Plan {
     if let tileset = shelf[address.id] {
-      if address.scale == 1, let info = tileset.knownInfo,
-        let reply = residentTile(address, tileset, info, route, exchange)
-      {
+      if address.scale == 1, let served = known(tileset), let reply = residentTile(address, served, route, exchange) {
         return .reply(reply)
       }
       return .work(tileset.lane) { self.tile(address, [tileset], route, exchange) }
@@ -46,27 +45,26 @@ extension TileService {
 
   /// The reply when everything needed is in memory; nil when it takes a thread that may block.
   private func residentTile(
-    _ address: TileAddress, _ tileset: Tileset, _ info: TilesetInfo, _ route: RouteName, _ exchange: Exchange
+    _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ exchange: Exchange
   ) -> Reply? {
     let writer = exchange.writer(route)
+    let stored = served.info.format
     do {
-      let tile = try address.tile(in: info.matrixSet)
-      let headline = headline(info)
-      let read = try tileset.withResidentTile(tile) { bytes -> Reply? in
-        guard let format = TileFormat(sniffing: bytes) ?? (info.format == .pbf ? .pbf : nil) else { return nil }
+      let tile = try address.tile(in: served.info.matrixSet)
+      let read = try served.tileset.withResidentTile(tile) { bytes -> Reply? in
+        guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil) else { return nil }
         // A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
-        guard address.format == nil || address.format == format || address.format == info.format else { return nil }
-        return writer.needsUnpacking(bytes) ? nil : writer.tile(bytes, format: format, headline)
+        guard address.format == nil || address.format == format || address.format == stored else { return nil }
+        return writer.needsUnpacking(bytes) ? nil : writer.tile(bytes, format: format, served.headline)
       }
       switch read {
       case .found(let reply): return reply
       case .wouldWait: return nil
       case .absent:
-        let policy = policy(info)
-        guard policy == .notFound || policy == .noContent else { return nil }
+        guard served.policy == .notFound || served.policy == .noContent else { return nil }
         // What the tileset can never have is refused, whether or not it has this tile.
-        if let format = address.format, (format == .pbf) != (info.format == .pbf) { return nil }
-        return missing(policy, headline, writer)
+        if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
+        return missing(served.policy, served.headline.caching, writer)
       }
     } catch {
       return failure(error, route, exchange)
@@ -79,17 +77,21 @@ extension TileService {
   ) -> Reply {
     let writer = exchange.writer(route)
     do {
-      let infos = try layers.map { layer in try info(layer) }
-      let policies = infos.map(policy)
-      var headline = headline(infos[infos.count - 1])
-      headline.modified = infos.map(\.modified).max()!
+      let served = try layers.map { try serve($0) }
+      let top = served[served.count - 1]
       let answer = try resolver.answer(
         TileQuery(
-          layers: layers, policies: policies, tile: address.tile(in: infos[0].matrixSet), scale: address.scale,
-          format: address.format))
+          layers: layers, policies: served.map(\.policy), tile: address.tile(in: served[0].info.matrixSet),
+          scale: address.scale, format: address.format))
       switch answer {
-      case .missing(let policy): return missing(policy, headline, writer)
+      case .missing(let policy): return missing(policy, top.headline.caching, writer)
       case .tile(let tile):
+        // A composite is as young as its youngest layer.
+        let headline =
+          served.count == 1
+          ? top.headline
+          : TileHeadline(
+            format: tile.format, caching: top.headline.caching, modified: served.map(\.info.modified).max()!)
         return try tile.bytes.withUnsafeBytes { bytes in
           guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
           let plain = try Self.unpacked(bytes, address)
@@ -111,19 +113,23 @@ extension TileService {
     }
   }
 
-  private func missing(_ policy: MissingTilePolicy, _ headline: TileHeadline, _ writer: ReplyWriter) -> Reply {
-    guard policy == .noContent else { return writer.failure(404, "no such tile", caching: headline.caching) }
-    return writer.reply(
-      204, fields: "Cache-Control: \(headline.caching)\r\n", body: UnsafeRawBufferPointer(start: nil, count: 0))
+  private func missing(_ policy: MissingTilePolicy, _ caching: String, _ writer: ReplyWriter) -> Reply {
+    guard policy == .noContent else { return writer.failure(404, "no such tile", caching: caching) }
+    return writer.reply(204, fields: "Cache-Control: \(caching)\r\n")
   }
 
-  /// Vector viewers take a 404 for a failure, so they get 204 unless something else was chosen.
-  private func policy(_ info: TilesetInfo) -> MissingTilePolicy {
-    settings(info.id).missing ?? options.missing ?? (info.format == .pbf ? .noContent : .notFound)
+  /// A tileset whose facts are at hand; nil when it was not opened yet.
+  private func known(_ tileset: Tileset) -> ServedTileset? {
+    guard let known = served.withLock({ $0[tileset.id] }), known.tileset === tileset else { return nil }
+    return known
   }
 
-  private func headline(_ info: TilesetInfo) -> TileHeadline {
-    TileHeadline(caching: settings(info.id).caching ?? options.caching, modified: info.modified)
+  /// A tileset with its facts; opens it when nobody has. Blocks.
+  private func serve(_ tileset: Tileset) throws -> ServedTileset {
+    if let known = known(tileset) { return known }
+    let new = try ServedTileset(tileset, info(tileset), options)
+    served.withLock { $0[tileset.id] = new }
+    return new
   }
 
   private static func unpacked(_ bytes: UnsafeRawBufferPointer, _ address: TileAddress) throws -> [UInt8] {

@@ -41,7 +41,8 @@ final class TileService: Sendable {
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
-  private let knownSettings = Mutex<[String: TileServerOptions.TilesetSettings]>([:])
+  /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
+  let served = Mutex<[String: ServedTileset]>([:])
   /// For clients that do not say where they reach us.
   let boundOrigin: String
 
@@ -76,14 +77,6 @@ final class TileService: Sendable {
     addresses.address(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
   }
 
-  /// What a tileset does differently.
-  func settings(_ id: String) -> TileServerOptions.TilesetSettings {
-    if let known = knownSettings.withLock({ $0[id] }) { return known }
-    let settings = options.settings(id)
-    knownSettings.withLock { $0[id] = settings }
-    return settings
-  }
-
   /// What can be refused without looking at the path.
   private func refusal(_ exchange: Exchange) -> Reply? {
     let facts = exchange.facts
@@ -100,8 +93,7 @@ final class TileService: Sendable {
     guard facts.target.utf8.count <= 4096 else { return writer.failure(414, "the URL is longer than 4096 bytes") }
     if facts.method == .options {
       return writer.reply(
-        204, fields: "Allow: GET, HEAD, OPTIONS\r\n" + CrossOriginFields.preflight(options.crossOrigin, facts),
-        body: UnsafeRawBufferPointer(start: nil, count: 0))
+        204, fields: "Allow: GET, HEAD, OPTIONS\r\n" + CrossOriginFields.preflight(options.crossOrigin, facts))
     }
     return nil
   }
