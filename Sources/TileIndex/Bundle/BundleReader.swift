@@ -15,9 +15,7 @@ public protocol BundleReader: AnyObject {
   func withTile<Result>(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result?
 
   /// As ``withTile(_:_:)``, for threads that may not wait for a disk: answers only where all that is needed lies in memory.
-  func withResidentTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> ResidentRead<Result>
+  func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead
 
   /// The zooms that have tiles, rising; not what the metadata claim.
   func zooms() throws -> [Int]
@@ -27,8 +25,9 @@ public protocol BundleReader: AnyObject {
 }
 
 /// What a read without waiting gives.
-public enum ResidentRead<Result> {
-  case found(Result)
+public enum ResidentRead: Hashable, Sendable {
+  /// The closure got the tile.
+  case found
   /// The bundle has no such tile.
   case absent
   /// Whether there is a tile cannot be said without waiting.
@@ -37,9 +36,9 @@ public enum ResidentRead<Result> {
 
 extension BundleReader {
   /// Readers that cannot tell what lies in memory always would wait.
-  public func withResidentTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> ResidentRead<Result> { .wouldWait }
+  public func withResidentTile(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> ResidentRead { .wouldWait }
 
   /// A tile's bytes as stored; nil when the bundle has no such tile.
   ///

@@ -77,14 +77,14 @@ public final class MBTilesReader: BundleReader {
     return bytes.isEmpty ? nil : try body(bytes)
   }
 
-  public func withResidentTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> ResidentRead<Result> {
+  public func withResidentTile(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> ResidentRead {
     guard let residentFile else { return .wouldWait }
     residentFile.setMayWait(false)
     defer { residentFile.setMayWait(true) }
     do {
-      return try withStoredTile(tile, body).map { .found($0) } ?? .absent
+      return try withStoredTile(tile, body) == nil ? .absent : .found
     } catch let error as SQLiteError {
       if error.code == ResidentFileSystem.wouldWait { return .wouldWait }
       throw BundleAccess.bundleError(error, path: path)

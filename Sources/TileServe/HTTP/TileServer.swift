@@ -50,8 +50,11 @@ public final class TileServer: Sendable {
     let tls = try options.tls.map(TLSFiles.context)
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
-    let cache = DrawnTileCache(byteCountMax: options.cacheBytes)
-    let metrics = Metrics(shardCount: loopCount, cache: cache)
+    // Drawn tiles cost a hundred times what stored ones do, but most requests are for stored ones.
+    let readyBytes = options.cacheBytes / 2
+    let metrics = Metrics(
+      shardCount: loopCount, cache: DrawnTileCache(byteCountMax: options.cacheBytes - readyBytes),
+      readyTiles: ReadyTiles(byteCountMax: readyBytes))
     let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies))
     do {
       let eventLoops = Array(group.makeIterator())

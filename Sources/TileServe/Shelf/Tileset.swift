@@ -64,9 +64,9 @@ public final class Tileset: TileSource {
   }
 
   /// The same without ever waiting for a disk: for event loops.
-  func withResidentTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> ResidentRead<Result> {
+  func withResidentTile(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> ResidentRead {
     // Opening would wait, so only a reader that is open will do.
     guard let reader = take() else { return .wouldWait }
     let result = try reader.bundle.withResidentTile(tile, body)

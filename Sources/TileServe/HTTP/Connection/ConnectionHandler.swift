@@ -222,12 +222,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     needsFlush = true
     guard reply.closes else {
       context.write(wrapOutboundOut(reply.bytes), promise: nil)
+      if let body = reply.body { context.write(wrapOutboundOut(body), promise: nil) }
       return
     }
     isEnding = true
     waiting.removeAll()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    context.write(wrapOutboundOut(reply.bytes)).whenComplete { _ in LingeringClose.close(bound.value) }
+    if reply.body != nil { context.write(wrapOutboundOut(reply.bytes), promise: nil) }
+    context.write(wrapOutboundOut(reply.body ?? reply.bytes)).whenComplete { _ in LingeringClose.close(bound.value) }
   }
 
   private func flush(_ context: ChannelHandlerContext) {

@@ -61,11 +61,13 @@ final class Metrics: Sendable {
   }
 
   let cache: DrawnTileCache
+  let readyTiles: ReadyTiles
   let shards: [Shard]
 
-  init(shardCount: Int, cache: DrawnTileCache) {
+  init(shardCount: Int, cache: DrawnTileCache, readyTiles: ReadyTiles) {
     shards = (0..<shardCount).map { _ in Shard() }
     self.cache = cache
+    self.readyTiles = readyTiles
   }
 
   var total: Counts {

@@ -1,9 +1,12 @@
 import NIOCore
 
-/// A whole response, ready to be written: head and body in one buffer.
+/// A whole response, ready to be written.
 struct Reply: Sendable {
   var status: Int
+  /// The head, and the body unless it is apart.
   var bytes: ByteBuffer
+  /// A body that others share.
+  var body: ByteBuffer?
   /// Bytes of the body, for logs.
   var bodyCount: Int
   /// True when the connection ends with it.

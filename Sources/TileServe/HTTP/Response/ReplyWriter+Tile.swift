@@ -10,6 +10,16 @@ extension ReplyWriter {
     return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline.modified)
   }
 
+  /// A tile that is ready to be sent, or 304 where the client has it. Not for clients that do not take a gzipped tile.
+  func tile(_ ready: ReadyTile, _ headline: TileHeadline) -> Reply {
+    var fields = headline.fields(ready.format)
+    if ready.isGzipped { fields += "Content-Encoding: gzip\r\n" }
+    if request.hasConditions, isFresh(ready.tag, headline.modified) {
+      return reply(304, fields: fields, tag: ready.tag)
+    }
+    return reply(200, fields: fields, tag: ready.tag, sharedBody: ready.body)
+  }
+
   /// A vector tile for a client that does not take gzip.
   func unpackedTile(_ bytes: UnsafeRawBufferPointer, _ headline: TileHeadline) -> Reply {
     tile(

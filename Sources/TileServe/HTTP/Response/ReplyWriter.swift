@@ -21,14 +21,29 @@ struct ReplyWriter {
   func reply(
     _ status: Int, fields: String, tag: EntityTag? = nil, body: UnsafeRawBufferPointer = .empty, closing: Bool = false
   ) -> Reply {
+    reply(status, fields, tag, closing, bodyCount: body.count, inline: body)
+  }
+
+  /// The same with a body that is sent from where it is.
+  func reply(_ status: Int, fields: String, tag: EntityTag, sharedBody: ByteBuffer) -> Reply {
+    var reply = reply(status, fields, tag, false, bodyCount: sharedBody.readableBytes, inline: nil)
+    if reply.bodyCount > 0 { reply.body = sharedBody }
+    return reply
+  }
+
+  /// - Parameter inline: the body where it is to follow the head in the same buffer.
+  private func reply(
+    _ status: Int, _ fields: String, _ tag: EntityTag?, _ closing: Bool, bodyCount wholeCount: Int,
+    inline: UnsafeRawBufferPointer?
+  ) -> Reply {
     let hasBody = request.method != .head && status != 304 && status != 204
     let ends = !request.isKeepAlive || isDraining || closing
-    let bodyCount = hasBody ? body.count : 0
+    let inlineCount = hasBody ? inline?.count ?? 0 : 0
     // More than the fixed parts ever take.
     let headCountMax = 256 + fields.utf8.count + commonFields.utf8.count
-    var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + bodyCount)
+    var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + inlineCount)
     // One check of the buffer for the whole response, instead of one for each of a dozen pieces.
-    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + bodyCount) { bytes in
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + inlineCount) { bytes in
       var pen = BytePen(bytes)
       pen.write(Self.statusLine(status))
       pen.write("Date: ")
@@ -43,7 +58,7 @@ struct ReplyWriter {
       }
       if status != 304, status != 204 {
         pen.write("Content-Length: ")
-        pen.write(decimal: body.count)
+        pen.write(decimal: wholeCount)
         pen.write("\r\n")
       }
       if ends {
@@ -52,10 +67,11 @@ struct ReplyWriter {
         pen.write("Connection: keep-alive\r\n")
       }
       pen.write("\r\n")
-      if hasBody { pen.write(body) }
+      if hasBody, let inline { pen.write(inline) }
       return pen.count
     }
-    return Reply(status: status, bytes: buffer, bodyCount: bodyCount, closes: ends, route: route)
+    return Reply(
+      status: status, bytes: buffer, bodyCount: hasBody ? wholeCount : 0, closes: ends, route: route)
   }
 
   /// A response of text, JSON, HTML or XML, with an entity tag of its bytes where it is a success.

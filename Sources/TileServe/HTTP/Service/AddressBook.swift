@@ -32,6 +32,24 @@ struct AddressBook: Sendable {
     return after.hasPrefix("/") ? after : rest
   }
 
+  /// The tile that a request target plainly names; nil for all that takes a closer look.
+  func tile(_ target: String) -> TileAddress? {
+    var target = target
+    return target.withUTF8 { bytes in
+      var path = bytes
+      // A query does not change a tile: clients add it to get round caches.
+      if let end = path.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
+        path = UnsafeBufferPointer(rebasing: path[..<end])
+      }
+      if !basePath.isEmpty, path.starts(with: basePath.utf8), path.count > basePath.utf8.count,
+        path[basePath.utf8.count] == UInt8(ascii: "/")
+      {
+        path = UnsafeBufferPointer(rebasing: path[basePath.utf8.count...])
+      }
+      return TileAddress(path: path)
+    }
+  }
+
   /// Where the client of a request reaches us.
   func address(_ facts: RequestFacts, isTrusted: Bool) -> ServiceAddress {
     if let publicAddress { return publicAddress }

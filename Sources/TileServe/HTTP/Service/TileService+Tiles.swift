@@ -51,21 +51,28 @@ extension TileService {
     let stored = served.info.format
     do {
       let tile = try address.tile(in: served.info.matrixSet)
-      let read = try served.tileset.withResidentTile(tile) { bytes -> Reply? in
-        guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil) else { return nil }
-        // A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
-        guard address.format == nil || address.format == format || address.format == stored else { return nil }
-        return writer.needsUnpacking(bytes) ? nil : writer.tile(bytes, format: format, served.headline)
+      let key = ReadyTiles.Key(revision: served.tileset.revision, tile: tile)
+      var ready = readyTiles.tile(key)
+      if ready == nil {
+        let read = try served.tileset.withResidentTile(tile) { bytes in
+          ready = (TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil)).map { ReadyTile(bytes, $0) }
+        }
+        switch read {
+        case .wouldWait: return nil
+        case .found:
+          if let ready { readyTiles.keep(ready, key) }
+        case .absent:
+          guard served.policy == .notFound || served.policy == .noContent else { return nil }
+          // What the tileset can never have is refused, whether or not it has this tile.
+          if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
+          return missing(served.policy, served.headline.caching, writer)
+        }
       }
-      switch read {
-      case .found(let reply): return reply
-      case .wouldWait: return nil
-      case .absent:
-        guard served.policy == .notFound || served.policy == .noContent else { return nil }
-        // What the tileset can never have is refused, whether or not it has this tile.
-        if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
-        return missing(served.policy, served.headline.caching, writer)
-      }
+      // A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
+      guard let ready, address.format == nil || address.format == ready.format || address.format == stored,
+        !ready.isGzipped || exchange.facts.acceptsGzip
+      else { return nil }
+      return writer.tile(ready, served.headline)
     } catch {
       return failure(error, route, exchange)
     }

@@ -41,6 +41,7 @@ final class TileService: Sendable {
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
+  let readyTiles: ReadyTiles
   /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
   let served = Mutex<[String: ServedTileset]>([:])
   /// For clients that do not say where they reach us.
@@ -51,6 +52,7 @@ final class TileService: Sendable {
     self.options = options
     self.boundOrigin = boundOrigin
     self.metrics = metrics
+    readyTiles = metrics.readyTiles
     resolver = TileResolver(cache: metrics.cache)
     libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.systemFolders)
     documentLane = shelf.work.lane(device: .max)
@@ -63,10 +65,9 @@ final class TileService: Sendable {
       facts: facts, circumstances: circumstances,
       crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
     if let refusal = refusal(exchange) { return .reply(refusal) }
-    let target = addresses.local(facts.target)
-    if facts.method != .options, let tile = fastTile(target) { return plan(tile, .tile, exchange) }
+    if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, exchange) }
     do {
-      return try plan(try RequestTarget(target), exchange)
+      return try plan(RequestTarget(addresses.local(facts.target)), exchange)
     } catch {
       return .reply(failure(error, .other, exchange))
     }
@@ -96,12 +97,6 @@ final class TileService: Sendable {
         204, fields: "Allow: GET, HEAD, OPTIONS\r\n" + CrossOriginFields.preflight(options.crossOrigin, facts))
     }
     return nil
-  }
-
-  private func fastTile(_ target: Substring) -> TileAddress? {
-    // A query does not change a tile: clients add it to get round caches.
-    let path = target.prefix { $0 != "?" && $0 != "#" }
-    return path.utf8.withContiguousStorageIfAvailable { TileAddress(path: $0) } ?? nil
   }
 
   /// The reply for an error.
