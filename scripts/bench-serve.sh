@@ -207,8 +207,9 @@ KeepAlive On
 KeepAliveTimeout 65
 MaxKeepAliveRequests 0
 DocumentRoot $work/apache
-LoadTileConfigFile $work/renderd.conf
+# The order matters: layers take the folder that was named before them.
 ModTileTileDir $work/metatiles
+LoadTileConfigFile $work/renderd.conf
 ModTileRenderdSocketName $work/apache/no-renderd
 ModTileEnableStats Off
 ModTileMissingRequestTimeout 1
