@@ -69,7 +69,7 @@ while kill -0 "$load" 2>/dev/null; do
   kill -0 "$server" 2>/dev/null || break
   now=$(anonymous)
   open=$(descriptors)
-  most=$(awk -v a="$most" -v b="$now" 'BEGIN { print a > b ? a : b }')
+  most=$(awk -v a="$most" -v b="$now" 'BEGIN { print (a > b ? a : b) }')
   if [ "$open" -gt "$most_descriptors" ]; then most_descriptors=$open; fi
   # Every sample counts; twenty or so are printed.
   step=$(((SECONDS - begin) * 20 / seconds))
