@@ -173,7 +173,7 @@ CONF
 start_mod_tile() {
   local id modules=/usr/lib/apache2/modules
   if [ ! -x /usr/sbin/apache2 ] || [ ! -f $modules/mod_tile.so ]; then
-    echo "mod_tile is missing (apt-get install apache2 libapache2-mod-tile)"
+    echo "mod_tile is missing (apt-get install apache2-bin libapache2-mod-tile)"
     return 0
   fi
   port[mod_tile]=$(free_port)
