@@ -23,7 +23,7 @@ fi
 work=$(mktemp -d "${BENCH_SCRATCH:-/tmp}/bench-serve-XXXXXX")
 # The peers read as another user when root starts them.
 chmod 755 "$work"
-declare -A pid port prefix
+declare -A pid=() port=() prefix=()
 
 # Ends what this script started: TERM, and KILL for what has not gone within five seconds.
 finish() {

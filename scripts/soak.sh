@@ -3,7 +3,7 @@
 # failed, or descriptors were left over.
 #
 #   SOAK_SECONDS  (3600)   SOAK_CACHE  the cache's budget in MB (64)   SOAK_CONNECTIONS  (64)
-#   SOAK_BUNDLES  where the bundles are kept from run to run; without it they are made anew (about a minute, 750 MB in SOAK_SCRATCH or /tmp)
+#   SOAK_BUNDLES  where the bundles are kept from run to run; without it they are made anew (about a minute, 650 MB in SOAK_SCRATCH or /tmp)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts=$(pwd)/scripts
