@@ -3,9 +3,11 @@
 # make bless   takes over the help texts as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
+# make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
+# make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test bless build lint format packages web-libraries bench clean
+.PHONY: all demo test bless build lint format packages web-libraries bench bench-serve soak soak-short clean
 
 all: build
 
@@ -45,6 +47,21 @@ format:
 bench: build
 	@swift build -c release --product TileBench 2>&1 | scripts/quiet-build.sh
 	@scripts/bench.sh
+
+# Builds the two commands that the scripts run.
+bench-serve:
+	@scripts/install-packages.sh --bench
+	@swift build -c release --product tilecut 2>&1 | scripts/quiet-build.sh
+	@swift build -c release --product tileserve 2>&1 | scripts/quiet-build.sh
+	@scripts/bench-serve.sh
+
+soak:
+	@scripts/install-packages.sh --soak
+	@swift build -c release --product tileserve 2>&1 | scripts/quiet-build.sh
+	@scripts/soak.sh
+
+soak-short:
+	@SOAK_SECONDS=$${SOAK_SECONDS:-120} $(MAKE) --no-print-directory soak
 
 clean:
 	rm -rf .build demo

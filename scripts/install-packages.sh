@@ -5,20 +5,35 @@ set -eu
 packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libdeflate-dev"
 # What the tests compare with: the field's own reader of bundles and rasters.
 [ "${1:-}" = --tests ] && packages="$packages gdal-bin sqlite3"
-missing=""
-for package in $packages; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing="$missing $package"
-done
-[ -n "$missing" ] || exit 0
+# The load generator; and the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.
+[ "${1:-}" = --soak ] && packages="$packages wrk curl python3"
+peers=""
+[ "${1:-}" = --bench ] && packages="$packages wrk curl python3" && peers="nginx-light apache2-bin libapache2-mod-tile mapproxy gunicorn"
+missing_of() {
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || printf ' %s' "$package"
+  done
+}
+# Word splitting is wanted below: one argument a package.
+# shellcheck disable=SC2086
+missing=$(missing_of $packages)
+# shellcheck disable=SC2086
+missing_peers=$(missing_of $peers)
+[ -n "$missing$missing_peers" ] || exit 0
 if ! command -v apt-get >/dev/null; then
-  echo "please install:$missing" >&2
-  exit 1
+  echo "please install:$missing$missing_peers" >&2
+  [ -n "$missing" ] && exit 1
+  exit 0
 fi
-echo "installing:$missing"
+echo "installing:$missing$missing_peers"
 sudo=""
 [ "$(id -u)" = 0 ] || sudo="sudo"
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -qq
-# Word splitting is wanted: one argument a package.
 # shellcheck disable=SC2086
-$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+[ -z "$missing" ] || $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+for package in $missing_peers; do
+  $sudo apt-get install -y -qq --no-install-recommends "$package" >/dev/null || echo "$package could not be installed; the comparison goes without it"
+  # Its package starts it as a service on port 80; only the program is wanted.
+  if [ "$package" = nginx-light ] && [ -d /run/systemd/system ]; then $sudo systemctl disable --now nginx >/dev/null 2>&1 || true; fi
+done
