@@ -1,4 +1,4 @@
-# make demo    cuts, verifies and pictures the three sample regions
+# make demo    cuts, verifies and pictures the three sample regions, and serves them once
 # make test    runs all tests
 # make bless   takes over the help texts as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
@@ -18,8 +18,9 @@ web-libraries:
 	@scripts/install-web-libraries.sh
 
 build: packages
-	@echo "building tilecut (release); the first time takes a few minutes"
+	@echo "building tilecut and tileserve (release); the first time takes a few minutes"
 	@swift build -c release --product tilecut 2>&1 | scripts/quiet-build.sh
+	@swift build -c release --product tileserve 2>&1 | scripts/quiet-build.sh
 
 demo: build web-libraries
 	@scripts/demo.sh
@@ -48,11 +49,8 @@ bench: build
 	@swift build -c release --product TileBench 2>&1 | scripts/quiet-build.sh
 	@scripts/bench.sh
 
-# Builds the two commands that the scripts run.
-bench-serve:
+bench-serve: build
 	@scripts/install-packages.sh --bench
-	@swift build -c release --product tilecut 2>&1 | scripts/quiet-build.sh
-	@swift build -c release --product tileserve 2>&1 | scripts/quiet-build.sh
 	@scripts/bench-serve.sh
 
 soak:

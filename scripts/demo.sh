@@ -3,6 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}
+tileserve=${TILESERVE:-.build/release/tileserve}
 out=${DEMO_OUTPUT:-demo}
 mkdir -p "$out"
 run() {
@@ -21,3 +22,28 @@ for region in continental-us rocky-mountain-np jacksboro-fault; do
   echo "  $folder/$region.mbtiles"
   echo "  $folder/$region.png"
 done
+
+# The server over those bundles: any free port, one tile, and it ends.
+if command -v curl >/dev/null; then
+  echo
+  echo "\$ tileserve $out --port 0"
+  "$tileserve" "$out" --port 0 >"$out/tileserve.log" 2>&1 &
+  server=$!
+  trap 'kill $server 2>/dev/null || true' EXIT
+  url=""
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    url=$(sed -n 's/^viewer: *//p' "$out/tileserve.log")
+    [ -z "$url" ] || break
+    sleep 0.2
+  done
+  cat "$out/tileserve.log"
+  for path in rocky-mountain-np.json rocky-mountain-np/9/106/193.png rocky-mountain-np/9/106/193@2x.png; do
+    echo "\$ curl $url$path"
+    curl -sS -o /dev/null -w '%{http_code} %{content_type}, %{size_download} bytes\n' "$url$path"
+  done
+  kill $server
+  wait $server
+  rm "$out/tileserve.log"
+fi
+echo
+echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"

@@ -17,7 +17,7 @@ import TileIndex
 
   private func read() throws -> [UInt8]? {
     // README begins
-    let bundle = try MBTilesReader(path: "usa.mbtiles")
+    let bundle = try BundleFile.open("usa.mbtiles")
     let tile = try TileID(zoom: 5, column: 7, row: 12)
     let png = try bundle.tile(tile)  // nil where the bundle has none
     // README ends

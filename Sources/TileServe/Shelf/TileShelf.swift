@@ -1,5 +1,5 @@
 import Synchronization
-import TileIndex
+public import TileIndex
 
 /// The tilesets of some bundles and folders, as they come and go.
 ///
@@ -137,5 +137,32 @@ public final class TileShelf: Sendable {
   public func close() async {
     await work.shutdown()
     for tileset in tilesets { tileset.closeIdle() }
+  }
+}
+
+extension TileShelf {
+  /// A tile as it is stored, for apps that draw maps themselves; nil where the tileset has none. Reads on a thread of the shelf's, never on the caller's.
+  ///
+  /// - Throws: ``ServeError`` with `.unknownTileset`, or `.unavailable` when too much waits; `BundleError`.
+  public func tile(_ tile: TileID, of id: String) async throws -> Tile? {
+    let found = look(id)
+    guard let tileset = found.tileset else {
+      throw found.failure.map { ServeError(.unavailable, "\(id): \($0)") }
+        ?? ServeError(.unknownTileset, "there is no tileset \(id)")
+    }
+    return try await withCheckedThrowingContinuation { continuation in
+      let accepted = work.submit(tileset.lane) {
+        continuation.resume(
+          with: Result {
+            let format = try tileset.info().format
+            return try tileset.storedTile(tile).map { bytes in
+              Tile(bytes: bytes, format: bytes.withUnsafeBytes(TileFormat.init(sniffing:)) ?? format)
+            }
+          })
+      }
+      if !accepted {
+        continuation.resume(throwing: ServeError(.unavailable, "too many reads of \(id) wait; ask again later"))
+      }
+    }
   }
 }

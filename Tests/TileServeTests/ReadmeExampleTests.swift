@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+import TileServe
+
+/// The examples of README.md compile, and are those that stand here.
+@Suite struct ReadmeExampleTests {
+  private func endpoint() async throws {
+    // README begins
+    let shelf = try TileShelf(["maps"])
+    let server = try await TileServer.start(shelf)
+    print(server.url)  // http://127.0.0.1:8080/
+    try await server.shutdown()
+    await shelf.close()
+    // README ends
+  }
+
+  private func tiles() async throws {
+    // README begins
+    let shelf = try TileShelf(["maps"])
+    let tile = try await shelf.tile(TileID(zoom: 5, column: 7, row: 12), of: "usa")
+    print(tile?.bytes.count ?? 0)
+    await shelf.close()
+    // README ends
+  }
+
+  @Test func readmeHasTheseLines() throws {
+    let readme = try String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let examples = source.components(separatedBy: "// README " + "begins\n").dropFirst().map { part in
+      part.components(separatedBy: "    // README " + "ends")[0].split(separator: "\n").map { $0.dropFirst(4) }
+    }
+    #expect(examples.count == 2)
+    for example in examples {
+      let block = "```swift\nimport TileServe\n\n\(example.joined(separator: "\n"))\n```"
+      #expect(readme.contains(block), "README.md lacks:\n\(block)")
+    }
+  }
+
+  /// There is no folder maps where the tests run; the examples get as far as to say so.
+  @Test func theExamplesRun() async {
+    await #expect(throws: ServeError.self) { try await endpoint() }
+    await #expect(throws: ServeError.self) { try await tiles() }
+  }
+}
