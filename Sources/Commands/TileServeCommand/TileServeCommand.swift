@@ -48,5 +48,7 @@ struct TileServeCommand: AsyncParsableCommand {
     for await _ in end.stream { break }
     try await server.shutdown()
     await shelf.close()
+    // Only now: a second signal while requests are finished is to kill.
+    signals.stop()
   }
 }
