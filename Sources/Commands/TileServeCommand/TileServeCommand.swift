@@ -6,7 +6,7 @@ import TileServe
 
 /// `tileserve`: serves bundles over HTTP.
 @main
-struct TileServeCommand: AsyncParsableCommand {
+struct TileServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve",
     abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
@@ -21,19 +21,25 @@ struct TileServeCommand: AsyncParsableCommand {
 
   @OptionGroup var flags: ServeFlags
 
-  static func main() async {
+  /// Not an asynchronous main: that leaves the first thread to Dispatch, which lets signals through to it.
+  static func main() {
     StandardStreams.reserve()
     // Before there are threads: they must not take the signals.
     let signals = SignalWatch()
-    do {
-      let command = try parse()
-      try await command.serve(signals)
-    } catch let error where ExitStatus(of: error) != nil {
-      printError("tileserve: \(error)")
-      Foundation.exit(ExitStatus(of: error)!.rawValue)
-    } catch {
-      exit(withError: error)
+    let done = DispatchSemaphore(value: 0)
+    Task.detached {
+      do {
+        let command = try parse()
+        try await command.serve(signals)
+      } catch let error where ExitStatus(of: error) != nil {
+        printError("tileserve: \(error)")
+        Foundation.exit(ExitStatus(of: error)!.rawValue)
+      } catch {
+        exit(withError: error)
+      }
+      done.signal()
     }
+    done.wait()
   }
 
   func serve(_ signals: SignalWatch) async throws {
