@@ -10,5 +10,7 @@ exec awk '
     next
   }
   /^(Building|Build |Planning|Fetching|Fetched|Computing|Computed|Creating|Working|Updating|Updated|Resolving|Write )/ { next }
+  # The linker speaks of a function in Foundation that nothing here calls.
+  /FoundationEssentials.*mktemp/ { next }
   { print; fflush() }
 '

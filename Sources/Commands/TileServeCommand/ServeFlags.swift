@@ -20,7 +20,7 @@ struct ServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"))
   var unixSocket: String?
 
-  @Option(help: "Memory for tiles that are drawn, such as composites. (default: 64MB)")
+  @Option(help: "Memory for tiles that were drawn or asked for last. (default: 64MB)")
   var cache: BytesArgument?
 
   @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))

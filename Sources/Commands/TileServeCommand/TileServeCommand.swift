@@ -24,6 +24,7 @@ struct TileServeCommand: ParsableCommand {
   /// Not an asynchronous main: that leaves the first thread to Dispatch, which lets signals through to it.
   static func main() {
     StandardStreams.reserve()
+    MemoryAllocator.holdDown()
     // Before there are threads: they must not take the signals.
     let signals = SignalWatch()
     let done = DispatchSemaphore(value: 0)

@@ -50,7 +50,7 @@ public struct TileServerOptions: Sendable {
   public var allowedHosts: [String] = []
   /// Addresses of proxies whose X-Forwarded fields are believed, beside this machine's own.
   public var trustedProxies: [String] = []
-  /// Memory for drawn tiles, in bytes.
+  /// Memory for tiles, in bytes: half for those that were drawn, half for stored ones that were asked for last.
   public var cacheBytes = 64 << 20
   /// For tiles that are not there; nil for 404, and 204 for vector tiles.
   public var missing: MissingTilePolicy?

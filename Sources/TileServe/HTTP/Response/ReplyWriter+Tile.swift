@@ -1,3 +1,4 @@
+import NIOCore
 import TileIndex
 
 extension ReplyWriter {
@@ -17,8 +18,14 @@ extension ReplyWriter {
     if request.hasConditions, isFresh(ready.tag, headline.modified) {
       return reply(304, fields: fields, tag: ready.tag)
     }
+    // Copying a small body costs less than sending two pieces.
+    guard ready.body.readableBytes > Self.copiedBytesMax else {
+      return ready.body.withUnsafeReadableBytes { reply(200, fields: fields, tag: ready.tag, body: $0) }
+    }
     return reply(200, fields: fields, tag: ready.tag, sharedBody: ready.body)
   }
+
+  private static var copiedBytesMax: Int { 8192 }
 
   /// A vector tile for a client that does not take gzip.
   func unpackedTile(_ bytes: UnsafeRawBufferPointer, _ headline: TileHeadline) -> Reply {
