@@ -50,7 +50,7 @@ let package = Package(
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
 
     // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff), and what the
-    // C library hides behind _GNU_SOURCE (CFileShim).
+    // C library hides behind _GNU_SOURCE (CSystemShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
@@ -58,9 +58,9 @@ let package = Package(
       name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"],
       linkerSettings: [.linkedLibrary("geotiff")]),
 
-    .target(name: "CFileShim"),
+    .target(name: "CSystemShim"),
 
-    .target(name: "TileIndex", dependencies: ["CSQLite", "CFileShim", "CZlib"], swiftSettings: strict),
+    .target(name: "TileIndex", dependencies: ["CSQLite", "CSystemShim", "CZlib"], swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
@@ -101,7 +101,7 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "TileIndex", "TileServe", "CommandSupport",
+        "TileIndex", "TileServe", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),

@@ -1,5 +1,5 @@
-import CFileShim
 import CSQLite
+import CSystemShim
 
 #if canImport(Darwin)
   import Darwin
@@ -23,7 +23,7 @@ enum ResidentFileSystem {
 
   /// True when the file system is there. Registers it the first time.
   static let isAvailable: Bool = {
-    guard cfile_can_read_resident() == 1, let parent = sqlite3_vfs_find(nil) else { return false }
+    guard csystem_can_read_resident() == 1, let parent = sqlite3_vfs_find(nil) else { return false }
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     // Randomness, sleep and time are the parent's.
     vfs.initialize(to: parent.pointee)
@@ -114,7 +114,7 @@ enum ResidentFileSystem {
       guard descriptor >= 0 else { return SQLITE_CANTOPEN }
       opened(file).pointee = OpenedFile(
         base: sqlite3_file(pMethods: methods), descriptor: descriptor, mayWait: true,
-        isInMemory: cfile_is_memory(descriptor) == 1)
+        isInMemory: csystem_is_memory(descriptor) == 1)
       outFlags?.pointee = SQLITE_OPEN_READONLY
       return SQLITE_OK
     }
@@ -127,7 +127,7 @@ enum ResidentFileSystem {
       let wanted = Int(count)
       guard file.pointee.mayWait || file.pointee.isInMemory else {
         // A short count may be the end of the file or of what is in memory: the thread that may wait finds out.
-        return cfile_read_resident(file.pointee.descriptor, buffer, wanted, offset) == wanted ? SQLITE_OK : wouldWait
+        return csystem_read_resident(file.pointee.descriptor, buffer, wanted, offset) == wanted ? SQLITE_OK : wouldWait
       }
       var done = 0
       while done < wanted {

@@ -1,0 +1,48 @@
+/* C because Swift's module of glibc has neither what is shown to _GNU_SOURCE only (preadv2) nor statfs and mallopt. */
+#define _GNU_SOURCE
+#include "CSystemShim.h"
+
+#if defined(__linux__)
+#include <sys/statfs.h>
+#include <sys/uio.h>
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x00000008
+#endif
+
+int csystem_can_read_resident(void) { return 1; }
+
+long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) {
+  struct iovec part = {bytes, count};
+  return preadv2(descriptor, &part, 1, (off_t)offset, RWF_NOWAIT);
+}
+
+int csystem_is_memory(int descriptor) {
+  struct statfs system;
+  if (fstatfs(descriptor, &system) != 0) return 0;
+  /* TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h. */
+  return (unsigned)system.f_type == 0x01021994u || (unsigned)system.f_type == 0x858458f6u;
+}
+
+#else
+
+int csystem_can_read_resident(void) { return 0; }
+long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) { return -1; }
+int csystem_is_memory(int descriptor) { return 0; }
+
+#endif
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+
+void csystem_limit_allocator(int arenas, int mapping_bytes) {
+  mallopt(M_ARENA_MAX, arenas);
+  mallopt(M_MMAP_THRESHOLD, mapping_bytes);
+  mallopt(M_TRIM_THRESHOLD, mapping_bytes);
+}
+
+#else
+
+void csystem_limit_allocator(int arenas, int mapping_bytes) {}
+
+#endif
