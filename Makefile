@@ -1,11 +1,12 @@
 # make demo    cuts, verifies and pictures the three sample regions
 # make test    runs all tests
+# make test-clients  runs the tests of tileserve with real clients: GDAL, and Chromium, which it installs; pictures of the pages go to .build/screenshots
 # make bless   takes over the help texts as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test bless build lint format packages web-libraries bench clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench clean
 
 all: build
 
@@ -29,6 +30,14 @@ test:
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
+
+# What make test leaves out without a browser.
+test-clients:
+	@scripts/install-packages.sh --clients
+	@scripts/install-web-libraries.sh
+	@echo "building the tests; the first time takes a few minutes"
+	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
+	@swift test --skip-build --disable-xctest --filter ClientTests 2>&1 | scripts/quiet-tests.sh
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh

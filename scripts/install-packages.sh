@@ -4,7 +4,11 @@
 set -eu
 packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libdeflate-dev"
 # What the tests compare with: the field's own reader of bundles and rasters.
-[ "${1:-}" = --tests ] && packages="$packages gdal-bin sqlite3"
+case "${1:-}" in
+  --tests) packages="$packages gdal-bin sqlite3" ;;
+  # With the browser, which is large, for the tests of the pages.
+  --clients) packages="$packages gdal-bin sqlite3 chromium" ;;
+esac
 missing=""
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing="$missing $package"

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import TileCut
+import TileImage
+import TileIndex
+
+/// Bundles cut from the sample regions, once for all tests.
+struct SampleBundles: Sendable {
+  let folder: TemporaryFolder
+
+  /// An id that URLs, XML and command lines have to be careful with.
+  static let oddID = "Größe & Höhe 50%"
+
+  private static let shared: Result<SampleBundles, any Error> = Result {
+    let bundles = SampleBundles(folder: try TemporaryFolder())
+    // A static value is never let go.
+    atexit {
+      if let bundles = try? SampleBundles.get() { try? FileManager.default.removeItem(atPath: bundles.folder.path) }
+    }
+    for region in ProjectFiles.sampleRegions { try bundles.cut(region, to: region) }
+    try bundles.cut("jacksboro-fault", to: "degrees", matrixSet: .worldCRS84Quad)
+    try FileManager.default.copyItem(atPath: bundles.path("jacksboro-fault"), toPath: bundles.path(oddID))
+    try bundles.joinTiles(of: "jacksboro-fault", to: "large-tiles")
+    return bundles
+  }
+
+  static func get() throws -> SampleBundles { try shared.get() }
+
+  var count: Int { folder.names.count { $0.hasSuffix(".mbtiles") } }
+
+  func path(_ id: String) -> String { folder.file("\(id).mbtiles") }
+
+  /// Cuts a region of the package.
+  private func cut(_ region: String, to id: String, matrixSet: TileMatrixSet = .webMercatorQuad) throws {
+    let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(region)/regions.json"))
+    var options = CutOptions(sources: [])
+    options.apply(manifest.regions[0], folder: ProjectFiles.path("sample-regions/\(region)"))
+    options.matrixSet = matrixSet
+    _ = try Cutter(options).cut(to: path(id))
+  }
+
+  /// Makes a bundle of 512 pixel tiles from one of 256 pixel tiles: each is four of the zoom below it.
+  private func joinTiles(of id: String, to target: String) throws {
+    let reader = try MBTilesReader(path: path(id))
+    let zooms = try reader.zooms
+    let writer = try BundleWriter(path: path(target), matrixSet: .webMercatorQuad, format: .png)
+    for zoom in zooms.lowerBound..<zooms.upperBound {
+      let range = try reader.range(zoom: zoom)
+      for row in range.rows {
+        for column in range.columns {
+          let pixels = try Self.window(
+            of: reader, zoom: zoom + 1, columns: 2 * column..<2 * column + 2, rows: 2 * row..<2 * row + 2)
+          try writer.put(
+            TileID(zoom: zoom, column: column, row: row), TileEncoder(.png(PNGOptions())).encode(pixels))
+        }
+      }
+    }
+    let name = reader.metadata.name ?? id
+    _ = try writer.finish(
+      BundleMetadata(
+        name: "\(name), 512 pixels", bounds: reader.metadata.bounds, attribution: reader.metadata.attribution))
+  }
+
+  /// Some tiles side by side, as libpng decodes them; transparent where there is none.
+  static func window(
+    of reader: MBTilesReader, zoom: Int, columns: Range<Int>, rows: Range<Int>, edge: Int = 256
+  ) throws -> PixelBuffer {
+    let window = PixelBuffer(width: columns.count * edge, height: rows.count * edge)
+    for (j, row) in rows.enumerated() {
+      for (i, column) in columns.enumerated() {
+        guard let bytes = try reader.tile(TileID(zoom: zoom, column: column, row: row)) else { continue }
+        let tile = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+        for y in 0..<edge {
+          (window.bytes + (j * edge + y) * window.rowBytes + i * edge * 4)
+            .copyMemory(from: tile.bytes + y * tile.rowBytes, byteCount: edge * 4)
+        }
+      }
+    }
+    return window
+  }
+}
+
+extension MBTilesReader {
+  var zooms: ClosedRange<Int> {
+    get throws {
+      guard let low = metadata.minZoom, let high = metadata.maxZoom else {
+        throw BundleError(.invalidContent, path: path, "it does not say its zooms")
+      }
+      return low...high
+    }
+  }
+
+  /// The tiles of a zoom that its bounds meet.
+  func range(zoom: Int) throws -> TileRange {
+    guard let bounds = metadata.bounds,
+      let range = matrixSet.range(coveringCRSBounds: matrixSet.crsBounds(ofGeographicBounds: bounds), zoom: zoom)
+    else { throw BundleError(.invalidContent, path: path, "it does not say its bounds") }
+    return range
+  }
+}
