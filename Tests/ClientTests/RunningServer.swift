@@ -2,6 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
+#if canImport(FoundationNetworking)
+  // Foundation opens no URL of the web without it.
+  import FoundationNetworking
+#endif
+
 /// The built `tileserve` at work on a port of its own; ends with the object.
 final class RunningServer {
   /// Scheme, host and port, without a slash at the end.
@@ -30,7 +35,8 @@ final class RunningServer {
   func get(_ path: String) throws -> String { try String(contentsOf: URL(string: address + path)!, encoding: .utf8) }
 }
 
-/// A path segment as URLs have it.
+/// A path segment as URLs have it: all but the unreserved characters of RFC 3986 encoded.
 func segment(_ id: String) -> String {
-  id.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(CharacterSet(charactersIn: "/")))!
+  let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~,")
+  return id.addingPercentEncoding(withAllowedCharacters: plain)!
 }

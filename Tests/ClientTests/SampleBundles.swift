@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import TileCut
 import TileImage
@@ -11,22 +12,42 @@ struct SampleBundles: Sendable {
   /// An id that URLs, XML and command lines have to be careful with.
   static let oddID = "Größe & Höhe 50%"
 
-  private static let shared: Result<SampleBundles, any Error> = Result {
+  /// Those of one small region, in several forms.
+  static func small() throws -> SampleBundles { try smallOnes.get() }
+  /// Those of the other regions.
+  static func large() throws -> SampleBundles { try largeOnes.get() }
+  /// The folders of all.
+  static func folders() throws -> [String] { [try small().folder.path, try large().folder.path] }
+  static func count() throws -> Int { try small().count + large().count }
+
+  private static let smallOnes = Result {
     let bundles = SampleBundles(folder: try TemporaryFolder())
-    // A static value is never let go.
-    atexit {
-      if let bundles = try? SampleBundles.get() { try? FileManager.default.removeItem(atPath: bundles.folder.path) }
-    }
-    for region in ProjectFiles.sampleRegions { try bundles.cut(region, to: region) }
+    removeAtExit(bundles.folder)
+    try bundles.cut("jacksboro-fault", to: "jacksboro-fault")
     try bundles.cut("jacksboro-fault", to: "degrees", matrixSet: .worldCRS84Quad)
     try FileManager.default.copyItem(atPath: bundles.path("jacksboro-fault"), toPath: bundles.path(oddID))
     try bundles.joinTiles(of: "jacksboro-fault", to: "large-tiles")
     return bundles
   }
 
-  static func get() throws -> SampleBundles { try shared.get() }
+  private static let largeOnes = Result {
+    let bundles = SampleBundles(folder: try TemporaryFolder())
+    removeAtExit(bundles.folder)
+    for region in ProjectFiles.sampleRegions where region != "jacksboro-fault" { try bundles.cut(region, to: region) }
+    return bundles
+  }
 
-  var count: Int { folder.names.count { $0.hasSuffix(".mbtiles") } }
+  /// The folders that there are at the end: static values are never let go.
+  private static let leftOvers = Mutex<[String]>([])
+
+  private static func removeAtExit(_ folder: TemporaryFolder) {
+    leftOvers.withLock { $0.append(folder.path) }
+    atexit {
+      for path in SampleBundles.leftOvers.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+    }
+  }
+
+  private var count: Int { folder.names.count { $0.hasSuffix(".mbtiles") } }
 
   func path(_ id: String) -> String { folder.file("\(id).mbtiles") }
 
@@ -45,7 +66,7 @@ struct SampleBundles: Sendable {
     let zooms = try reader.zooms
     let writer = try BundleWriter(path: path(target), matrixSet: .webMercatorQuad, format: .png)
     for zoom in zooms.lowerBound..<zooms.upperBound {
-      let range = try reader.range(zoom: zoom)
+      let range = try reader.boundedRange(zoom: zoom)
       for row in range.rows {
         for column in range.columns {
           let pixels = try Self.window(
@@ -58,7 +79,7 @@ struct SampleBundles: Sendable {
     let name = reader.metadata.name ?? id
     _ = try writer.finish(
       BundleMetadata(
-        name: "\(name), 512 pixels", bounds: reader.metadata.bounds, attribution: reader.metadata.attribution))
+        name: "\(name), 512 pixels", attribution: reader.metadata.attribution, bounds: reader.metadata.bounds))
   }
 
   /// Some tiles side by side, as libpng decodes them; transparent where there is none.
@@ -91,7 +112,7 @@ extension MBTilesReader {
   }
 
   /// The tiles of a zoom that its bounds meet.
-  func range(zoom: Int) throws -> TileRange {
+  func boundedRange(zoom: Int) throws -> TileRange {
     guard let bounds = metadata.bounds,
       let range = matrixSet.range(coveringCRSBounds: matrixSet.crsBounds(ofGeographicBounds: bounds), zoom: zoom)
     else { throw BundleError(.invalidContent, path: path, "it does not say its bounds") }

@@ -46,12 +46,12 @@ extension BrowserTests {
   /// Light and dark, on a desk and in a hand.
   @Test(arguments: [("light", 1280, 1.0), ("dark", 1280, 1), ("phone", 390, 2)])
   func index(_ look: String, _ width: Int, _ density: Double) throws {
-    let bundles = try SampleBundles.get()
-    let server = try RunningServer([bundles.folder.path])
+    let server = try RunningServer(SampleBundles.folders())
     let page = try BrowserPage(width: width, height: 800, isDark: look == "dark", density: density)
     try page.open("\(server.address)/")
     let cards = try cards(page)
-    #expect(cards.shown == bundles.count && cards.count == "\(bundles.count)")
+    let count = try SampleBundles.count()
+    #expect(cards.shown == count && cards.count == "\(count)")
     #expect(cards.pictures > 0 && cards.loaded == cards.pictures)
     #expect(!cards.overflows)
     try Screenshots.take(page, "index-\(look)")

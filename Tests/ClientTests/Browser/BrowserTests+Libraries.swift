@@ -45,11 +45,10 @@ extension BrowserTests {
 
   /// Pages say what to install. The libraries of this machine are kept away by embedding the server, since the command looks for them itself.
   @Test func pagesWithoutLibraries() async throws {
-    let bundles = try SampleBundles.get()
     var options = TileServerOptions()
     options.port = 0
     options.webLibraryFolders = []
-    let shelf = try TileShelf([bundles.folder.path])
+    let shelf = try TileShelf(SampleBundles.folders())
     let server = try await TileServer.start(shelf, options)
     do {
       let page = try BrowserPage()

@@ -21,8 +21,7 @@ import Testing
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)), arguments: cases)
   func rasterViewer(_ what: Case) throws {
-    let bundles = try SampleBundles.get()
-    let server = try RunningServer([bundles.folder.path], what.options)
+    let server = try RunningServer(SampleBundles.folders(), what.options)
     let map = try MapPage(server, what.id)
     let name = "viewer-\(what.id.filter { $0.isLetter || $0 == "-" })\(what.options.isEmpty ? "" : "-base-path")"
     let opened = try map.expectWhole("opened")
@@ -62,9 +61,8 @@ import Testing
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func compositeViewer() throws {
-    let bundles = try SampleBundles.get()
     let id = "continental-us,rocky-mountain-np"
-    let server = try RunningServer([bundles.folder.path], ["--missing", "overzoom"])
+    let server = try RunningServer(SampleBundles.folders(), ["--missing", "overzoom"])
     let whole = try MapPage(server, id)
     try whole.expectWhole("opened")
     try whole.drag(by: SIMD2(200, 100))

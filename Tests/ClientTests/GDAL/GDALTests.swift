@@ -47,18 +47,18 @@ struct GDALTests {
     return bytes
   }
 
-  @Test(arguments: tilesets, GDALWay.allCases)
-  func pixelsAreThoseOfTheBundle(_ tileset: Tileset, _ way: GDALWay) throws {
-    let bundles = try SampleBundles.get()
-    let folder = try TemporaryFolder()
-    let server = try RunningServer([bundles.folder.path], way.wants204 ? ["--missing", "204"] : [])
+  @Test(arguments: tilesets)
+  func pixelsAreThoseOfTheBundle(_ tileset: Tileset) throws {
+    let bundles = try SampleBundles.small()
+    let servers = [
+      false: try RunningServer([bundles.folder.path]),
+      true: try RunningServer([bundles.folder.path], ["--missing", "204"]),
+    ]
     let reader = try MBTilesReader(path: bundles.path(tileset.id))
     let zoom = try reader.zooms.upperBound
-    let source = GDALSource(
-      server: server, folder: folder, id: tileset.id, matrixSet: reader.matrixSet, zoom: zoom, edge: tileset.edge)
 
     // All tiles of the last zoom with one column beyond them, where there is nothing.
-    let range = try reader.range(zoom: zoom)
+    let range = try reader.boundedRange(zoom: zoom)
     let columns = range.columns.lowerBound..<range.columns.upperBound + 2
     let rows = range.rows.lowerBound..<range.rows.upperBound + 1
     let wanted = try SampleBundles.window(of: reader, zoom: zoom, columns: columns, rows: rows, edge: tileset.edge)
@@ -68,26 +68,34 @@ struct GDALTests {
       matrix.bounds(column: columns.upperBound - 1, row: rows.upperBound - 1)
     )
     let window = BoundingBox(west: first.west, south: last.south, east: last.east, north: first.north)
-    let found = try pixels(
-      source.name(way), window: window, edge: SIMD2(wanted.width, wanted.height), folder)
+    let rgba = [UInt8](UnsafeRawBufferPointer(start: wanted.bytes, count: wanted.byteCount))
+    #expect(Set(rgba).count > 100, "a window with something in it")
+    let rgb = rgba.indices.filter { $0 % 4 != 3 }.map { rgba[$0] }
 
-    let expected = UnsafeRawBufferPointer(start: wanted.bytes, count: wanted.byteCount)
-    #expect(Set(expected).count > 100, "a window with something in it")
-    let bands = way.bandCount
-    #expect(found.count == wanted.width * wanted.height * bands)
-    let difference = found.indices.first { found[$0] != expected[$0 / bands * 4 + $0 % bands] }
-    #expect(difference == nil, "differs at pixel \((difference ?? 0) / bands) of \(wanted.width) columns")
+    for way in GDALWay.allCases {
+      let folder = try TemporaryFolder()
+      let source = GDALSource(
+        server: servers[way.wants204]!, folder: folder, id: tileset.id, matrixSet: reader.matrixSet, zoom: zoom,
+        edge: tileset.edge)
+      let found = try pixels(
+        source.name(way), window: window, edge: SIMD2(wanted.width, wanted.height), folder)
+      let expected = way.bandCount == 3 ? rgb : rgba
+      #expect(found.count == expected.count, "\(way)")
+      let difference = found == expected ? nil : zip(found, expected).enumerated().first { $1.0 != $1.1 }?.offset
+      #expect(
+        found == expected, "\(way) differs at pixel \((difference ?? 0) / way.bandCount), rows of \(wanted.width)")
+    }
   }
 
   /// GDAL's own reader of bundles against its reader of our server, where both know the grid.
   @Test(arguments: [tilesets[0], tilesets[3]])
   func pixelsAreThoseThatGDALFindsInTheFile(_ tileset: Tileset) throws {
-    let bundles = try SampleBundles.get()
+    let bundles = try SampleBundles.small()
     let folder = try TemporaryFolder()
     let server = try RunningServer([bundles.folder.path])
     let reader = try MBTilesReader(path: bundles.path(tileset.id))
     let zoom = try reader.zooms.upperBound
-    let range = try reader.range(zoom: zoom)
+    let range = try reader.boundedRange(zoom: zoom)
     let cell = reader.matrixSet[zoom].cellSize
     // Across the edges of tiles.
     let corner = reader.matrixSet[zoom].bounds(column: range.columns.lowerBound, row: range.rows.lowerBound)
@@ -105,7 +113,7 @@ struct GDALTests {
 
   /// Coarser levels are overviews to GDAL, of the sizes that the grid says.
   @Test func levelsAreOverviews() throws {
-    let bundles = try SampleBundles.get()
+    let bundles = try SampleBundles.small()
     let folder = try TemporaryFolder()
     let server = try RunningServer([bundles.folder.path])
     let run = try gdal(
@@ -120,7 +128,7 @@ struct GDALTests {
     }
     let info = try JSONDecoder().decode(Info.self, from: Data(run.stdout.utf8))
     var width = Double(info.size[0])
-    #expect(info.bands.count == 4 && info.bands[0].overviews.count >= 4)
+    #expect(info.bands.count == 4 && info.bands[0].overviews.isEmpty == false)
     for overview in info.bands[0].overviews {
       width /= 2
       #expect(abs(Double(overview.size[0]) - width) <= 1)
@@ -130,13 +138,13 @@ struct GDALTests {
   /// The lists name every raster tileset once, by names with which GDAL opens it.
   @Test(arguments: ["/tms/1.0.0", "/wmts/1.0.0/WMTSCapabilities.xml"])
   func listsNameWhatCanBeOpened(_ path: String) throws {
-    let bundles = try SampleBundles.get()
+    let bundles = try SampleBundles.small()
     let folder = try TemporaryFolder()
     let server = try RunningServer([bundles.folder.path], ["--missing", "204"])
     let list = try gdal("gdalinfo", ["\(server.address)\(path)"], folder)
     let sources = list.stdoutLines.filter { $0.contains("SUBDATASET_") && $0.contains("_NAME=") }
       .map { $0.split(separator: "=", maxSplits: 1)[1] }
-    #expect(Set(sources).count == bundles.count, "\(list)")
+    #expect(Set(sources).count == 4, "\(list)")
     for source in sources {
       let info = try gdal("gdalinfo", [String(source)], folder)
       #expect(info.stdout.contains("Band 3 "), "\(info)")

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// One page in a browser: opens URLs, moves the mouse, asks the page's own scripts.
 ///
