@@ -24,7 +24,7 @@ struct SampleBundles: Sendable {
     let bundles = SampleBundles(folder: try TemporaryFolder())
     removeAtExit(bundles.folder)
     try bundles.cut("jacksboro-fault", to: "jacksboro-fault")
-    try bundles.cut("jacksboro-fault", to: "degrees", matrixSet: .worldCRS84Quad)
+    try bundles.cut("jacksboro-fault", to: "degrees", matrixSet: .worldCRS84Quad, zoom: .levels(5...9))
     try FileManager.default.copyItem(atPath: bundles.path("jacksboro-fault"), toPath: bundles.path(oddID))
     try bundles.joinTiles(of: "jacksboro-fault", to: "large-tiles")
     return bundles
@@ -52,11 +52,14 @@ struct SampleBundles: Sendable {
   func path(_ id: String) -> String { folder.file("\(id).mbtiles") }
 
   /// Cuts a region of the package.
-  private func cut(_ region: String, to id: String, matrixSet: TileMatrixSet = .webMercatorQuad) throws {
+  private func cut(
+    _ region: String, to id: String, matrixSet: TileMatrixSet = .webMercatorQuad, zoom: ZoomSelection = .native
+  ) throws {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(region)/regions.json"))
     var options = CutOptions(sources: [])
     options.apply(manifest.regions[0], folder: ProjectFiles.path("sample-regions/\(region)"))
     options.matrixSet = matrixSet
+    options.zoom = zoom
     _ = try Cutter(options).cut(to: path(id))
   }
 
@@ -65,7 +68,7 @@ struct SampleBundles: Sendable {
     let reader = try MBTilesReader(path: path(id))
     let zooms = try reader.zooms
     let writer = try BundleWriter(path: path(target), matrixSet: .webMercatorQuad, format: .png)
-    for zoom in zooms.lowerBound..<zooms.upperBound {
+    for zoom in zooms.upperBound - 4..<zooms.upperBound {
       let range = try reader.boundedRange(zoom: zoom)
       for row in range.rows {
         for column in range.columns {

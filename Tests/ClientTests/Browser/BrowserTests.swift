@@ -65,6 +65,9 @@ import Testing
     let server = try RunningServer(SampleBundles.folders(), ["--missing", "overzoom"])
     let whole = try MapPage(server, id)
     try whole.expectWhole("opened")
+    let credits = try whole.page.evaluate(
+      "document.querySelector('.leaflet-control-attribution').innerText", as: String.self)
+    #expect(credits.contains("shadedrelief.com") && credits.contains("Earth Lab"), "\(credits)")
     try whole.drag(by: SIMD2(200, 100))
     try whole.expectWhole("dragged")
     try Screenshots.take(whole.page, "viewer-composite")

@@ -84,7 +84,7 @@ struct MapPage {
     let state = try state()
     #expect(!state.tiles.isEmpty, "\(what): no tile in sight", sourceLocation: sourceLocation)
     #expect(state.broken.isEmpty, "\(what)", sourceLocation: sourceLocation)
-    #expect(state.covered > 100, "\(what): the region is out of sight", sourceLocation: sourceLocation)
+    #expect(state.covered > 20, "\(what): the region is out of sight", sourceLocation: sourceLocation)
     #expect(state.holes.isEmpty, "\(what): of \(state.covered) places", sourceLocation: sourceLocation)
     return state
   }

@@ -72,7 +72,9 @@ struct GDALTests {
     #expect(Set(rgba).count > 100, "a window with something in it")
     let rgb = rgba.indices.filter { $0 % 4 != 3 }.map { rgba[$0] }
 
-    for way in GDALWay.allCases {
+    // In queries GDAL writes a layer's name as it is, which no URL may hold; it asks by query only where no path is named.
+    let ways = GDALWay.allCases.filter { $0 != .wmtsTilesByQuery || segment(tileset.id) == tileset.id }
+    for way in ways {
       let folder = try TemporaryFolder()
       let source = GDALSource(
         server: servers[way.wants204]!, folder: folder, id: tileset.id, matrixSet: reader.matrixSet, zoom: zoom,
