@@ -16,9 +16,11 @@ struct SampleBundles: Sendable {
   static func small() throws -> SampleBundles { try smallOnes.get() }
   /// Those of the other regions.
   static func large() throws -> SampleBundles { try largeOnes.get() }
-  /// The folders of all.
-  static func folders() throws -> [String] { [try small().folder.path, try large().folder.path] }
-  static func count() throws -> Int { try small().count + large().count }
+  /// The folders of all, or of the small ones alone.
+  static func folders(all: Bool = true) throws -> [String] {
+    [try small().folder.path] + (all ? [try large().folder.path] : [])
+  }
+  static func count(all: Bool) throws -> Int { try small().count + (all ? large().count : 0) }
 
   private static let smallOnes = Result {
     let bundles = SampleBundles(folder: try TemporaryFolder())

@@ -53,13 +53,13 @@ extension BrowserTests {
   }
 
   /// Light and dark, on a desk and in a hand.
-  @Test(arguments: [("light", 1280, 1.0), ("dark", 1280, 1), ("phone", 390, 2)])
+  @Test(arguments: [("light", 1280, 1.0), ("dark", 1280, 1), ("phone", 390, 2)].prefix(isLong ? 3 : 1))
   func index(_ look: String, _ width: Int, _ density: Double) throws {
-    let server = try RunningServer(SampleBundles.folders())
+    let server = try RunningServer(SampleBundles.folders(all: Self.isLong))
     let page = try BrowserPage(width: width, height: 800, isDark: look == "dark", density: density)
     try page.open("\(server.address)/", ready: Self.isStill)
     let cards = try cards(page)
-    let count = try SampleBundles.count()
+    let count = try SampleBundles.count(all: Self.isLong)
     #expect(cards.shown == count && cards.count == "\(count)")
     #expect(cards.pictures > 0 && cards.loaded == cards.pictures)
     #expect(!cards.overflows)
@@ -76,7 +76,7 @@ extension BrowserTests {
     expectClean(page, server)
   }
 
-  @Test func indexOfThousandTilesets() throws {
+  @Test(.enabled(if: isLong, longMessage)) func indexOfThousandTilesets() throws {
     let folder = try TemporaryFolder()
     let colours: [UInt32] = [0xff3d_7a4c, 0xff9c_6b3f, 0xff4f_6fae, 0xffb0_4a5f]
     for (number, colour) in colours.enumerated() {

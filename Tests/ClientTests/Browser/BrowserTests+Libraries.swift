@@ -5,7 +5,7 @@ import TileServe
 
 extension BrowserTests {
   @Test(
-    .enabled(if: TestData.isPresent, .init(rawValue: TestData.skipMessage)),
+    .enabled(if: isLong, longMessage), .enabled(if: TestData.isPresent, .init(rawValue: TestData.skipMessage)),
     .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: [false, true])
   func vectorViewer(isDark: Bool) throws {
     let server = try RunningServer([TestData.url("maps/tilesets/world_cities.mbtiles").path])
@@ -48,7 +48,7 @@ extension BrowserTests {
     var options = TileServerOptions()
     options.port = 0
     options.webLibraryFolders = []
-    let shelf = try TileShelf(SampleBundles.folders())
+    let shelf = try TileShelf(SampleBundles.folders(all: false))
     let server = try await TileServer.start(shelf, options)
     do {
       let page = try BrowserPage()

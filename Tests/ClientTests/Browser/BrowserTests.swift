@@ -13,15 +13,21 @@ import Testing
     var testDescription: String { ([id] + options).joined(separator: " ") }
   }
 
+  /// Whether all is tried, or only what takes some seconds.
+  static let isLong = ProcessInfo.processInfo.environment["CLIENT_TESTS"] == "all"
+  static let longMessage: Comment = "takes long: make test-clients runs it"
+
   static let cases =
-    ProjectFiles.sampleRegions.map { Case(id: $0) } + [
+    !isLong
+    ? [Case(id: "jacksboro-fault", options: ["--base-path", "/maps"])]
+    : ProjectFiles.sampleRegions.map { Case(id: $0) } + [
       Case(id: "degrees"), Case(id: "large-tiles", edge: 512), Case(id: SampleBundles.oddID),
       Case(id: "jacksboro-fault", options: ["--base-path", "/maps"]),
     ]
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)), arguments: cases)
   func rasterViewer(_ what: Case) throws {
-    let server = try RunningServer(SampleBundles.folders(), what.options)
+    let server = try RunningServer(SampleBundles.folders(all: Self.isLong), what.options)
     let map = try MapPage(server, what.id)
     let name = "viewer-\(what.id.filter { $0.isLetter || $0 == "-" })\(what.options.isEmpty ? "" : "-base-path")"
     let opened = try map.expectWhole("opened")
@@ -59,7 +65,7 @@ import Testing
     map.expectClean()
   }
 
-  @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
+  @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func compositeViewer() throws {
     let id = "continental-us,rocky-mountain-np"
     let server = try RunningServer(SampleBundles.folders(), ["--missing", "overzoom"])
