@@ -1,5 +1,6 @@
 # make demo    cuts, verifies and pictures the three sample regions, and serves them once
 # make test    runs all tests
+# make test-clients  runs the tests of tileserve with real clients: GDAL, and Chromium, which it installs; pictures of the pages go to .build/screenshots
 # make bless   takes over the help texts as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
@@ -9,7 +10,7 @@
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test bless build lint format packages web-libraries bench bench-serve soak soak-short clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve soak soak-short clean
 
 all: build
 
@@ -34,6 +35,14 @@ test:
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
+
+# What make test leaves out: it tries one map where there is a browser already.
+test-clients:
+	@scripts/install-packages.sh --clients
+	@scripts/install-web-libraries.sh
+	@echo "building the tests; the first time takes a few minutes"
+	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
+	@CLIENT_TESTS=all swift test --skip-build --disable-xctest --filter ClientTests 2>&1 | scripts/quiet-tests.sh
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh

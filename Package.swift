@@ -134,6 +134,11 @@ let package = Package(
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),
+    // Browsers and map programs against the built `tileserve`.
+    .testTarget(
+      name: "ClientTests",
+      dependencies: ["TileServeCommand", "TileServe", "TileCut", "TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -4,11 +4,19 @@
 set -eu
 packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libdeflate-dev"
 # What the tests compare with: the field's own reader of bundles and rasters.
-[ "${1:-}" = --tests ] && packages="$packages gdal-bin sqlite3"
-# The load generator; and the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.
-[ "${1:-}" = --soak ] && packages="$packages wrk curl python3"
 peers=""
-[ "${1:-}" = --bench ] && packages="$packages wrk curl python3" && peers="nginx-light apache2-bin libapache2-mod-tile mapproxy gunicorn"
+case "${1:-}" in
+  --tests) packages="$packages gdal-bin sqlite3 curl openssl" ;;
+  # With the browser, which is large, for the tests of the pages.
+  --clients) packages="$packages gdal-bin sqlite3 curl openssl chromium" ;;
+  # The load generator.
+  --soak) packages="$packages wrk curl python3" ;;
+  # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.
+  --bench)
+    packages="$packages wrk curl python3"
+    peers="nginx-light apache2-bin libapache2-mod-tile mapproxy gunicorn"
+    ;;
+esac
 missing_of() {
   for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || printf ' %s' "$package"

@@ -26,7 +26,10 @@ public final class ChildProcess {
 
   public var processID: Int { Int(process) }
 
-  init(path: String, arguments: [String], folder: String?, environment: [String: String]) throws {
+  /// - Parameter descriptors: what the process finds open beside its standard streams, from 3 on, by our numbers for it. Must be 10 or more.
+  init(
+    path: String, arguments: [String], folder: String?, environment: [String: String], descriptors: [Int32] = []
+  ) throws {
     words = [path.split(separator: "/").last.map(String.init) ?? path] + arguments
     output = try TemporaryFolder()
     parentPeakBytes = Self.peak(ofProcess: "self") ?? .max
@@ -37,7 +40,7 @@ public final class ChildProcess {
     let line = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0] } ?? []
     process = try Self.spawn(
       line + [path] + arguments, variables.map { "\($0)=\($1)" }, stdout: output.file("stdout"),
-      stderr: output.file("stderr"))
+      stderr: output.file("stderr"), descriptors: descriptors)
   }
 
   deinit {
@@ -111,7 +114,7 @@ public final class ChildProcess {
   }
 
   private static func spawn(
-    _ arguments: [String], _ environment: [String], stdout: String, stderr: String
+    _ arguments: [String], _ environment: [String], stdout: String, stderr: String, descriptors: [Int32]
   ) throws -> pid_t {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -125,6 +128,9 @@ public final class ChildProcess {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     for (descriptor, file) in [(STDOUT_FILENO, stdout), (STDERR_FILENO, stderr)] {
       posix_spawn_file_actions_addopen(&actions, descriptor, file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    }
+    for (number, descriptor) in descriptors.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + number))
     }
 
     // Whoever started the tests may ignore signals; a command on a terminal does not.

@@ -47,10 +47,12 @@ public struct Command: Sendable {
   /// - Parameters:
   ///   - folder: where it runs; here when nil.
   ///   - environment: beside the variables that every run gets.
+  ///   - descriptors: what it finds open from file descriptor 3 on.
   public func start(
-    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:]
+    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], descriptors: [Int32] = []
   ) throws -> ChildProcess {
-    try ChildProcess(path: path, arguments: arguments, folder: folder, environment: environment)
+    try ChildProcess(
+      path: path, arguments: arguments, folder: folder, environment: environment, descriptors: descriptors)
   }
 
   /// Runs the program to its end.

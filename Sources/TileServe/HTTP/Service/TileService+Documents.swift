@@ -90,7 +90,19 @@ extension TileService {
     whole.bounds = infos.map(\.bounds).reduce(whole.bounds) { $0.union($1) }
     whole.tilePixels = infos.map(\.tilePixels).max()!
     whole.modified = infos.map(\.modified).max()!
+    whole.metadata = Self.crediting(infos.map(\.metadata))
     return whole
+  }
+
+  /// The topmost layer's own words, with the credits of all layers: each must be named where its tiles are shown.
+  private static func crediting(_ layers: [StoredMetadata]) -> StoredMetadata {
+    var credits: [String] = []
+    for credit in layers.compactMap(\.attribution) where !credit.isEmpty && !credits.contains(credit) {
+      credits.append(credit)
+    }
+    var entries = layers[layers.count - 1].entries.filter { $0.name != "attribution" }
+    if !credits.isEmpty { entries.append(.init(name: "attribution", value: credits.joined(separator: " | "))) }
+    return StoredMetadata(entries)
   }
 
   private func ready(_ exchange: Exchange) -> Reply {

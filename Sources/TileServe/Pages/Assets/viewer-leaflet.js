@@ -47,7 +47,7 @@
   });
   toggle("Tile grid", false, (on) => (on ? edges.addTo(map) : edges.remove()));
 
-  const opacity = element("input", { type: "range", min: 0, max: 100, value: 100, title: "Opacity" });
+  const opacity = element("input", { type: "range", name: "opacity", min: 0, max: 100, value: 100, title: "Opacity" });
   opacity.setAttribute("aria-label", "Opacity");
   opacity.addEventListener("input", () => main.setOpacity(opacity.value / 100));
   if (settings.backgrounds.length) document.getElementById("tools").append(opacity);

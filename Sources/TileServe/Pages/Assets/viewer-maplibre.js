@@ -43,7 +43,7 @@
   map.touchZoomRotate.disableRotation();
   if (!place) {
     const [west, south, east, north] = settings.bounds;
-    const fitting = map.cameraForBounds([[west, Math.max(south, -85)], [east, Math.min(north, 85)]]);
+    const fitting = map.cameraForBounds([[west, Math.max(south, -85)], [east, Math.min(north, 85)]], { padding: 40 });
     if (fitting && (center[2] < fitting.zoom || !TileViewer.isCenterTelling(fitting.zoom))) {
       map.jumpTo({ center: fitting.center, zoom: Math.min(fitting.zoom, settings.maxzoom) });
     }
@@ -64,7 +64,7 @@
 
   const facts = element("dl", { hidden: true });
   const rows = settings.layers.map((name, index) => {
-    const box = element("input", { type: "checkbox", checked: true });
+    const box = element("input", { type: "checkbox", name, checked: true });
     box.addEventListener("change", () => {
       for (const { id } of drawn[index]) map.setLayoutProperty(id, "visibility", box.checked ? "visible" : "none");
     });

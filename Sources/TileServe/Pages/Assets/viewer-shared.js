@@ -28,7 +28,7 @@ window.TileViewer = (() => {
   // The list of backgrounds; `change` is told the chosen one or undefined.
   function backgroundChoice(change) {
     if (!settings.backgrounds.length) return;
-    const select = element("select", { title: "Background" }, element("option", { value: "", textContent: "No background" }));
+    const select = element("select", { name: "background", title: "Background" }, element("option", { value: "", textContent: "No background" }));
     select.setAttribute("aria-label", "Background");
     settings.backgrounds.forEach((layer, index) => select.append(element("option", { value: index, textContent: layer.name })));
     select.addEventListener("change", () => change(settings.backgrounds[select.value]));

@@ -1,0 +1,62 @@
+import Foundation
+
+/// What went on in a page: its requests, and everything that a developer's console would show.
+final class PageRecord {
+  /// What should not be: errors and warnings of the console, requests that failed, violations of the content security policy. Each in words.
+  private(set) var complaints: [String] = []
+  /// The URLs of all requests but those that stay inside the page (`data:`, `blob:`), in their order.
+  private(set) var requests: [String] = []
+  /// The moment of the last event of the network.
+  private(set) var lastActivity = ContinuousClock.now
+  private var underWay: [String: String] = [:]
+
+  var isQuiet: Bool { underWay.isEmpty }
+  var waiting: [String] { underWay.values.sorted() }
+
+  func note(_ event: Browser.Event) {
+    let parameters = event.parameters
+    let request = parameters["requestId"] as? String ?? ""
+    switch event.method {
+    case "Network.requestWillBeSent":
+      guard let url = (parameters["request"] as? [String: Any])?["url"] as? String,
+        !url.hasPrefix("data:"), !url.hasPrefix("blob:")
+      else { return }
+      requests.append(url)
+      underWay[request] = url
+      lastActivity = .now
+    case "Network.responseReceived":
+      guard let response = parameters["response"] as? [String: Any] else { return }
+      if let status = response["status"] as? Int, status >= 400 {
+        complaints.append("\(status) for \(response["url"] ?? "")")
+      }
+    case "Network.loadingFinished":
+      underWay[request] = nil
+      lastActivity = .now
+    case "Network.loadingFailed":
+      let url = underWay.removeValue(forKey: request)
+      lastActivity = .now
+      // Maps give up tiles that moved out of sight.
+      guard parameters["canceled"] as? Bool != true else { return }
+      complaints.append("failed: \(url ?? request): \(parameters["errorText"] ?? "")")
+    case "Runtime.consoleAPICalled":
+      guard let type = parameters["type"] as? String, ["error", "warning", "assert"].contains(type) else { return }
+      let values = (parameters["args"] as? [[String: Any]] ?? []).map { "\($0["value"] ?? $0["description"] ?? "")" }
+      complaints.append("console \(type): \(values.joined(separator: " "))")
+    case "Runtime.exceptionThrown":
+      let details = parameters["exceptionDetails"] as? [String: Any] ?? [:]
+      complaints.append(
+        "exception: \((details["exception"] as? [String: Any])?["description"] ?? details["text"] ?? "")")
+    case "Log.entryAdded":
+      let entry = parameters["entry"] as? [String: Any] ?? [:]
+      guard let level = entry["level"] as? String, ["error", "warning"].contains(level) else { return }
+      let text = entry["text"] as? String ?? ""
+      // Of the emulated graphics card while a picture is taken; the page has no part in it.
+      if entry["source"] as? String == "rendering", text.contains("GPU stall due to ReadPixels") { return }
+      complaints.append("log \(level): \(text) \(entry["url"] ?? "")")
+    case "Audits.issueAdded":
+      let issue = parameters["issue"] as? [String: Any] ?? [:]
+      complaints.append("issue: \(issue["code"] ?? "") \(issue["details"] ?? "")")
+    default: break
+    }
+  }
+}
