@@ -1,6 +1,6 @@
 # make demo    cuts, verifies and pictures the three sample regions
 # make test    runs all tests
-# make bless   takes over the help texts as golden files
+# make bless   takes over help texts and conversations with curl as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 SHELL := /bin/bash
@@ -32,7 +32,7 @@ test:
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 swift test --skip-build --disable-xctest --filter HelpTests 2>&1 | scripts/quiet-tests.sh
+	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 lint:

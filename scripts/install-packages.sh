@@ -3,8 +3,8 @@
 # The list is that of the apt providers in Package.swift.
 set -eu
 packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libdeflate-dev"
-# What the tests compare with: the field's own reader of bundles and rasters.
-[ "${1:-}" = --tests ] && packages="$packages gdal-bin sqlite3"
+# What the tests compare with and talk through: the field's own reader of bundles and rasters, an HTTP client, certificates.
+[ "${1:-}" = --tests ] && packages="$packages gdal-bin sqlite3 curl openssl"
 missing=""
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing="$missing $package"

@@ -20,6 +20,7 @@ struct RequestFacts: Sendable {
   var acceptsGzip = false
   var forwardedProto: String?
   var forwardedHost: String?
+  var forwardedPort: String?
   var forwardedPrefix: String?
   var forwardedFor: String?
   var referer: String?
@@ -39,6 +40,10 @@ struct RequestFacts: Sendable {
     minorVersion = head.version.minor
     isKeepAlive = head.isKeepAlive
     for (name, value) in head.headers { take(name, value) }
+    // The authority of an absolute target counts, whatever the field says (RFC 9112, section 3.2.2).
+    if target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") {
+      host = String(target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
+    }
   }
 
   /// Names are told apart by length first: most are of no interest.
@@ -53,11 +58,14 @@ struct RequestFacts: Sendable {
       hostCount += 1
     case 6 where isNamed("origin"): origin = value
     case 7 where isNamed("referer"): referer = value
+    // The parser reads nothing after a request for another protocol; we stay with ours and end the connection instead.
+    case 7 where isNamed("upgrade"): isKeepAlive = false
     case 10 where isNamed("user-agent"): userAgent = value
     case 13 where isNamed("if-none-match"): ifNoneMatch = ifNoneMatch.map { $0 + ", " + value } ?? value
     case 15 where isNamed("accept-encoding"): acceptsGzip = acceptsGzip || Self.acceptsGzip(value)
     case 15 where isNamed("x-forwarded-for"): forwardedFor = value
     case 16 where isNamed("x-forwarded-host"): forwardedHost = value
+    case 16 where isNamed("x-forwarded-port"): forwardedPort = value
     case 17 where isNamed("if-modified-since"): ifModifiedSince = value
     case 17 where isNamed("x-forwarded-proto"): forwardedProto = value
     case 18 where isNamed("x-forwarded-prefix"): forwardedPrefix = value

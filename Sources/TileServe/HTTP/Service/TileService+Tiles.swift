@@ -50,6 +50,7 @@ extension TileService {
   ) -> Reply? {
     let writer = exchange.writer(route)
     do {
+      try checkMatrixSet(address, info)
       let tile = try address.tile(in: info.matrixSet)
       let headline = headline(info)
       let read = try tileset.withResidentTile(tile) { bytes -> Reply? in
@@ -62,7 +63,7 @@ extension TileService {
       case .found(let reply): return reply
       case .wouldWait: return nil
       case .absent:
-        let policy = policy(info)
+        let policy = policy(info, address)
         guard policy == .notFound || policy == .noContent else { return nil }
         // What the tileset can never have is refused, whether or not it has this tile.
         if let format = address.format, (format == .pbf) != (info.format == .pbf) { return nil }
@@ -80,7 +81,8 @@ extension TileService {
     let writer = exchange.writer(route)
     do {
       let infos = try layers.map { layer in try info(layer) }
-      let policies = infos.map(policy)
+      if address.matrixSet != nil { try checkMatrixSet(address, self.info(of: layers)) }
+      let policies = infos.map { policy($0, address) }
       var headline = headline(infos[infos.count - 1])
       headline.modified = infos.map(\.modified).max()!
       let answer = try resolver.answer(
@@ -103,10 +105,13 @@ extension TileService {
 
   /// What is known of a tileset; a failure is remembered for the lists.
   func info(_ tileset: Tileset) throws -> TilesetInfo {
+    if let known = tileset.knownInfo { return known }
     do {
-      return try tileset.info()
+      let info = try tileset.info()
+      shelf.note(tileset, failure: nil)
+      return info
     } catch {
-      shelf.note(tileset, failure: (error as? BundleError).map(Self.publicReason) ?? "\(error)")
+      shelf.note(tileset, failure: TileShelf.reason(error))
       throw error
     }
   }
@@ -117,9 +122,9 @@ extension TileService {
       204, fields: "Cache-Control: \(headline.caching)\r\n", body: UnsafeRawBufferPointer(start: nil, count: 0))
   }
 
-  /// Vector viewers take a 404 for a failure, so they get 204 unless something else was chosen.
-  private func policy(_ info: TilesetInfo) -> MissingTilePolicy {
-    settings(info.id).missing ?? options.missing ?? (info.format == .pbf ? .noContent : .notFound)
+  /// Vector viewers and GDAL's TMS driver take a 404 for a failure, so they get 204 unless something else was chosen.
+  private func policy(_ info: TilesetInfo, _ address: TileAddress) -> MissingTilePolicy {
+    settings(info.id).missing ?? options.missing ?? (info.format == .pbf || address.isTMS ? .noContent : .notFound)
   }
 
   private func headline(_ info: TilesetInfo) -> TileHeadline {
