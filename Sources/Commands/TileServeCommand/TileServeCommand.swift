@@ -6,7 +6,7 @@ import TileServe
 
 /// `tileserve`: serves bundles over HTTP.
 @main
-struct TileServeCommand: AsyncParsableCommand {
+struct TileServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve",
     abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
@@ -21,10 +21,20 @@ struct TileServeCommand: AsyncParsableCommand {
 
   @OptionGroup var flags: ServeFlags
 
-  static func main() async {
+  /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
+  static func main() {
     StandardStreams.reserve()
     // Before there are threads: they must not take the signals.
     let signals = SignalWatch()
+    let end = DispatchSemaphore(value: 0)
+    Task.detached {
+      await run(signals)
+      end.signal()
+    }
+    end.wait()
+  }
+
+  private static func run(_ signals: SignalWatch) async {
     do {
       let command = try parse()
       try await command.serve(signals)

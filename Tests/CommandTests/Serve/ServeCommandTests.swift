@@ -34,7 +34,7 @@ import Testing
     for _ in 0..<20 { #expect(try server.get("/health").status == 200) }
     server.process.send(SIGTERM)
     #expect(idle.isAtEnd())
-    #expect(try eventually { (try? server.connect()) == nil })
+    #expect(eventually { (try? server.connect()) == nil })
     try late.send("\r\n")
     let response = try late.response()
     #expect(response.status == 503 && response.closes && response["Retry-After"] != nil, "\(response)")
@@ -49,7 +49,7 @@ import Testing
     try late.send("GET /health HTTP/1.1\r\n")
     for _ in 0..<20 { #expect(try server.get("/health").status == 200) }
     server.process.send(signal)
-    #expect(try eventually { (try? server.connect()) == nil })
+    #expect(eventually { (try? server.connect()) == nil })
     server.process.send(signal)
     let run = server.process.wait(timeout: 30)
     #expect(run.ending == .signal(signal), "\(run)")

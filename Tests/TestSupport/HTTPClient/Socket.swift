@@ -73,7 +73,7 @@ public final class Socket {
     #if canImport(Darwin)
       let flags: Int32 = 0
     #else
-      let flags = Int32(MSG_NOSIGNAL.rawValue)
+      let flags = Int32(MSG_NOSIGNAL)
     #endif
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 import TileIndex
@@ -40,10 +41,13 @@ func serving(
   options.webLibraryFolders = []
   options.limits.drainSeconds = 2
   change(&options)
+  await ServerLimit.shared.enter()
+  defer { ServerLimit.shared.leave() }
   let shelf = try TileShelf(paths)
   let server = try await TileServer.start(shelf, options, accessLog: accessLog)
   do {
-    try await body(Served(server: server, shelf: shelf))
+    // Clients block; Swift's few threads are needed elsewhere.
+    try await withTaskExecutorPreference(ThreadExecutor()) { try await body(Served(server: server, shelf: shelf)) }
   } catch {
     try await server.shutdown()
     await shelf.close()
@@ -51,6 +55,35 @@ func serving(
   }
   try await server.shutdown()
   await shelf.close()
+}
+
+/// A few servers at a time: each has its loops and threads, and tests should not wait for the processor.
+private final class ServerLimit: Sendable {
+  static let shared = ServerLimit()
+  private let state = Mutex((room: 3, waiting: [CheckedContinuation<Void, Never>]()))
+
+  func enter() async {
+    await withCheckedContinuation { continuation in
+      let mayEnter = state.withLock { state in
+        guard state.room > 0 else {
+          state.waiting.append(continuation)
+          return false
+        }
+        state.room -= 1
+        return true
+      }
+      if mayEnter { continuation.resume() }
+    }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+      state.room += 1
+      return nil
+    }
+    next?.resume()
+  }
 }
 
 /// A folder with one bundle of each kind, made once.

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test func tilesetsAreListed() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let list = try object(served.get("/tilesets.json"))
       let tilesets = try #require(list["tilesets"] as? [[String: Any]])
       #expect(tilesets.compactMap { $0["id"] as? String } == ["air", "degrees", "labels", "photo", "relief", "roads"])
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func documentsAreCachedByTheirTags() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for target in ["/tilesets.json", "/relief.json", "/", "/relief/", "/wmts", "/tms/1.0.0", "/_assets/style.css"] {
         let first = try served.get(target)
         #expect(first.status == 200 && first["Cache-Control"] == "no-cache", "\(target): \(first)")
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func healthAndReadiness() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for (target, text) in [("/health", "ok\n"), ("/ready", "ready\n")] {
         let response = try served.get(target)
         #expect(response.status == 200 && response.text == text)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func metricsAreOfPrometheus() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for target in [
         "/relief/0/0/0.png", "/relief/0/0/0.png", "/relief/2/3/3.png", "/relief/0/0/x.png", "/relief.json",
       ] {
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func wmtsByKeysAndByPaths() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let direct = try served.get("/relief/1/1/0.png").body
       let query = "/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=relief&STYLE=default&FORMAT=image/png"
       let place = "&TileMatrixSet=WebMercatorQuad&TILEMATRIX=1&TILEROW=0&TILECOL=1"
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func wmtsRefusesInItsOwnWords() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let base = "service=WMTS&request=GetTile&layer=relief&tilematrixset=WebMercatorQuad"
       let cases: [(String, String, Int)] = [
         ("/wmts?service=WMS&request=GetMap", "InvalidParameterValue", 400),

@@ -8,22 +8,22 @@ import TileIndex
 /// Tiles that are not there, cannot be, or must be drawn.
 @Suite struct MissingTileTests {
   static let outside: [(target: String, reason: String)] = [
-    ("/relief/0/1/0.png", "0/1/0"), ("/relief/0/0/1.png", "0/0/1"), ("/relief/2/4/0.png", "2/4/0"),
+    ("/relief/0/1/0.png", "is outside"), ("/relief/0/0/1.png", "is outside"), ("/relief/2/4/0.png", "is outside"),
     ("/relief/31/0/0.png", "31"), ("/relief/99/0/0.png", "99"), ("/relief/-1/0/0.png", "zoom \"-1\""),
     ("/relief/1/-1/0.png", "column \"-1\""), ("/relief/1/0/-1.png", "row \"-1\""), ("/relief/x/0/0.png", "zoom \"x\""),
     ("/relief/1/1.5/0.png", "column \"1.5\""), ("/relief/1//0.png", "column \"\""), ("/relief/1/0/.png", "row \"\""),
     ("/relief/1/0/0x0.png", "row \"0x0\""), ("/relief/1/+1/0.png", "column \"+1\""),
-    ("/relief/1/%201/0.png", "column \" 1\""), ("/relief/1/٣/0.png", "column"),
+    ("/relief/1/%201/0.png", "column \" 1\""), ("/relief/1/%D9%A3/0.png", "column"),
     ("/relief/1/99999999999/0.png", "column"), ("/relief/18446744073709551616/0/0.png", "zoom"),
     ("/relief/1/0/0.gif", "gif"), ("/relief/1/0/0.", "format"), ("/relief/1/0/0@3x.png", "@2x"),
     ("/relief/1/0/0.pbf", ".png"), ("/roads/1/0/0.png", ".pbf"), ("/roads/1/0/0@2x.pbf", "@2x"),
     ("/relief/1/0/%zz.png", "%"), ("/relief/1/0/0%00.png", "control"), ("/relief/1/0/%ff.png", "UTF-8"),
-    ("/relief,roads/1/0/0.png", "roads"), ("/relief,degrees/1/0/0.png", "grid"), ("/degrees/0/2/0.png", "0/2/0"),
-    ("/tms/1.0.0/relief/1/0/2.png", "1/0/2"), ("/tms/1.0.0/relief/1/0/x.png", "row"),
+    ("/relief,roads/1/0/0.png", "roads"), ("/relief,degrees/1/0/0.png", "grid"), ("/degrees/0/2/0.png", "is outside"),
+    ("/tms/1.0.0/relief/1/0/2.png", "is outside"), ("/tms/1.0.0/relief/1/0/x.png", "row"),
   ]
 
   @Test func nonsenseIsRefusedWithAReason() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for (target, reason) in Self.outside {
         let response = try served.get(target)
         #expect(response.statusLine == "HTTP/1.1 400 Bad Request", "\(target): \(response)")
@@ -35,7 +35,7 @@ import TileIndex
   }
 
   @Test func whatIsNotThereIs404() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for target in [
         "/relief/2/3/3.png", "/relief/3/0/0.png", "/nothing/0/0/0.png", "/nothing.json", "/nothing/", "/relief/1/0",
         "/relief,nothing/0/0/0.png", ",/0/0/0.png", "/,/0/0/0.png", "/relief,/0/0/0.png", "/relief/1/1/0/0.png",
@@ -51,7 +51,7 @@ import TileIndex
 
   /// Vector viewers take 404 for a failure, and draw on from the tile above.
   @Test func missingVectorTilesAre204() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for target in ["/roads/1/1/1.pbf", "/roads/9/0/0.pbf"] {
         let connection = try served.connect()
         let response = try connection.request(target)
@@ -66,7 +66,7 @@ import TileIndex
     try await serving([SampleShelf.path]) { options in
       options.missing = policy
       options.settings = { id in .init(missing: id == "photo" ? .blank : nil) }
-    } _: { served in
+    } _: { (served) async throws in
       let response = try served.get("/relief/2/3/3.png")
       switch policy {
       case .notFound: #expect(response.status == 404)
@@ -97,7 +97,7 @@ import TileIndex
   }
 
   @Test func doubledTilesComeFromTheNextZoom() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let response = try served.get("/relief/1/0/0@2x.png")
       #expect(response.status == 200)
       let pixels = try Tile(bytes: response.body, format: .png).decoded()
@@ -112,7 +112,7 @@ import TileIndex
   }
 
   @Test func otherFormatsAreMade() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for (word, type) in [("jpg", "image/jpeg"), ("webp", "image/webp"), ("png", "image/png")] {
         for id in ["relief", "photo", "air"] {
           let response = try served.get("/\(id)/1/0/0.\(word)")
@@ -125,12 +125,13 @@ import TileIndex
   }
 
   @Test func layersAreDrawnOverEachOther() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let both = try served.get("/relief,labels/1/0/0.png")
       #expect(both.status == 200 && both["Content-Type"] == "image/png")
       let pixels = try Tile(bytes: both.body, format: .png).decoded()
-      let low = try Tile(bytes: #require(served.shelf["relief"]?.storedTile(tile(1, 0, 0))), format: .png).decoded()
-      let high = try Tile(bytes: #require(served.shelf["labels"]?.storedTile(tile(1, 0, 0))), format: .png).decoded()
+      let low = try Tile(bytes: #require(try served.shelf["relief"]?.storedTile(tile(1, 0, 0))), format: .png).decoded()
+      let high = try Tile(bytes: #require(try served.shelf["labels"]?.storedTile(tile(1, 0, 0))), format: .png)
+        .decoded()
       #expect(pixels[128, 128] == low[128, 128] && pixels[2, 2] == high[2, 2])
       // Encoded commas are commas.
       #expect(try served.get("/relief%2Clabels/1/0/0.png").body == both.body)
@@ -142,7 +143,7 @@ import TileIndex
 
   /// GDAL's TMS driver takes 404 for the end of the world.
   @Test func missingTMSTilesAre204() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       // Rows count from the south.
       #expect(try served.get("/tms/1.0.0/relief/2/3/3.png").body == served.get("/relief/2/3/0.png").body)
       #expect(try served.get("/tms/1.0.0/relief/2/3/0.png").status == 204)
@@ -150,7 +151,7 @@ import TileIndex
     }
     try await serving([SampleShelf.path]) {
       $0.missing = .notFound
-    } _: { served in
+    } _: { (served) async throws in
       #expect(try served.get("/tms/1.0.0/relief/2/3/0.png").status == 404)
     }
   }

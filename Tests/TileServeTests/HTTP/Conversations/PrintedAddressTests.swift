@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func withoutAProxyTheHostFieldSaysIt() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let host = "localhost:\(served.port)"
       expectAll(try printed(served, ["Host": host]), below: "http://\(host)", "")
       expectAll(try printed(served, ["Host": "[::1]:9"]), below: "http://[::1]:9", "")
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: ["", "/maps/v1"]) func basePath(_ sent: String) async throws {
     try await serving([SampleShelf.path]) {
       $0.basePath = "maps/v1/"
-    } _: { served in
+    } _: { (served) async throws in
       #expect(served.server.url == "http://127.0.0.1:\(served.port)/maps/v1/")
       expectAll(try printed(served, sent, ["Host": "a.example"]), below: "http://a.example", "/maps/v1")
       #expect(try served.get("\(sent)/relief/0/0/0.png").status == 200)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func proxiesSayWhereTheyAre() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let fields = [
         "Host": "127.0.0.1:81", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "maps.example.org",
         "X-Forwarded-Prefix": "/tiles/",
@@ -109,7 +109,7 @@ import Testing
   func aPublicURLCountsMost(_ url: String, path: String) async throws {
     try await serving([SampleShelf.path]) {
       $0.publicURL = url
-    } _: { served in
+    } _: { (served) async throws in
       let fields = ["Host": "127.0.0.1:81", "X-Forwarded-Host": "other.example", "X-Forwarded-Prefix": "/other"]
       let origin = url.split(separator: "/").prefix(2).joined(separator: "//")
       expectAll(try printed(served, fields), below: origin, path)
@@ -120,9 +120,11 @@ import Testing
   @Test(arguments: ["", "/base"]) func printedURLsAreAnswered(_ basePath: String) async throws {
     try await serving([SampleShelf.path]) {
       $0.basePath = basePath
-    } _: { served in
+    } _: { (served) async throws in
       let urls = try printed(served, basePath, ["Host": "localhost"])
-      for url in urls where !url.contains("{TileMatrixSet}") {
+      // A TMS document names the folders of its zooms, in which there are only tiles.
+      for url in urls where !url.contains("{TileMatrixSet}") && url.wholeMatch(of: /.*\/tms\/1.0.0\/[^\/]*\/\d+/) == nil
+      {
         let filled = url.replacing("{z}", with: "0").replacing("{x}", with: "0").replacing("{y}", with: "0")
         let response = try served.get(filled.replacing("http://localhost", with: "").replacing("&amp;", with: "&"))
         #expect([200, 204].contains(response.status), "\(url): \(response.statusLine)")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RequestFormTests {
   @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT"])
   func otherMethodsAreNotAllowed(_ method: String) async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let response = try served.get(method == "CONNECT" ? "localhost:80" : "/relief/0/0/0.png", method: method)
       #expect(response.statusLine == "HTTP/1.1 405 Method Not Allowed")
       #expect(response["Allow"] == "GET, HEAD, OPTIONS")
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test func bodiesAreReadPast() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       let lengthy = "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
       let chunked =
@@ -35,7 +35,7 @@ import Testing
     "Content-Length: 5x", "Transfer-Encoding: chunked, identity", "Transfer-Encoding: xchunked",
   ])
   func ambiguousBodiesEndTheConnection(_ fields: String) async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       try connection.send("POST /health HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
       let response = try connection.response()
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func http10IsAnsweredAndClosed() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       var connection = try served.connect()
       try connection.send("GET /health HTTP/1.0\r\n\r\n")
       let response = try connection.response()
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func closeIsRespected() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for value in ["close", "Close", "foo, close"] {
         let connection = try served.connect()
         #expect(try connection.request("/relief/0/0/0.png", ["Connection": value]).closes)
@@ -75,7 +75,7 @@ import Testing
 
   /// curl asks so with --http2; what it sends afterwards must not go unanswered.
   @Test(arguments: ["h2c", "websocket", "TLS/1.0"]) func upgradesAreNotTaken(_ name: String) async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       let response = try connection.request(
         "/health", ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": name, "HTTP2-Settings": "AAMAAABk"])
@@ -91,7 +91,7 @@ import Testing
   @Test func absoluteTargets() async throws {
     try await serving([SampleShelf.path]) {
       $0.allowedHosts = ["localhost", "maps.example"]
-    } _: { served in
+    } _: { (served) async throws in
       #expect(try served.get("http://localhost:\(served.port)/health").text == "ok\n")
       #expect(try served.get("http://localhost").status == 200)
       #expect(try served.get("https://MAPS.example:99/relief.json").status == 200)
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func oneHostIsNeeded() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for head in [
         "GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
@@ -121,7 +121,7 @@ import Testing
   @Test func allowedHosts() async throws {
     try await serving([SampleShelf.path]) {
       $0.allowedHosts = ["localhost", "[::1]", "Maps.Example"]
-    } _: { served in
+    } _: { (served) async throws in
       for host in ["localhost", "LOCALHOST:8080", "[::1]:80", "[::1]", "maps.example"] {
         #expect(try served.get("/health", ["Host": host]).status == 200, "\(host)")
       }
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func optionsIsAnsweredEverywhere() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       for target in ["*", "/", "/relief/0/0/0.png", "/nothing"] {
         let response = try served.get(target, method: "OPTIONS")
         #expect(response.status == 204 && response["Allow"] == "GET, HEAD, OPTIONS", "\(target): \(response)")

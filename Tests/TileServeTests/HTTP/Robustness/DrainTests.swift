@@ -8,7 +8,7 @@ import Testing
   @Test func requestsUnderWayAreAnswered() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.drainSeconds = 30
-    } _: { served in
+    } _: { (served) async throws in
       let gate = Gate()
       let lane = try #require(served.shelf["photo"]).lane
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
@@ -44,7 +44,7 @@ import Testing
     try folder.writeSingleTile("big.mbtiles", bytes)
     try await serving([folder.path]) {
       $0.limits.drainSeconds = 30
-    } _: { served in
+    } _: { (served) async throws in
       let connection = Unshared(HTTPConnection(try Socket(port: served.port, receiveBytes: 4096)))
       try connection.value.send(HTTPConnection.head("/big/0/0/0.png"))
       // It is answered when it is counted.
@@ -64,7 +64,7 @@ import Testing
   @Test func patienceHasAnEnd() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.drainSeconds = 1
-    } _: { served in
+    } _: { (served) async throws in
       let half = try served.connect()
       try half.send("GET /health HTTP/1.1\r\n")
       for _ in 0..<20 { #expect(try served.get("/health").status == 200) }

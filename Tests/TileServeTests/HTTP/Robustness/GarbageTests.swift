@@ -14,7 +14,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     try await serving([SampleShelf.path]) {
       $0.limits.requestSeconds = 2
-    } _: { served in
+    } _: { (served) async throws in
       let before = openDescriptorCount()
       let count = Self.isLong ? 100_000 : 2000
       for index in 0..<count {
@@ -32,7 +32,7 @@ import Testing
         #expect(try served.get("/health").status == 200, "seed \(seed), request \(index): \(bytes)")
       }
       #expect(try served.isQuiet())
-      #expect(try eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
+      #expect(eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
     }
   }
 
@@ -75,7 +75,7 @@ import Testing
     let secret = try #require(try folder.bytes("outside.mbtiles").range(of: Data(SampleTiles.image(27))))
     #expect(!secret.isEmpty)
     let outside = try SampleTiles.image(27)
-    try await serving([folder.file("shelf")]) { served in
+    try await serving([folder.file("shelf")]) { (served) async throws in
       let ups = [
         "..", "%2e%2e", "%2E.", "..%2f..", "..%5c..", "..\\..", "%c0%ae%c0%ae", "%252e%252e", "..;", ".%00.", "…",
         "%ff..", "....",
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test func clientsThatVanish() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let before = openDescriptorCount()
       for index in 0..<(Self.isLong ? 10_000 : 200) {
         let connection = try served.connect()
@@ -118,13 +118,13 @@ import Testing
       }
       #expect(try served.get("/health").status == 200)
       #expect(try served.isQuiet())
-      #expect(try eventually { openDescriptorCount() ?? 0 <= (before ?? 0) + 8 })
+      #expect(eventually { openDescriptorCount() ?? 0 <= (before ?? 0) + 8 })
     }
   }
 
   /// Ten thousand idle clients take nothing from the one that asks.
   @Test(.enabled(if: isLong, "takes TILESERVE_LONG=1")) func tenThousandConnections() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       guard FileDescriptors.raiseLimit() > 20_500 else {
         try Test.cancel("the process may not have 20,500 files open; raise ulimit -n")
       }

@@ -10,7 +10,7 @@ import Testing
       $0.limits.headerBytesMax = 8192
       $0.limits.headerCountMax = 20
       $0.limits.bodyBytesMax = 1000
-    } _: { served in
+    } _: { (served) async throws in
       let long = String(repeating: "a", count: 5000)
       let cases: [(String, [Int])] = [
         ("GET /\(long) HTTP/1.1\r\nHost: a\r\n\r\n", [414]),
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func aThousandPipelinedRequestsAreAnsweredInTheirOrder() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       // Some are answered at once, some by threads that draw: the order must hold all the same.
       let kinds = [
@@ -65,7 +65,7 @@ import Testing
 
   /// What was asked before the nonsense is answered first, however long that takes.
   @Test func answersComeBeforeTheComplaint() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       let lane = try #require(served.shelf["photo"]).lane
       let gate = Gate()
@@ -87,7 +87,7 @@ import Testing
     try await serving([SampleShelf.path]) {
       $0.limits.requestSeconds = 1
       $0.limits.idleSeconds = 1
-    } _: { served in
+    } _: { (served) async throws in
       let before = openDescriptorCount()
       let lorises = try (0..<100).map { _ in try served.connect() }
       for (index, loris) in lorises.enumerated() {
@@ -106,7 +106,7 @@ import Testing
       #expect(try served.isQuiet())
       #expect(try served.metric("tileserve_connections_dropped_total") ?? 0 >= 100)
       for loris in lorises { loris.socket.close() }
-      #expect(try eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
+      #expect(eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
     }
   }
 
@@ -116,7 +116,7 @@ import Testing
     try folder.writeBundle("big.mbtiles", zooms: 0...0, edge: 256)
     try await serving([folder.path]) {
       $0.limits.writeSeconds = 1
-    } _: { served in
+    } _: { (served) async throws in
       let socket = try Socket(port: served.port, receiveBytes: 2048)
       let request = Array(HTTPConnection.head("/big.json").utf8)
       let sent = try await onThread { [socket = Unshared(socket)] in
@@ -136,7 +136,7 @@ import Testing
     try await serving([SampleShelf.path]) {
       $0.loopCount = 1
       $0.limits.connectionCountMax = 4
-    } _: { served in
+    } _: { (served) async throws in
       let first = try served.connect()
       #expect(try first.request("/health").status == 200)
       let others = try (0..<3).map { _ in try served.connect() }
@@ -155,7 +155,7 @@ import Testing
     try await serving([SampleShelf.path]) {
       $0.loopCount = 1
       $0.limits.connectionCountMax = 1
-    } _: { served in
+    } _: { (served) async throws in
       let lane = try #require(served.shelf["photo"]).lane
       let gate = Gate()
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TileIndex
@@ -29,11 +28,11 @@ import TileIndex
     let seeds = 2...6
     let allowed = try Set(seeds.map { try images(seed: $0) })
     let stays = try images(seed: 1)
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       let port = served.port
-      let isDone = Mutex(false)
-      let failures = Mutex<[String]>([])
-      let counts = Mutex(0)
+      let isDone = Locked(false)
+      let failures = Locked<[String]>([])
+      let counts = Locked(0)
       let clients = (0..<3).map { number in
         Task {
           try await onThread {
@@ -78,13 +77,14 @@ import TileIndex
     try put("a.mbtiles", seed: 1)
     try await serving([folder.path]) {
       $0.refreshSeconds = 1
-    } _: { served in
+    } _: { (served) async throws in
       let tag = try served.get("/a/0/0/0.png")["ETag"]
       try put("a.mbtiles", seed: 2)
       try put("b.mbtiles", seed: 1)
       #expect(try eventually { try served.get("/b/0/0/0.png").status == 200 })
       let changed = try served.get("/a/0/0/0.png", ["If-None-Match": tag ?? ""])
-      #expect(changed.status == 200 && changed.body == (try images(seed: 2)))
+      let second = try images(seed: 2)
+      #expect(changed.status == 200 && changed.body == second)
       // Equal bytes keep their tag, whichever bundle they come from.
       #expect(try served.get("/b/0/0/0.png", ["If-None-Match": tag ?? ""]).status == 304)
     }
@@ -94,7 +94,7 @@ import TileIndex
     try put("a.mbtiles", seed: 1)
     try elsewhere.writeBundle("whole.mbtiles", zooms: 0...2, seed: 2)
     let whole = try elsewhere.bytes("whole.mbtiles")
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       let first = try images(seed: 1)
       #expect(try served.get("/a/0/0/0.png").body == first)
       // A copy that grows, beside and in the place of another; its folder entry is new.
@@ -132,7 +132,7 @@ import TileIndex
   @Test func aBundleThatIsBrokenFromTheStart() async throws {
     try folder.write("a.mbtiles", "no bundle")
     try put("b.mbtiles", seed: 1)
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       for target in ["/a/0/0/0.png", "/a.json", "/a/", "/tms/1.0.0/a", "/a,b/0/0/0.png"] {
         let response = try served.get(target)
         #expect(
@@ -156,7 +156,7 @@ import TileIndex
     try put("a,b.mbtiles", seed: 5)
     try put(".hidden.mbtiles", seed: 6)
     try put("CAPITALS.MBTILES", seed: 7)
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       #expect(served.shelf.tilesets.map(\.id) == ["CAPITALS", "a,b", "x--clash", "x--y--deep", "Über & <b>"])
       #expect(try served.get("/x--y--deep/0/0/0.png").body == images(seed: 1))
       #expect(try served.get("/%C3%9Cber%20%26%20%3Cb%3E/0/0/0.png").body == images(seed: 4))
@@ -174,7 +174,7 @@ import TileIndex
       try FileManager.default.linkItem(
         atPath: elsewhere.file("one.mbtiles"), toPath: folder.file("map-\(number).mbtiles"))
     }
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       #expect(served.shelf.openCount == 0)
       var random = SeededGenerator(seed: 3)
       let connection = try served.connect()

@@ -8,16 +8,19 @@ import Testing
 @Suite(.enabled(if: Command(installed: "sqlite3") != nil, "sqlite3 is not installed"))
 struct LockedBundleTests {
   let folder: TemporaryFolder
+  let go: TemporaryFolder
   init() throws {
+    go = try TemporaryFolder()
     folder = try TemporaryFolder()
     try folder.writeBundle("a.mbtiles", zooms: 0...1)
     try folder.writeBundle("b.mbtiles", zooms: 0...1, seed: 1)
   }
 
-  /// A shell that runs statements, says that it has, and stays until it is killed.
+  /// A shell that runs statements, says that it has, and stays until it is killed or there is a file `go`, at which it takes back what it did.
   private func hold(_ statements: String, _ name: String = "a.mbtiles") throws -> ChildProcess {
-    let script = "(printf '%s\\n' \"$1\" '.print held'; exec sleep 600) | exec sqlite3 \"$0\""
-    let shell = try Command(path: "/bin/sh").start(["-c", script, folder.file(name), statements])
+    // The loop ends with the shell, should that be killed.
+    let pause = ".shell echo held ; while [ ! -e \(go.file("go")) ] && kill -0 $PPID 2>/dev/null ; do sleep 0.05 ; done"
+    let shell = try #require(Command(installed: "sqlite3")).start([folder.file(name), statements, pause, "ROLLBACK;"])
     #expect(shell.wait(timeout: 30) { shell.stdout.contains("held") }, "\(shell.stderr)")
     return shell
   }
@@ -34,12 +37,12 @@ struct LockedBundleTests {
 
   /// Locked before it was ever opened, in the mode of rollback journals.
   @Test func lockedIsNotMissing() async throws {
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       let shell = try hold("BEGIN EXCLUSIVE; CREATE TABLE more (x);")
       try expectUnavailable(served)
-      shell.send(SIGKILL)
-      _ = shell.wait()
-      #expect(try eventually { try served.get("/a/0/0/0.png").status == 200 })
+      try go.write("go", "")
+      #expect(shell.wait(timeout: 30).status == 0)
+      #expect(try served.get("/a/0/0/0.png").status == 200)
       #expect(try served.get("/a.json").status == 200)
       #expect(try served.get("/tilesets.json").text.contains(#""unavailable":[]"#))
     }
@@ -48,7 +51,7 @@ struct LockedBundleTests {
   /// A bundle that appears while its writer holds it is served when it is let go, though its file does not change then.
   @Test func aNewBundleThatIsStillHeld() async throws {
     try FileManager.default.moveItem(atPath: folder.file("a.mbtiles"), toPath: folder.file("a.later"))
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       let shell = try hold("BEGIN EXCLUSIVE; CREATE TABLE more (x);", "a.later")
       try FileManager.default.moveItem(atPath: folder.file("a.later"), toPath: folder.file("a.mbtiles"))
       // The journal has its name from the database's.
@@ -74,7 +77,7 @@ struct LockedBundleTests {
   @Test func writeAheadLogs() async throws {
     let setup = try #require(Command(installed: "sqlite3")).run([folder.file("a.mbtiles"), "PRAGMA journal_mode = WAL"])
     #expect(setup.status == 0, "\(setup)")
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       #expect(try served.get("/a/0/0/0.png").status == 200)
       let shell = try hold(
         "PRAGMA wal_autocheckpoint = 0; DELETE FROM map WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 0; "
@@ -108,7 +111,7 @@ struct LockedBundleTests {
     defer { if isMounted { _ = try? TestSupport.run("umount", [folder.path]) } }
     if !isMounted { try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder.path) }
     let before = folder.names
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       #expect(try served.get("/a/0/0/0.png").status == 200)
       #expect(try served.get("/a/1/0/1.png").status == 404)
       #expect(try served.get("/b/0/0/0.png").status == 200)

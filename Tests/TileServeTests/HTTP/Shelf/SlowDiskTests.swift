@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,7 +7,7 @@ import Testing
 /// Reading that hangs holds up its own tileset and nobody else's. Threads that wait stand for a disk that does not answer.
 @Suite struct SlowDiskTests {
   @Test func oneTilesetThatHangs() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let gate = Gate()
       let lane = try #require(served.shelf["photo"]).lane
       for _ in 0..<100 { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
@@ -27,7 +26,7 @@ import Testing
 
   /// What a lane cannot take is refused at once, not queued without end.
   @Test func tooManyThatWait() async throws {
-    try await serving([SampleShelf.path]) { served in
+    try await serving([SampleShelf.path]) { (served) async throws in
       let gate = Gate()
       let lane = try #require(served.shelf["photo"]).lane
       var count = 0
@@ -44,7 +43,7 @@ import Testing
   @Test func lanesAndGroupsKeepTheirWidth() async throws {
     let pool = WorkPool()
     struct Counts { var now = 0, most = 0, done = 0 }
-    let total = Mutex(Counts())
+    let total = Locked(Counts())
     let perLane = (0..<4).map { _ in Locked(Counts()) }
     let lanes = (0..<4).map { _ in pool.lane(device: 7) }
     var random = SeededGenerator(seed: 5)
@@ -54,7 +53,7 @@ import Testing
       let counts = perLane[index]
       #expect(
         pool.submit(lanes[index]) {
-          counts.change {
+          counts.withLock {
             $0.now += 1
             $0.most = max($0.most, $0.now)
           }
@@ -67,12 +66,12 @@ import Testing
             $0.now -= 1
             $0.done += 1
           }
-          counts.change { $0.now -= 1 }
+          counts.withLock { $0.now -= 1 }
         })
     }
     #expect(try await onThread { eventually { total.withLock { $0.done } == 400 } })
     #expect(total.withLock { $0.most } <= WorkPool.groupWidth)
-    for counts in perLane { #expect((1...WorkPool.laneWidth).contains(counts.read.most)) }
+    for counts in perLane { #expect((1...WorkPool.laneWidth).contains(counts.withLock { $0.most })) }
     await pool.shutdown()
   }
 
@@ -80,7 +79,7 @@ import Testing
   @Test func lanesTakeTurns() async throws {
     let pool = WorkPool()
     let lanes = (0..<6).map { _ in pool.lane(device: 1) }
-    let order = Mutex<[Int]>([])
+    let order = Locked<[Int]>([])
     let gate = Gate()
     // All threads of the disk are taken while the queues fill.
     let fillers = (0..<2).map { _ in pool.lane(device: 1) }
@@ -104,18 +103,10 @@ import Testing
         for _ in 0..<10 { #expect(pool.submit(lane) { gate.wait() }) }
       }
     }
-    let done = Mutex(0)
+    let done = Locked(0)
     for _ in 0..<50 { #expect(pool.submit(pool.lane(device: 4)) { done.withLock { $0 += 1 } }) }
     #expect(try await onThread { eventually { done.withLock { $0 } == 50 } })
     gate.open()
     await pool.shutdown()
   }
-}
-
-/// A lock that can be handed around in an array.
-private final class Locked<Value: Sendable>: Sendable {
-  private let value: Mutex<Value>
-  init(_ value: Value) { self.value = Mutex(value) }
-  func change(_ body: @Sendable (inout Value) -> Void) { value.withLock { body(&$0) } }
-  var read: Value { value.withLock { $0 } }
 }
