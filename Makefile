@@ -1,7 +1,7 @@
 # make demo    cuts, verifies and pictures the three sample regions, and serves them once
 # make test    runs all tests
 # make test-clients  runs the tests of tileserve with real clients: GDAL, and Chromium, which it installs; pictures of the pages go to .build/screenshots
-# make bless   takes over the help texts as golden files
+# make bless   takes over help texts and conversations with curl as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
@@ -46,7 +46,7 @@ test-clients:
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 swift test --skip-build --disable-xctest --filter HelpTests 2>&1 | scripts/quiet-tests.sh
+	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 lint:

@@ -125,7 +125,10 @@ let package = Package(
       name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TileServeTests", dependencies: ["TileServe", "TileImage", "TileIndex", "TestSupport"],
+      name: "TileServeTests",
+      dependencies: [
+        "TileServe", "TileImage", "TileIndex", "TestSupport", .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",

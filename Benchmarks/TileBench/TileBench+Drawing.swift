@@ -33,7 +33,9 @@ extension TileBench {
   }
 
   private static var encodings: [(String, TileEncoding)] {
-    [1, 2, 3, 4, 5].map { ("PNG \($0)", .png(PNGOptions(compressionLevel: $0))) } + [("JPEG", .jpeg(JPEGOptions()))]
+    [1, 2, 3, 4, 5].map { (level: Int) in ("PNG \(level)", .png(PNGOptions(compressionLevel: level))) } + [
+      ("JPEG", .jpeg(JPEGOptions()))
+    ]
       + [0, 1, 2, 4].map { ("WebP lossless \($0)", .webp(WebPOptions(effort: $0))) }
       + [0, 2, 4].map { ("WebP lossy \($0)", .webp(WebPOptions(lossless: false, effort: $0))) }
   }

@@ -6,8 +6,6 @@ enum ConfigurationFile {
     "path", "host", "unix-socket", "cache", "base-path", "public-url", "missing", "cache-control", "cors",
     "allowed-hosts", "trusted-proxies", "access-log", "log-level", "tls-cert", "tls-key", "web",
   ]
-  private static let numbers: Set<String> = ["port", "threads", "connections"]
-
   /// - Throws: ``SettingsError`` that names the file and the member.
   static func check(_ path: String) throws {
     let data: Data
@@ -24,11 +22,17 @@ enum ConfigurationFile {
         SettingsError(.configuration, "\(path): \(name): \(reason)")
       }
       if texts.contains(name) {
-        guard value is String else { throw wrong("must be a text in quotation marks") }
-      } else if numbers.contains(name) {
-        guard let number = value as? NSNumber, Double(exactly: number.intValue) == number.doubleValue else {
-          throw wrong("must be a whole number")
+        guard let text = value as? String else { throw wrong("must be a text in quotation marks") }
+        do {
+          try ServeSettings.check(text, name)
+        } catch {
+          throw SettingsError(.configuration, "\(path): \(error)")
         }
+      } else if let range = ServeSettings.numbers[name] {
+        // Foundation takes true for the number 1, of the type of a character.
+        guard let number = value as? NSNumber, number.objCType.pointee != CChar(UInt8(ascii: "c")),
+          Double(exactly: number.intValue) == number.doubleValue, range.contains(number.intValue)
+        else { throw wrong("must be a whole number from \(range.lowerBound) to \(range.upperBound)") }
       } else if name == "tilesets" {
         guard let tilesets = value as? [String: Any] else { throw wrong("must be an object with one member a tileset") }
         for (id, settings) in tilesets { try check(id, settings, path) }

@@ -11,7 +11,8 @@ enum Greeting {
     } else {
       lines.append("viewer: \(server.url)")
       if let first = tilesets.first {
-        lines.append("tiles:  \(server.url)\(first.id)/{z}/{x}/{y}, described by \(server.url)\(first.id).json")
+        let place = server.url + PercentEncoding.segment(first.id)
+        lines.append("tiles:  \(place)/{z}/{x}/{y}, described by \(place).json")
       }
     }
     for (place, reason) in shelf.failures.sorted(by: { $0.key < $1.key }) {

@@ -22,7 +22,7 @@ struct ServeSettings {
     }
     options = TileServerOptions()
     options.host = config.string(forKey: "host", default: options.host)
-    options.port = try config.requiredNumber("port", in: 0...65_535, default: options.port)
+    options.port = try config.number("port") ?? options.port
     options.unixSocket = config.string(forKey: "unix-socket")
     options.basePath = config.string(forKey: "base-path", default: "")
     options.publicURL = try config.string(forKey: "public-url").map(Self.checkedURL)
@@ -32,20 +32,15 @@ struct ServeSettings {
     options.crossOrigin = try Self.crossOrigin(config.string(forKey: "cors", default: "*"))
     options.missing = try config.string(forKey: "missing").map { try Self.policy($0, "missing") }
     options.cacheBytes = try Self.bytes(config.string(forKey: "cache", default: "64MB"))
-    options.loopCount = try config.optionalNumber("threads", in: 1...256)
-    options.limits.connectionCountMax = try config.requiredNumber(
-      "connections", in: 1...1_000_000, default: options.limits.connectionCountMax)
+    options.loopCount = try config.number("threads")
+    options.limits.connectionCountMax = try config.number("connections") ?? options.limits.connectionCountMax
     options.webLibraryFolders = Self.webFolders(Self.list(config.string(forKey: "web")))
     switch (config.string(forKey: "tls-cert"), config.string(forKey: "tls-key")) {
     case (nil, nil): break
     case (let certificate?, let key?): options.tls = .init(certificatePath: certificate, keyPath: key)
     default: throw SettingsError(.usage, "--tls-cert and --tls-key go together; give both")
     }
-    let level = config.string(forKey: "log-level", default: "info")
-    guard let logLevel = Logger.Level(rawValue: level) else {
-      throw SettingsError(.usage, "log-level: \"\(level)\" is none of \(Logger.Level.allCases.map(\.rawValue))")
-    }
-    self.logLevel = logLevel
+    logLevel = try Self.level(config.string(forKey: "log-level", default: "info"))
     accessLog = try config.string(forKey: "access-log").map(LogFile.open)
     options.settings = { id in
       let tileset = config.scoped(to: ConfigKey(["tilesets", id]))
@@ -71,6 +66,32 @@ struct ServeSettings {
     return ConfigReader(providers: providers)
   }
 
+  /// The options that are numbers.
+  static let numbers: [String: ClosedRange<Int>] = [
+    "port": 0...65_535, "threads": 1...256, "connections": 1...1_000_000,
+  ]
+
+  /// Throws when an option cannot have this value.
+  static func check(_ text: String, _ name: String) throws {
+    switch name {
+    case "missing": _ = try policy(text, name)
+    case "cors": _ = try crossOrigin(text)
+    case "cache": _ = try bytes(text)
+    case "cache-control": _ = try checkedField(text)
+    case "public-url": _ = try checkedURL(text)
+    case "log-level": _ = try level(text)
+    default: break
+    }
+  }
+
+  private static func level(_ text: String) throws -> Logger.Level {
+    guard let level = Logger.Level(rawValue: text) else {
+      let words = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+      throw SettingsError(.usage, "log-level: \"\(text)\" is none of \(words)")
+    }
+    return level
+  }
+
   static func list(_ text: String?) -> [String] {
     (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
@@ -86,7 +107,7 @@ struct ServeSettings {
   /// A field's value must not bring other fields with it.
   static func checkedField(_ text: String) throws -> String {
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
-      throw SettingsError(.usage, "cache-control holds characters that no header field may have")
+      throw SettingsError(.usage, "cache-control: holds characters that no header field may have")
     }
     return text
   }
@@ -168,17 +189,15 @@ extension ServeFlags {
 }
 
 extension ConfigReader {
-  /// A number within a range; a value that is none is an error, not the default.
-  fileprivate func optionalNumber(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+  /// A number within its range; a value that is none is an error, not the default.
+  fileprivate func number(_ name: String) throws -> Int? {
     let key = ConfigKey([name])
-    guard let text = string(forKey: key) ?? int(forKey: key).map(String.init) else { return nil }
+    guard let range = ServeSettings.numbers[name],
+      let text = string(forKey: key) ?? int(forKey: key).map(String.init)
+    else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw SettingsError(.usage, "\(name): \"\(text)\" is no number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
-  }
-
-  fileprivate func requiredNumber(_ name: String, in range: ClosedRange<Int>, default value: Int) throws -> Int {
-    try optionalNumber(name, in: range) ?? value
   }
 }

@@ -21,26 +21,30 @@ struct TileServeCommand: ParsableCommand {
 
   @OptionGroup var flags: ServeFlags
 
-  /// Not an asynchronous main: that leaves the first thread to Dispatch, which lets signals through to it.
+  /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
   static func main() {
     StandardStreams.reserve()
     MemoryAllocator.holdDown()
     // Before there are threads: they must not take the signals.
     let signals = SignalWatch()
-    let done = DispatchSemaphore(value: 0)
+    let end = DispatchSemaphore(value: 0)
     Task.detached {
-      do {
-        let command = try parse()
-        try await command.serve(signals)
-      } catch let error where ExitStatus(of: error) != nil {
-        printError("tileserve: \(error)")
-        Foundation.exit(ExitStatus(of: error)!.rawValue)
-      } catch {
-        exit(withError: error)
-      }
-      done.signal()
+      await run(signals)
+      end.signal()
     }
-    done.wait()
+    end.wait()
+  }
+
+  private static func run(_ signals: SignalWatch) async {
+    do {
+      let command = try parse()
+      try await command.serve(signals)
+    } catch let error where ExitStatus(of: error) != nil {
+      printError("tileserve: \(error)")
+      Foundation.exit(ExitStatus(of: error)!.rawValue)
+    } catch {
+      exit(withError: error)
+    }
   }
 
   func serve(_ signals: SignalWatch) async throws {

@@ -24,6 +24,7 @@ public final class TileServer: Sendable {
   private let service: TileService
   private let accessLog: AccessLog?
   private let chores: Chores
+  private let isEnding = Atomic(false)
 
   private init(
     url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel,
@@ -94,7 +95,9 @@ public final class TileServer: Sendable {
   public func wait() async throws { try await listener.closeFuture.get() }
 
   /// Stops listening, lets requests under way finish for as long as the limits say, and ends.
+  /// Called again it returns at once.
   public func shutdown() async throws {
+    guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     chores.stop()
     try? await listener.close()
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }

@@ -33,7 +33,7 @@ struct BundlePlaces: Sendable {
         walk(root, prefix: "", depth: 0)
       } else {
         let log = status.isFile ? FileStatus(root + "-wal") : nil
-        add(id: Self.id(root.split(separator: "/").last.map(String.init) ?? root), path: root, status, log: log)
+        add(id: Self.id(Self.name(root)), path: root, status, log: log)
       }
     }
     places.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
@@ -67,12 +67,17 @@ struct BundlePlaces: Sendable {
 
   private mutating func add(id: String, path: String, _ status: FileStatus, log: FileStatus?) {
     if let other = paths[id] {
-      if other != path { refused[path] = "its id \(id) is that of \(other) already; give one of them another name" }
+      if other != path {
+        refused[path] = "its id \(id) is that of \(Self.name(other)) already; give one of them another name"
+      }
       return
     }
     paths[id] = path
     places.append(Place(id: id, path: path, status: status, log: log))
   }
+
+  /// The last part of a path.
+  static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
   /// A name without its extension.
   private static func id(_ name: String) -> String {

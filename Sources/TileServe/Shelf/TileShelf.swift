@@ -74,11 +74,19 @@ public final class TileShelf: Sendable {
     contents.withLock { ($0.tilesets[id], $0.failures[id]) }
   }
 
-  /// Remembers that a tileset could not be opened.
-  func note(_ tileset: Tileset, failure: String) {
+  /// Remembers that a tileset could not be opened, or that it could after all.
+  func note(_ tileset: Tileset, failure: String?) {
     contents.withLock { contents in
-      if contents.tilesets[tileset.id] === tileset { contents.failures[tileset.id] = failure }
+      // What is known of a broken replacement stays.
+      let isCurrent = !contents.broken.contains { $0.id == tileset.id }
+      if isCurrent, contents.tilesets[tileset.id] === tileset { contents.failures[tileset.id] = failure }
     }
+  }
+
+  /// Why something cannot be served, for clients: they are told what is wrong, not where our files lie.
+  static func reason(_ error: any Error) -> String {
+    guard let error = error as? BundleError else { return "\(error)" }
+    return "\(BundlePlaces.name(error.path)): \(error.message)"
   }
 
   /// Looks through the folders again. Blocks.
@@ -110,10 +118,12 @@ public final class TileShelf: Sendable {
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
           } catch {
-            after.broken.insert(place)
+            // A bundle that another process holds is tried again; the file does not change when it is let go.
+            if (error as? BundleError)?.code != .busy { after.broken.insert(place) }
             after.tilesets[place.id] = old
-            after.failures[place.id] = "\(error)"
-            change.failed[place.id] = "\(error)"
+            let reason = Self.reason(error)
+            after.failures[place.id] = reason
+            if before.failures[place.id] != reason { change.failed[place.id] = "\(error)" }
           }
         }
       }

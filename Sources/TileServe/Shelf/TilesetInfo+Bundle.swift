@@ -9,13 +9,13 @@ extension TilesetInfo {
     let matrixSet = bundle.matrixSet
     let zooms = try bundle.zooms()
     guard let first = zooms.first, let last = zooms.last, let finest = try bundle.range(zoom: last) else {
-      throw ServeError(.unavailable, "\(bundle.path): has no tiles, so there is nothing to serve")
+      throw ServeError(.unavailable, "\(BundlePlaces.name(bundle.path)): has no tiles, so there is nothing to serve")
     }
     let sample = try Self.anyTile(of: bundle, zoom: first)
     guard let format = sample?.format ?? metadata.format else {
       throw ServeError(
         .unavailable,
-        "\(bundle.path): its tiles are neither PNG, JPEG, WebP nor gzipped vector tiles, and it does not say what they are"
+        "\(BundlePlaces.name(bundle.path)): its tiles are neither PNG, JPEG, WebP nor gzipped vector tiles, and it does not say what they are"
       )
     }
     let corners = (

@@ -27,6 +27,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var isAnswering = false
   /// Nothing more is read or answered; the connection closes when its bytes are out.
   private var isEnding = false
+  /// True when what the client sends is no HTTP; the answer that says so may have to wait for others.
+  private var isUnreadable = false
   private var readIsHeldBack = false
   private var needsFlush = false
   /// True while this handler works through its queue, so that an answer made at once does not start the work anew.
@@ -65,13 +67,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    guard !isEnding else { return }
+    // After an error of the parser everything else that comes is one.
+    guard !isEnding, !isUnreadable else { return }
     guard let error = error as? HTTPParserError else {
       // The peer is gone, or speaks no TLS.
       context.close(promise: nil)
       return
     }
     head = nil
+    isUnreadable = true
     if error == .headerOverflow {
       waiting.append(.failure(status: 431, reason: "the header fields are larger than this server takes"))
     } else {
@@ -91,7 +95,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   func drain() {
     guard let context, !isAnswering, waiting.isEmpty, head == nil else { return }
     isEnding = true
-    context.close(promise: nil)
+    // The last answer may still be on its way out.
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in bound.value.close(promise: nil) }
   }
 
   /// Called every second.

@@ -8,7 +8,7 @@ struct RequestFacts: Sendable {
   /// 0 or 1.
   let minorVersion: Int
   /// False when the client wants the connection closed after the answer.
-  let isKeepAlive: Bool
+  private(set) var isKeepAlive: Bool
   /// The request target as it came: origin form, absolute form or `*` (RFC 9112, section 3.2).
   let target: String
   private let headers: HTTPHeaders
@@ -34,6 +34,8 @@ struct RequestFacts: Sendable {
       // Names are told apart by length first: most are of no interest.
       switch name.utf8.count {
       case 4 where Self.isSame(name, "host"): hostCount += 1
+      // The parser reads nothing after a request for another protocol; we stay with ours and end the connection instead.
+      case 7 where Self.isSame(name, "upgrade"): isKeepAlive = false
       case 13 where Self.isSame(name, "if-none-match"): hasConditions = true
       case 17 where Self.isSame(name, "if-modified-since"): hasConditions = true
       case 15 where Self.isSame(name, "accept-encoding"): acceptsGzip = acceptsGzip || Self.acceptsGzip(value)
@@ -42,7 +44,13 @@ struct RequestFacts: Sendable {
     }
   }
 
-  var host: String? { headers.first(name: "host") }
+  /// The authority of an absolute target counts, whatever the field says (RFC 9112, section 3.2.2).
+  var host: String? {
+    if target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") {
+      return String(target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
+    }
+    return headers.first(name: "host")
+  }
   var origin: String? { headers.first(name: "origin") }
   /// Several fields are one list (RFC 9110, section 5.3).
   var ifNoneMatch: String? {
@@ -52,6 +60,7 @@ struct RequestFacts: Sendable {
   var ifModifiedSince: String? { headers.first(name: "if-modified-since") }
   var forwardedProto: String? { headers.first(name: "x-forwarded-proto") }
   var forwardedHost: String? { headers.first(name: "x-forwarded-host") }
+  var forwardedPort: String? { headers.first(name: "x-forwarded-port") }
   var forwardedPrefix: String? { headers.first(name: "x-forwarded-prefix") }
   var referer: String? { headers.first(name: "referer") }
   var userAgent: String? { headers.first(name: "user-agent") }

@@ -9,6 +9,8 @@ struct TileAddress: Hashable, Sendable {
   /// Counted from the north, or from the south where ``isTMS``.
   var row: Int
   var isTMS = false
+  /// The tile matrix set that WMTS names; nil for the tileset's.
+  var matrixSet: String?
   /// 1, or 2 for `@2x`.
   var scale = 1
   /// The format that the extension names; nil without an extension.

@@ -55,9 +55,10 @@ struct AddressBook: Sendable {
     if let publicAddress { return publicAddress }
     var origin = boundOrigin
     let scheme = isTrusted ? Self.first(facts.forwardedProto).flatMap(Self.scheme) : nil
-    if let host = host(facts, isTrusted: isTrusted), Self.isHost(host) {
-      let bound = boundOrigin.hasPrefix("https:") ? "https" : "http"
-      origin = "\(scheme ?? bound)://\(host)"
+    if let host = (isTrusted ? Self.first(facts.forwardedHost) : nil) ?? facts.host, Self.isHost(host) {
+      let scheme = scheme ?? (boundOrigin.hasPrefix("https:") ? "https" : "http")
+      let port = isTrusted ? Self.first(facts.forwardedPort).flatMap { Self.port($0, scheme, host) } : nil
+      origin = "\(scheme)://\(host)\(port ?? "")"
     }
     let prefix = isTrusted ? Self.first(facts.forwardedPrefix).flatMap(Self.prefix) : nil
     return ServiceAddress(origin: origin, basePath: prefix ?? basePath)
@@ -66,12 +67,9 @@ struct AddressBook: Sendable {
   /// False for hosts that the operator did not name.
   func isAllowed(_ facts: RequestFacts, isTrusted: Bool) -> Bool {
     guard !allowedHosts.isEmpty else { return true }
-    guard let host = host(facts, isTrusted: isTrusted) else { return false }
-    return allowedHosts.contains(Self.withoutPort(host).lowercased())
-  }
-
-  private func host(_ facts: RequestFacts, isTrusted: Bool) -> String? {
-    (isTrusted ? Self.first(facts.forwardedHost) : nil) ?? facts.host
+    // Both: a page under a foreign name that leads to this machine can add an X-Forwarded-Host, but not change its Host.
+    let named = [facts.host ?? "", isTrusted ? Self.first(facts.forwardedHost) : nil]
+    return named.allSatisfy { $0.map { allowedHosts.contains(Self.withoutPort($0).lowercased()) } ?? true }
   }
 
   /// The first of a list: what the proxy nearest to the client saw.
@@ -79,6 +77,14 @@ struct AddressBook: Sendable {
     guard let first = field?.split(separator: ",").first else { return nil }
     let text = String(first.filter { $0 != " " && $0 != "\t" })
     return text.isEmpty ? nil : text
+  }
+
+  /// `:8443`, where the host does not say a port itself and the scheme has another one.
+  private static func port(_ text: String, _ scheme: String, _ host: String) -> String? {
+    guard let port = UInt16(text), port != 0, port != (scheme == "https" ? 443 : 80), withoutPort(host) == host else {
+      return nil
+    }
+    return ":\(port)"
   }
 
   private static func scheme(_ text: String) -> String? { ["http", "https"].first { $0 == text.lowercased() } }

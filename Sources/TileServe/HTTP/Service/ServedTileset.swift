@@ -4,16 +4,21 @@ import TileIndex
 final class ServedTileset: Sendable {
   let tileset: Tileset
   let info: TilesetInfo
-  let policy: MissingTilePolicy
+  /// What the operator chose; nil for what suits the client.
+  private let chosenPolicy: MissingTilePolicy?
   let headline: TileHeadline
 
   init(_ tileset: Tileset, _ info: TilesetInfo, _ options: TileServerOptions) {
     self.tileset = tileset
     self.info = info
     let settings = options.settings(info.id)
-    // Vector viewers take a 404 for a failure, so they get 204 unless something else was chosen.
-    policy = settings.missing ?? options.missing ?? (info.format == .pbf ? .noContent : .notFound)
+    chosenPolicy = settings.missing ?? options.missing
     headline = TileHeadline(
       format: info.format, caching: settings.caching ?? options.caching, modified: info.modified)
+  }
+
+  /// Vector viewers and GDAL's TMS driver take a 404 for a failure, so they get 204 unless something else was chosen.
+  func policy(_ address: TileAddress) -> MissingTilePolicy {
+    chosenPolicy ?? (info.format == .pbf || address.isTMS ? .noContent : .notFound)
   }
 }

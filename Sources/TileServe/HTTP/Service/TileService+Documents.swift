@@ -53,6 +53,7 @@ extension TileService {
       // layer, style, tile matrix set, tile matrix, row, column.ext: rows come before columns here.
       var address = try TileAddress(id: path[2], zoom: path[5], column: path[6], lastSegment: path[7])
       swap(&address.row, &address.column)
+      address.matrixSet = path[4]
       return plan(address, .wmts, exchange)
     default: break
     }
@@ -128,13 +129,20 @@ extension TileService {
   }
 
   private func tilesetDocument(_ name: String, _ exchange: Exchange) throws -> Plan {
-    if name.hasSuffix(".json"), let layers = try? layers(String(name.dropLast(5))) {
+    if name.hasSuffix(".json"), let layers = try known(String(name.dropLast(5))) {
       return page(.tilejson, lane: layers[0].lane, exchange) { exchange in
         try exchange.writer(.tilejson).document(
           TileJSON.document(self.info(of: layers), at: self.address(exchange)), mediaType: Self.json)
       }
     }
     return try viewer(name, exchange)
+  }
+
+  /// The layers of an id; nil when there is no such tileset. One that is there but cannot be read is an error.
+  private func known(_ id: String) throws -> [Tileset]? {
+    do {
+      return try layers(id)
+    } catch let error as ServeError where error.code == .unknownTileset { return nil }
   }
 
   private func viewer(_ id: String, _ exchange: Exchange) throws -> Plan {

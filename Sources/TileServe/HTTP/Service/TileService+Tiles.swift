@@ -50,6 +50,7 @@ extension TileService {
     let writer = exchange.writer(route)
     let stored = served.info.format
     do {
+      try checkMatrixSet(address, served.info)
       let tile = try address.tile(in: served.info.matrixSet)
       let key = ReadyTiles.Key(revision: served.tileset.revision, tile: tile)
       var ready = readyTiles.tile(key)
@@ -62,10 +63,11 @@ extension TileService {
         case .found:
           if let ready { readyTiles.keep(ready, key) }
         case .absent:
-          guard served.policy == .notFound || served.policy == .noContent else { return nil }
+          let policy = served.policy(address)
+          guard policy == .notFound || policy == .noContent else { return nil }
           // What the tileset can never have is refused, whether or not it has this tile.
           if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
-          return missing(served.policy, served.headline.caching, writer)
+          return missing(policy, served.headline.caching, writer)
         }
       }
       // A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
@@ -86,9 +88,10 @@ extension TileService {
     do {
       let served = try layers.map { try serve($0) }
       let top = served[served.count - 1]
+      if address.matrixSet != nil { try checkMatrixSet(address, self.info(of: layers)) }
       let answer = try resolver.answer(
         TileQuery(
-          layers: layers, policies: served.map(\.policy), tile: address.tile(in: served[0].info.matrixSet),
+          layers: layers, policies: served.map { $0.policy(address) }, tile: address.tile(in: served[0].info.matrixSet),
           scale: address.scale, format: address.format))
       switch answer {
       case .missing(let policy): return missing(policy, top.headline.caching, writer)
@@ -112,10 +115,13 @@ extension TileService {
 
   /// What is known of a tileset; a failure is remembered for the lists.
   func info(_ tileset: Tileset) throws -> TilesetInfo {
+    if let known = tileset.knownInfo { return known }
     do {
-      return try tileset.info()
+      let info = try tileset.info()
+      shelf.note(tileset, failure: nil)
+      return info
     } catch {
-      shelf.note(tileset, failure: (error as? BundleError).map(Self.publicReason) ?? "\(error)")
+      shelf.note(tileset, failure: TileShelf.reason(error))
       throw error
     }
   }

@@ -63,6 +63,7 @@ extension TileService {
     }
     var address = try TileAddress(
       id: id, zoom: number("tilematrix"), column: number("tilecol"), row: number("tilerow"))
+    address.matrixSet = query["tilematrixset"].flatMap { $0.isEmpty ? nil : $0 }
     if let format = query["format"], !format.isEmpty {
       guard let known = TileFormat(lenient: format) else {
         throw WMTSError(code: "InvalidParameterValue", locator: "format", text: "no tiles of the format \(format)")
@@ -70,6 +71,25 @@ extension TileService {
       address.format = known
     }
     return address
+  }
+
+  /// Refuses a tile of another tile matrix set than the tileset has.
+  func checkMatrixSet(_ address: TileAddress, _ info: TilesetInfo) throws {
+    guard let wanted = address.matrixSet else { return }
+    let own = WMTSCapabilities.matrixSetIdentifier(of: info)
+    guard wanted == own else {
+      throw ServeError(.badRequest, "\(info.id) has the tile matrix set \(own), not \(wanted)")
+    }
+  }
+
+  /// The report that WMTS clients expect with an error; nil for statuses that speak for themselves.
+  static func exceptionReport(_ error: any Error) -> [UInt8]? {
+    switch error {
+    case let error as GridError: return OWSException.document(code: "TileOutOfRange", text: error.description)
+    case let error as ServeError where error.code == .badRequest:
+      return OWSException.document(code: "InvalidParameterValue", text: error.message)
+    default: return nil
+    }
   }
 
   private func exception(

@@ -102,6 +102,9 @@ final class TileService: Sendable {
   /// The reply for an error.
   func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> Reply {
     let writer = exchange.writer(route)
+    if route == .wmts, let report = Self.exceptionReport(error) {
+      return writer.document(report, status: 400, mediaType: Self.xml, caching: "no-store")
+    }
     switch error {
     case let error as GridError: return writer.failure(400, error.description)
     case let error as ServeError:
@@ -115,16 +118,10 @@ final class TileService: Sendable {
       switch error.code {
       case .notFound: return writer.failure(404, "the bundle is gone")
       // Busy, half copied, or on a disk that fails: it may be there in a moment, and a 404 would be remembered.
-      default: return writer.failure(503, Self.publicReason(error), fields: Self.retry)
+      default: return writer.failure(503, TileShelf.reason(error), fields: Self.retry)
       }
     default: return writer.failure(500, "internal error")
     }
-  }
-
-  /// Clients are told what is wrong, not where our files lie.
-  static func publicReason(_ error: BundleError) -> String {
-    let name = error.path.split(separator: "/").last.map(String.init) ?? error.path
-    return "\(name): \(error.message)"
   }
 
   static let retry = "Retry-After: 2\r\n"

@@ -1,0 +1,17 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `tileserve` says of itself; `make bless` writes the golden file anew.
+@Suite struct ServeHelpTests {
+  @Test func helpIsTheGoldenFile() throws {
+    let run = try tileserve("--help")
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let golden = ProjectFiles.path("Tests/CommandTests/Goldens/tileserve-help.txt")
+    if ProcessInfo.processInfo.environment["BLESS"] == "1" {
+      try run.stdout.write(toFile: golden, atomically: true, encoding: .utf8)
+    }
+    #expect(try run.stdout == String(contentsOfFile: golden, encoding: .utf8), "if that is wanted: make bless")
+    #expect(try tileserve("--version").stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Where options come from, and what happens to those that cannot be met.
+@Suite struct ServeUsageTests {
+  let folder: TemporaryFolder
+  let bundle: String
+  init() throws {
+    folder = try TemporaryFolder()
+    bundle = try folder.writeBundle("relief.mbtiles", zooms: 0...0)
+  }
+
+  @Test func flagsWinOverTheEnvironmentAndThatOverTheFile() throws {
+    let file = try folder.write(
+      "serve.json", #"{"base-path": "/file", "cache-control": "max-age=1", "missing": "204", "port": 1}"#)
+    let environment = ["TILESERVE_BASE_PATH": "/environment", "TILESERVE_CACHE_CONTROL": "max-age=2"]
+    func first(_ arguments: [String], _ environment: [String: String]) throws -> (
+      path: String, tile: HTTPResponse, missing: Int
+    ) {
+      let server = try RunningServer([bundle] + arguments, environment: environment)
+      let viewer = try #require(server.process.stdout.firstMatch(of: /viewer: http:\/\/[^\/]*(\/\S*)/)).output.1
+      return (String(viewer), try server.get("/relief/0/0/0.png"), try server.get("/relief/1/0/0.png").status)
+    }
+    var found = try first([], [:])
+    #expect(found.path == "/" && found.tile["Cache-Control"] == "public, max-age=300" && found.missing == 404)
+    found = try first(["--config", file], [:])
+    #expect(found.path == "/file/" && found.tile["Cache-Control"] == "max-age=1" && found.missing == 204)
+    found = try first(["--config", file], environment)
+    #expect(found.path == "/environment/" && found.tile["Cache-Control"] == "max-age=2" && found.missing == 204)
+    found = try first(["--config", file, "--base-path", "/flag", "--missing", "404"], environment)
+    #expect(found.path == "/flag/" && found.tile["Cache-Control"] == "max-age=2" && found.missing == 404)
+    found = try first([], ["TILESERVE_CONFIG": file])
+    #expect(found.path == "/file/")
+  }
+
+  @Test func tilesetsHaveSettingsOfTheirOwn() throws {
+    try FileManager.default.createDirectory(atPath: folder.file("sub.d"), withIntermediateDirectories: false)
+    try folder.writeBundle("sub.d/hill shade.mbtiles", zooms: 0...0)
+    let file = try folder.write(
+      "serve.json",
+      #"{"tilesets": {"relief": {"missing": "204"}, "sub.d--hill shade": {"missing": "blank", "cache-control": "no-store"}}}"#
+    )
+    let server = try RunningServer([folder.path, "--config", file])
+    #expect(try server.get("/relief/1/0/0.png").status == 204)
+    #expect(try server.get("/relief/0/0/0.png")["Cache-Control"] == "public, max-age=300")
+    let blank = try server.get("/sub.d--hill%20shade/1/0/0.png")
+    #expect(blank.status == 200 && blank["Cache-Control"] == "no-store", "\(blank)")
+  }
+
+  /// What the file has, the member that is named, and a word of the reason.
+  static let wrongFiles: [(text: String, member: String, reason: String)] = [
+    (#"{"prot": 80}"#, "prot", "not known"), (#"{"port": "80"}"#, "port", "number"),
+    (#"{"port": 99999}"#, "port", "65535"),
+    (#"{"port": 1.5}"#, "port", "number"), (#"{"port": true}"#, "port", "number"), (#"{"host": 7}"#, "host", "text"),
+    (#"{"threads": 0}"#, "threads", "256"), (#"{"missing": "405"}"#, "missing", "404, 204"),
+    (#"{"cors": "nonsense"}"#, "cors", "origin"),
+    (#"{"cache": "much"}"#, "cache", "64MB"), (#"{"public-url": "maps"}"#, "public-url", "https://"),
+    (#"{"cache-control": "a\r\nb"}"#, "cache-control", "characters"),
+    (#"{"log-level": "loud"}"#, "log-level", "warning"),
+    (#"{"tilesets": []}"#, "tilesets", "object"), (#"{"tilesets": {"relief": 1}}"#, "tilesets: relief", "object"),
+    (#"{"tilesets": {"relief": {"missing": "x"}}}"#, "tilesets: relief", "404, 204"),
+    (#"{"tilesets": {"relief": {"mising": "404"}}}"#, "tilesets: relief", "mising"),
+    (#"{"tilesets": {"relief": {"cache-control": "a\nb"}}}"#, "tilesets: relief", "characters"),
+  ]
+
+  @Test(arguments: wrongFiles.indices) func mistakesInTheFileAreNamed(_ index: Int) throws {
+    let wrong = Self.wrongFiles[index]
+    let file = try folder.write("serve.json", wrong.text)
+    let run = try tileserve(bundle, "--config", file)
+    #expect(run.status == 78 && run.stdout.isEmpty, "\(run)")
+    #expect(
+      run.stderr.hasPrefix("tileserve: \(file): \(wrong.member): ") && run.stderr.contains(wrong.reason), "\(run)")
+  }
+
+  @Test(arguments: ["", "[]", "{", "{'port': 80}", "7", "\u{feff}"]) func filesThatAreNoJSONObject(_ text: String)
+    throws
+  {
+    let file = try folder.write("serve.json", text)
+    let run = try tileserve(bundle, "--config", file)
+    #expect(run.status == 78 && run.stderr.hasPrefix("tileserve: \(file): "), "\(run)")
+  }
+
+  @Test func theFileMustBeThere() throws {
+    let run = try tileserve(bundle, "--config", folder.file("none.json"))
+    #expect(run.status == 78 && run.stderr.contains("none.json"), "\(run)")
+  }
+
+  @Test(arguments: [
+    [], ["--port", "65536", "."], ["--port", "x", "."], ["--missing", "405", "."], ["--cache", "much", "."],
+    ["--cors", "nonsense", "."], ["--public-url", "maps", "."], ["--log-level", "loud", "."],
+    ["--tls-cert", "a.pem", "."],
+    ["--threads", "0", "."], ["--connections", "-1", "."], ["--cache-control", "a\r\nb", "."], ["--nonsense", "."],
+  ])
+  func wrongUsage(_ arguments: [String]) throws {
+    let run = try Command(built: "tileserve").run(arguments, in: folder.path)
+    #expect(run.status == 64 && run.stdout.isEmpty, "\(run)")
+    let name = arguments.first.map { String($0.dropFirst(2)) } ?? "nothing to serve"
+    #expect(run.stderr.contains(name), "\(run)")
+  }
+
+  @Test func wrongEnvironment() throws {
+    let run = try tileserve(bundle, environment: ["TILESERVE_PORT": "eighty"])
+    #expect(run.status == 64 && run.stderr.contains("port") && run.stderr.contains("eighty"), "\(run)")
+  }
+
+  @Test func aPathThatIsNotThere() throws {
+    let run = try tileserve(folder.file("none"), bundle, "--port", "0")
+    #expect(run.status == 66 && run.stderr.contains("\(folder.path)/none: "), "\(run)")
+  }
+
+  @Test func anAddressThatIsTaken() throws {
+    let server = try RunningServer([bundle])
+    let run = try tileserve(bundle, "--port", "\(server.port)")
+    #expect(
+      run.status == 69 && run.stderr.contains("127.0.0.1:\(server.port)") && run.stderr.contains("in use"), "\(run)")
+    let none = try tileserve(bundle, "--port", "0", "--host", "192.0.2.1")
+    #expect(none.status == 69 && none.stderr.contains("192.0.2.1"), "\(none)")
+    let socket = try tileserve(bundle, "--unix-socket", folder.file("none/s"))
+    #expect(socket.status == 69 && socket.stderr.contains("none/s"), "\(socket)")
+    // A file that is no socket is not replaced by one.
+    let file = try tileserve(bundle, "--unix-socket", bundle)
+    #expect(file.status == 69 && folder.names == ["relief.mbtiles"], "\(file)")
+  }
+}

@@ -1,0 +1,41 @@
+public import TileIndex
+
+extension TemporaryFolder {
+  /// Writes a bundle with all tiles of some zooms, but those left out.
+  ///
+  /// - Parameters:
+  ///   - name: with its extension, `.mbtiles`.
+  ///   - seed: bundles of different seeds have different tiles; every third tile of one is the same.
+  /// - Returns: the path.
+  @discardableResult
+  public func writeBundle(
+    _ name: String, _ format: TileFormat = .png, zooms: ClosedRange<Int> = 0...2, seed: Int = 0, edge: Int = 256,
+    hollow: Bool = false, matrixSet: TileMatrixSet = .webMercatorQuad, without: Set<TileID> = [],
+    metadata: BundleMetadata? = nil
+  ) throws -> String {
+    let images: [[UInt8]] = try (0..<3).map { index in
+      format == .pbf
+        ? SampleTiles.gzip(Array("no real vector tile, but the server does not look inside: \(seed) \(index)".utf8))
+        : try SampleTiles.image(seed * 3 + index, format, edge: edge, hollow: hollow)
+    }
+    let writer = try BundleWriter(path: file(name), matrixSet: matrixSet, format: format, replacing: true)
+    for zoom in zooms {
+      for tile in matrixSet.wholeRange(zoom: zoom) where !without.contains(tile) {
+        try writer.put(tile, images[(tile.zoom + tile.column + tile.row) % 3])
+      }
+    }
+    var metadata = metadata ?? BundleMetadata(name: "Sample \(seed)")
+    if format == .pbf, metadata.json == nil { metadata.json = #"{"vector_layers":[{"id":"roads","fields":{}}]}"# }
+    _ = try writer.finish(metadata)
+    return file(name)
+  }
+}
+
+extension TemporaryFolder {
+  /// Writes a bundle of one PNG tile, 0/0/0.
+  public func writeSingleTile(_ name: String, _ bytes: [UInt8]) throws {
+    let writer = try BundleWriter(path: file(name), matrixSet: .webMercatorQuad, format: .png)
+    try writer.put(TileID(unchecked: 0, 0, 0), bytes)
+    _ = try writer.finish(BundleMetadata(name: name))
+  }
+}

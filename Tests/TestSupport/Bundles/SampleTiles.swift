@@ -1,0 +1,49 @@
+public import TileImage
+public import TileIndex
+
+/// Small tiles, repeatable from a seed.
+public enum SampleTiles {
+  /// A picture of two colours that depend on the seed: a frame and what is in it. Opaque, unless it is hollow.
+  public static func picture(_ seed: Int, edge: Int = 256, hollow: Bool = false) -> PixelBuffer {
+    let pixels = PixelBuffer(width: edge, height: edge)
+    let colour = UInt32(truncatingIfNeeded: 0x20_4060 &+ seed &* 0x1d_3357) & 0xff_ffff
+    pixels.fill(RGBA(word: 0xff00_0000 | colour))
+    let margin = edge / 8
+    for y in margin..<(edge - margin) {
+      for x in margin..<(edge - margin) {
+        pixels.bytes.storeBytes(
+          of: hollow ? 0 : 0xff00_0000 | ~colour & 0xff_ffff, toByteOffset: y * pixels.rowBytes + x * 4, as: UInt32.self
+        )
+      }
+    }
+    return pixels
+  }
+
+  /// A tile's bytes.
+  public static func image(_ seed: Int, _ format: TileFormat = .png, edge: Int = 256, hollow: Bool = false) throws
+    -> [UInt8]
+  {
+    let pixels = picture(seed, edge: edge, hollow: hollow)
+    return switch format {
+    case .jpg: try TileEncoder(.jpeg(JPEGOptions(quality: 90))).encode(pixels)
+    case .webp: try TileEncoder(.webp(WebPOptions())).encode(pixels)
+    case .png, .pbf: try TileEncoder(.png(PNGOptions())).encode(pixels)
+    }
+  }
+
+  /// A gzip stream (RFC 1952) that holds the bytes as they are.
+  public static func gzip(_ bytes: [UInt8]) -> [UInt8] {
+    precondition(bytes.count < 65_536, "one stored block")
+    func little(_ value: UInt32, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    var crc: UInt32 = .max
+    for byte in bytes {
+      crc ^= UInt32(byte)
+      for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1 == 1 ? 0xedb8_8320 : 0) }
+    }
+    let count = UInt32(bytes.count)
+    return [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1] + little(count, 2) + little(~count, 2) + bytes
+      + little(~crc, 4) + little(count, 4)
+  }
+}

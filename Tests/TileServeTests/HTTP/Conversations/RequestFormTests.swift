@@ -1,0 +1,148 @@
+import TestSupport
+import Testing
+
+@testable import TileServe
+
+/// The forms that requests may take, and those that they may not (RFC 9110, RFC 9112).
+@Suite struct RequestFormTests {
+  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT"])
+  func otherMethodsAreNotAllowed(_ method: String) async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let response = try served.get(method == "CONNECT" ? "localhost:80" : "/relief/0/0/0.png", method: method)
+      #expect(response.statusLine == "HTTP/1.1 405 Method Not Allowed")
+      #expect(response["Allow"] == "GET, HEAD, OPTIONS")
+    }
+  }
+
+  @Test func bodiesAreReadPast() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let connection = try served.connect()
+      let lengthy = "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
+      let chunked =
+        "POST /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGET /\r\n0\r\nX: y\r\n\r\n"
+      for _ in 0..<3 {
+        try connection.send(lengthy + chunked)
+        #expect(try connection.response().status == 200)
+        #expect(try connection.response().status == 405)
+      }
+      #expect(try connection.request("/health").status == 200)
+    }
+  }
+
+  /// Two lengths, or a length and chunks, are how requests are smuggled past proxies.
+  @Test(arguments: [
+    "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: -1",
+    "Content-Length: 5x", "Transfer-Encoding: chunked, identity", "Transfer-Encoding: xchunked",
+  ])
+  func ambiguousBodiesEndTheConnection(_ fields: String) async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let connection = try served.connect()
+      try connection.send("POST /health HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
+      let response = try connection.response()
+      #expect(response.status == 400 && response.closes, "\(response)")
+      #expect(connection.isAtEnd())
+    }
+  }
+
+  @Test func http10IsAnsweredAndClosed() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      var connection = try served.connect()
+      try connection.send("GET /health HTTP/1.0\r\n\r\n")
+      let response = try connection.response()
+      #expect(response.status == 200 && response.closes)
+      #expect(connection.isAtEnd())
+
+      connection = try served.connect()
+      for _ in 0..<2 {
+        try connection.send("GET /health HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+        #expect(try connection.response()["Connection"] == "keep-alive")
+      }
+    }
+  }
+
+  @Test func closeIsRespected() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      for value in ["close", "Close", "foo, close"] {
+        let connection = try served.connect()
+        #expect(try connection.request("/relief/0/0/0.png", ["Connection": value]).closes)
+        #expect(connection.isAtEnd(), "\(value)")
+      }
+      let connection = try served.connect()
+      #expect(try connection.request("/health")["Connection"] == nil)
+      #expect(try connection.request("/health").status == 200)
+    }
+  }
+
+  /// curl asks so with --http2; what it sends afterwards must not go unanswered.
+  @Test(arguments: ["h2c", "websocket", "TLS/1.0"]) func upgradesAreNotTaken(_ name: String) async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let connection = try served.connect()
+      let response = try connection.request(
+        "/health", ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": name, "HTTP2-Settings": "AAMAAABk"])
+      #expect(response.status == 200)
+      if response.closes {
+        #expect(connection.isAtEnd())
+      } else {
+        #expect(try connection.request("/health").status == 200)
+      }
+    }
+  }
+
+  @Test func absoluteTargets() async throws {
+    try await serving([SampleShelf.path]) {
+      $0.allowedHosts = ["localhost", "maps.example"]
+    } _: { (served) async throws in
+      #expect(try served.get("http://localhost:\(served.port)/health").text == "ok\n")
+      #expect(try served.get("http://localhost").status == 200)
+      #expect(try served.get("https://MAPS.example:99/relief.json").status == 200)
+      // The target's host counts, not the field's (RFC 9112, section 3.2.2).
+      let list = try served.get("http://maps.example:81/tilesets.json", ["Host": "localhost"])
+      #expect(
+        list.text.contains("http:\\/\\/maps.example:81\\/relief.json")
+          || list.text.contains("http://maps.example:81/relief.json"), "\(list)")
+      #expect(try served.get("http://evil.example/health", ["Host": "localhost"]).status == 421)
+      #expect(try served.get("http://").status != 200)
+    }
+  }
+
+  @Test func oneHostIsNeeded() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      for head in [
+        "GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
+      ] {
+        let connection = try served.connect()
+        try connection.send(head)
+        #expect(try connection.response().status == 400, "\(head)")
+      }
+    }
+  }
+
+  @Test func allowedHosts() async throws {
+    try await serving([SampleShelf.path]) {
+      $0.allowedHosts = ["localhost", "[::1]", "Maps.Example"]
+    } _: { (served) async throws in
+      for host in ["localhost", "LOCALHOST:8080", "[::1]:80", "[::1]", "maps.example"] {
+        #expect(try served.get("/health", ["Host": host]).status == 200, "\(host)")
+      }
+      for host in ["evil.example", "localhost.evil.example", "", "::1", "evil.example:localhost"] {
+        let response = try served.get("/health", ["Host": host])
+        #expect(response.statusLine == "HTTP/1.1 421 Misdirected Request", "\(host)")
+      }
+      // A page that had its own name resolved to this machine may add fields as it likes.
+      #expect(try served.get("/health", ["Host": "evil.example", "X-Forwarded-Host": "localhost"]).status == 421)
+      #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "evil.example"]).status == 421)
+      #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "maps.example"]).status == 200)
+    }
+  }
+
+  @Test func optionsIsAnsweredEverywhere() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      for target in ["*", "/", "/relief/0/0/0.png", "/nothing"] {
+        let response = try served.get(target, method: "OPTIONS")
+        #expect(response.status == 204 && response["Allow"] == "GET, HEAD, OPTIONS", "\(target): \(response)")
+      }
+      #expect(try served.get("*").status == 400)
+    }
+  }
+}

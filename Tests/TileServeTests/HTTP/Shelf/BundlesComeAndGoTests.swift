@@ -1,0 +1,192 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileServe
+
+/// Bundles that come, change and go while clients ask on.
+@Suite struct BundlesComeAndGoTests {
+  let folder: TemporaryFolder
+  let elsewhere: TemporaryFolder
+  init() throws {
+    folder = try TemporaryFolder()
+    elsewhere = try TemporaryFolder()
+  }
+
+  /// Puts a bundle in its place as one step, as whoever replaces a bundle should.
+  private func put(_ name: String, seed: Int) throws {
+    try elsewhere.writeBundle("new.mbtiles", zooms: 0...1, seed: seed)
+    guard rename(elsewhere.file("new.mbtiles"), folder.file(name)) == 0 else { throw CocoaError(.fileWriteUnknown) }
+  }
+
+  private func images(seed: Int) throws -> [UInt8] { try SampleTiles.image(seed * 3) }
+
+  @Test func noRequestFailsWhileBundlesComeAndGo() async throws {
+    try put("stays.mbtiles", seed: 1)
+    try put("changes.mbtiles", seed: 2)
+    let seeds = 2...6
+    let allowed = try Set(seeds.map { try images(seed: $0) })
+    let stays = try images(seed: 1)
+    try await serving([folder.path]) { (served) async throws in
+      let port = served.port
+      let isDone = Locked(false)
+      let failures = Locked<[String]>([])
+      let counts = Locked(0)
+      let clients = (0..<3).map { number in
+        Task {
+          try await onThread {
+            let connection = try HTTPConnection(port: port)
+            while !isDone.withLock({ $0 }) {
+              let fixed = try connection.request("/stays/0/0/0.png")
+              if fixed.status != 200 || fixed.body != stays { failures.withLock { $0.append("stays: \(fixed)") } }
+              let changing = try connection.request("/changes/0/0/0.\(number == 0 ? "png" : "png?\(number)")")
+              if changing.status != 200 || !allowed.contains(changing.body) {
+                failures.withLock { $0.append("changes: \(changing)") }
+              }
+              counts.withLock { $0 += 1 }
+            }
+          }
+        }
+      }
+      func waitForRequests() async throws {
+        let goal = counts.withLock { $0 } + 6
+        #expect(try await onThread { eventually { counts.withLock { $0 } >= goal } })
+      }
+      for seed in seeds.dropFirst() {
+        try put("changes.mbtiles", seed: seed)
+        try put("comes.mbtiles", seed: seed)
+        let change = served.shelf.refresh()
+        #expect(change.added == ["comes"] && change.replaced == ["changes"] && change.failed.isEmpty, "\(change)")
+        #expect(try served.get("/changes/0/0/0.png").body == images(seed: seed))
+        #expect(try served.get("/comes/0/0/0.png").status == 200)
+        try await waitForRequests()
+        try FileManager.default.removeItem(atPath: folder.file("comes.mbtiles"))
+        #expect(served.shelf.refresh().removed == ["comes"])
+        #expect(try served.get("/comes/0/0/0.png").status == 404)
+        try await waitForRequests()
+      }
+      isDone.withLock { $0 = true }
+      for client in clients { try await client.value }
+      #expect(failures.withLock { $0 } == [])
+    }
+  }
+
+  /// The server looks by itself.
+  @Test func changesAreNoticedWithoutBeingTold() async throws {
+    try put("a.mbtiles", seed: 1)
+    try await serving([folder.path]) {
+      $0.refreshSeconds = 1
+    } _: { (served) async throws in
+      let tag = try served.get("/a/0/0/0.png")["ETag"]
+      try put("a.mbtiles", seed: 2)
+      try put("b.mbtiles", seed: 1)
+      #expect(try eventually { try served.get("/b/0/0/0.png").status == 200 })
+      let changed = try served.get("/a/0/0/0.png", ["If-None-Match": tag ?? ""])
+      let second = try images(seed: 2)
+      #expect(changed.status == 200 && changed.body == second)
+      // Equal bytes keep their tag, whichever bundle they come from.
+      #expect(try served.get("/b/0/0/0.png", ["If-None-Match": tag ?? ""]).status == 304)
+    }
+  }
+
+  @Test func brokenAndHalfCopiedBundlesAreSkippedAndSaid() async throws {
+    try put("a.mbtiles", seed: 1)
+    try elsewhere.writeBundle("whole.mbtiles", zooms: 0...2, seed: 2)
+    let whole = try elsewhere.bytes("whole.mbtiles")
+    try await serving([folder.path]) { (served) async throws in
+      let first = try images(seed: 1)
+      #expect(try served.get("/a/0/0/0.png").body == first)
+      // A copy that grows, beside and in the place of another; its folder entry is new.
+      let halves = [0, 1, 100, 5000, whole.count / 2, whole.count - 1]
+      for count in halves {
+        for name in ["a.mbtiles", "b.mbtiles"] {
+          try whole.prefix(count).write(to: URL(fileURLWithPath: folder.file(name)), options: .atomic)
+        }
+        let change = served.shelf.refresh()
+        #expect(change.added.isEmpty && change.replaced.isEmpty, "\(count) bytes: \(change)")
+        #expect(change.failed["a"] != nil || count > 0, "\(count) bytes: \(change)")
+        #expect(try served.get("/a/0/0/0.png").body == first, "\(count) bytes")
+        for target in ["/b/0/0/0.png", "/b.json", "/b/"] {
+          let response = try served.get(target)
+          #expect(response.status == 503 && response["Retry-After"] != nil, "\(target), \(count) bytes: \(response)")
+          #expect(!response.text.contains(folder.path))
+        }
+        let list = try served.get("/tilesets.json").text
+        #expect(list.contains(#""unavailable":[{"id":"a""#) && list.contains(#"{"id":"b""#), "\(list)")
+        #expect(!list.contains(folder.path))
+        // Nothing is said twice.
+        #expect(served.shelf.refresh().isEmpty)
+      }
+      for name in ["a.mbtiles", "b.mbtiles"] {
+        try whole.write(to: URL(fileURLWithPath: folder.file(name)), options: .atomic)
+      }
+      let change = served.shelf.refresh()
+      #expect(change.replaced == ["a"] && change.added == ["b"] && change.failed.isEmpty, "\(change)")
+      #expect(try served.get("/a/0/0/0.png").body == images(seed: 2) && served.get("/b/0/0/0.png").status == 200)
+      #expect(try served.get("/tilesets.json").text.contains(#""unavailable":[]"#))
+    }
+  }
+
+  /// Found broken at the start: it is said when it is first asked for.
+  @Test func aBundleThatIsBrokenFromTheStart() async throws {
+    try folder.write("a.mbtiles", "no bundle")
+    try put("b.mbtiles", seed: 1)
+    try await serving([folder.path]) { (served) async throws in
+      for target in ["/a/0/0/0.png", "/a.json", "/a/", "/tms/1.0.0/a", "/a,b/0/0/0.png"] {
+        let response = try served.get(target)
+        #expect(
+          response.status == 503 && response["Retry-After"] != nil && !response.text.contains(folder.path),
+          "\(response)")
+      }
+      #expect(try served.get("/b/0/0/0.png").status == 200)
+      try put("a.mbtiles", seed: 2)
+      #expect(served.shelf.refresh().failed.isEmpty)
+      #expect(try served.get("/a/0/0/0.png").status == 200)
+      #expect(try served.get("/tilesets.json").text.contains(#""unavailable":[]"#))
+    }
+  }
+
+  @Test func idsComeFromSubfolders() async throws {
+    try FileManager.default.createDirectory(atPath: folder.file("x/y"), withIntermediateDirectories: true)
+    try put("x/y/deep.mbtiles", seed: 1)
+    try put("x--clash.mbtiles", seed: 2)
+    try put("x/clash.mbtiles", seed: 3)
+    try put("Über & <b>.mbtiles", seed: 4)
+    try put("a,b.mbtiles", seed: 5)
+    try put(".hidden.mbtiles", seed: 6)
+    try put("CAPITALS.MBTILES", seed: 7)
+    try await serving([folder.path]) { (served) async throws in
+      #expect(served.shelf.tilesets.map(\.id) == ["CAPITALS", "a,b", "x--clash", "x--y--deep", "Über & <b>"])
+      #expect(try served.get("/x--y--deep/0/0/0.png").body == images(seed: 1))
+      #expect(try served.get("/%C3%9Cber%20%26%20%3Cb%3E/0/0/0.png").body == images(seed: 4))
+      #expect(try served.get("/a,b/0/0/0.png").body == images(seed: 5))
+      let clash = try #require(served.shelf.failures.first)
+      #expect(served.shelf.failures.count == 1 && clash.key.hasPrefix(folder.path) && clash.value.contains("x--clash"))
+      let page = try served.get("/")
+      #expect(page.status == 200 && !page.text.contains("<b>.") && !page.text.contains(folder.path))
+    }
+  }
+
+  @Test func aThousandBundles() async throws {
+    try elsewhere.writeBundle("one.mbtiles", zooms: 0...1)
+    for number in 0..<1000 {
+      try FileManager.default.linkItem(
+        atPath: elsewhere.file("one.mbtiles"), toPath: folder.file("map-\(number).mbtiles"))
+    }
+    try await serving([folder.path]) { (served) async throws in
+      #expect(served.shelf.openCount == 0)
+      var random = SeededGenerator(seed: 3)
+      let connection = try served.connect()
+      for _ in 0..<300 {
+        #expect(try connection.request("/map-\(Int.random(in: 0..<1000, using: &random))/1/0/0.png").status == 200)
+      }
+      // Those that were asked for longest ago are closed.
+      #expect(served.shelf.openCount <= OpenTilesets.countMax)
+      let list = try connection.request("/tilesets.json")
+      #expect(list.status == 200 && list.text.matches(of: /"tilejson"/).count == 1000)
+      #expect(served.shelf.openCount <= OpenTilesets.countMax)
+      #expect(served.shelf.refresh().isEmpty)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TileServe
+
+/// Reading that hangs holds up its own tileset and nobody else's. Threads that wait stand for a disk that does not answer.
+@Suite struct SlowDiskTests {
+  @Test func oneTilesetThatHangs() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let gate = Gate()
+      let lane = try #require(served.shelf["photo"]).lane
+      for _ in 0..<100 { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      let waiting = try (0..<20).map { _ in try served.connect() }
+      for connection in waiting { try connection.send(HTTPConnection.head("/photo/0/0/0.jpg")) }
+      for index in 0..<30 {
+        // Opened, stored, drawn: all of them need threads.
+        #expect(try served.get("/relief/1/0/0.png").status == 200)
+        #expect(try served.get("/labels/1/0/0.\(index % 2 == 0 ? "webp" : "jpg")").status == 200)
+        #expect(try served.get("/health").status == 200)
+      }
+      gate.open()
+      for connection in waiting { #expect(try connection.response().status == 200) }
+    }
+  }
+
+  /// What a lane cannot take is refused at once, not queued without end.
+  @Test func tooManyThatWait() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let gate = Gate()
+      let lane = try #require(served.shelf["photo"]).lane
+      var count = 0
+      while count < 5000, served.shelf.work.submit(lane, { gate.wait() }) { count += 1 }
+      #expect(count >= WorkPool.waitingCountMax && count <= WorkPool.waitingCountMax + WorkPool.laneWidth)
+      let response = try served.get("/photo/0/0/0.jpg")
+      #expect(response.status == 503 && response["Retry-After"] != nil, "\(response)")
+      #expect(try served.get("/relief/0/0/0.png").status == 200)
+      gate.open()
+      #expect(try eventually { try served.get("/photo/0/0/0.jpg").status == 200 })
+    }
+  }
+
+  @Test func lanesAndGroupsKeepTheirWidth() async throws {
+    let pool = WorkPool()
+    struct Counts { var now = 0, most = 0, done = 0 }
+    let total = Locked(Counts())
+    let perLane = (0..<4).map { _ in Locked(Counts()) }
+    let lanes = (0..<4).map { _ in pool.lane(device: 7) }
+    var random = SeededGenerator(seed: 5)
+    for _ in 0..<400 {
+      let index = Int.random(in: 0..<4, using: &random)
+      let pause = Double.random(in: 0...0.001, using: &random)
+      let counts = perLane[index]
+      #expect(
+        pool.submit(lanes[index]) {
+          counts.withLock {
+            $0.now += 1
+            $0.most = max($0.most, $0.now)
+          }
+          total.withLock {
+            $0.now += 1
+            $0.most = max($0.most, $0.now)
+          }
+          Thread.sleep(forTimeInterval: pause)
+          total.withLock {
+            $0.now -= 1
+            $0.done += 1
+          }
+          counts.withLock { $0.now -= 1 }
+        })
+    }
+    #expect(try await onThread { eventually { total.withLock { $0.done } == 400 } })
+    #expect(total.withLock { $0.most } <= WorkPool.groupWidth)
+    for counts in perLane { #expect((1...WorkPool.laneWidth).contains(counts.withLock { $0.most })) }
+    await pool.shutdown()
+  }
+
+  /// A lane with a thousand things to do does not make one with a single thing wait for them.
+  @Test func lanesTakeTurns() async throws {
+    let pool = WorkPool()
+    let lanes = (0..<6).map { _ in pool.lane(device: 1) }
+    let order = Locked<[Int]>([])
+    let gate = Gate()
+    // All threads of the disk are taken while the queues fill.
+    let fillers = (0..<2).map { _ in pool.lane(device: 1) }
+    for filler in fillers { for _ in 0..<2 { #expect(pool.submit(filler) { gate.wait() }) } }
+    for _ in 0..<500 { #expect(pool.submit(lanes[0]) { order.withLock { $0.append(0) } }) }
+    for index in 1..<6 { #expect(pool.submit(lanes[index]) { order.withLock { $0.append(index) } }) }
+    gate.open()
+    #expect(try await onThread { eventually { order.withLock { $0.count } == 505 } })
+    let places = order.withLock { order in (1..<6).map { order.firstIndex(of: $0)! } }
+    #expect(places.max()! < 60, "\(places)")
+    await pool.shutdown()
+  }
+
+  /// A disk whose tilesets all hang takes no thread from another disk.
+  @Test func disksAreIndependent() async throws {
+    let pool = WorkPool()
+    let gate = Gate()
+    for device in UInt64(1)...3 {
+      for _ in 0..<4 {
+        let lane = pool.lane(device: device)
+        for _ in 0..<10 { #expect(pool.submit(lane) { gate.wait() }) }
+      }
+    }
+    let done = Locked(0)
+    for _ in 0..<50 { #expect(pool.submit(pool.lane(device: 4)) { done.withLock { $0 += 1 } }) }
+    #expect(try await onThread { eventually { done.withLock { $0 } == 50 } })
+    gate.open()
+    await pool.shutdown()
+  }
+}
