@@ -88,7 +88,6 @@ import Testing
       $0.limits.requestSeconds = 1
       $0.limits.idleSeconds = 1
     } _: { (served) async throws in
-      let before = openDescriptorCount()
       let lorises = try (0..<100).map { _ in try served.connect() }
       for (index, loris) in lorises.enumerated() {
         switch index % 4 {
@@ -106,7 +105,6 @@ import Testing
       #expect(try served.isQuiet())
       #expect(try served.metric("tileserve_connections_dropped_total") ?? 0 >= 100)
       for loris in lorises { loris.socket.close() }
-      #expect(eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
     }
   }
 
