@@ -10,6 +10,7 @@ import Testing
       $0.limits.drainSeconds = 30
     } _: { (served) async throws in
       let gate = Gate()
+      defer { gate.open() }
       let lane = try #require(served.shelf["photo"]).lane
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
       let idle = try served.connect()

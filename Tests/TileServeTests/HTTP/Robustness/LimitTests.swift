@@ -69,6 +69,7 @@ import Testing
       let connection = try served.connect()
       let lane = try #require(served.shelf["photo"]).lane
       let gate = Gate()
+      defer { gate.open() }
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
       try connection.send(HTTPConnection.head("/photo/0/0/0.jpg"))
       try connection.send("NONSENSE\r\n\r\n")
@@ -156,6 +157,7 @@ import Testing
     } _: { (served) async throws in
       let lane = try #require(served.shelf["photo"]).lane
       let gate = Gate()
+      defer { gate.open() }
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
       let busy = try served.connect()
       try busy.send(HTTPConnection.head("/health") + HTTPConnection.head("/photo/0/0/0.jpg"))
