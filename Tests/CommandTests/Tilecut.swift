@@ -14,12 +14,17 @@ func startTilecut(_ arguments: String..., in folder: String? = nil) throws -> Ch
 }
 
 /// The exit statuses that README.md lists.
-let documentedStatuses: Set<Int32> = {
+let documentedStatuses = documentedStatuses(of: "tilecut")
+
+/// The statuses in the README's table for a command.
+func documentedStatuses(of command: String) -> Set<Int32> {
   let readme = (try? String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)) ?? ""
-  guard let table = readme.split(separator: "### Exit codes").last?.split(separator: "\n## ").first else { return [] }
+  guard let chapter = readme.split(separator: "### Exit codes").last,
+    let table = chapter.split(separator: "`\(command)`:\n").dropFirst().first?.split(separator: "\n\n").first
+  else { return [] }
   let cells = table.split(separator: "\n").filter { $0.hasPrefix("|") }.compactMap { $0.split(separator: "|").first }
   return Set(cells.flatMap { $0.split(separator: ",") }.compactMap { Int32($0.trimmingCharacters(in: .whitespaces)) })
-}()
+}
 
 /// Expects what every refusal owes to its user: a documented status, and one line that says what is wrong and what to do.
 func expectRefusal(

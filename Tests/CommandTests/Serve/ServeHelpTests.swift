@@ -14,4 +14,11 @@ import Testing
     #expect(try run.stdout == String(contentsOfFile: golden, encoding: .utf8), "if that is wanted: make bless")
     #expect(try tileserve("--version").stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
   }
+
+  @Test func readmeListsTheStatusesOfTheHelp() throws {
+    let help = try tileserve("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
+    let documented = documentedStatuses(of: "tileserve")
+    #expect(documented.isSuperset(of: [0, 64, 66, 69, 70, 78, 130, 143]))
+    for status in documented where status < 128 { #expect(help.contains(" \(status) "), "\(status)") }
+  }
 }
