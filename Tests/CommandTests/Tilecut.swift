@@ -14,10 +14,10 @@ func startTilecut(_ arguments: String..., in folder: String? = nil) throws -> Ch
 }
 
 /// The exit statuses that README.md lists.
-let documentedStatuses = documentedStatuses(of: "tilecut")
+let documentedStatuses = statusesInReadme(of: "tilecut")
 
 /// The statuses in the README's table for a command.
-func documentedStatuses(of command: String) -> Set<Int32> {
+func statusesInReadme(of command: String) -> Set<Int32> {
   let readme = (try? String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)) ?? ""
   guard let chapter = readme.split(separator: "### Exit codes").last,
     let table = chapter.split(separator: "`\(command)`:\n").dropFirst().first?.split(separator: "\n\n").first
