@@ -38,7 +38,8 @@ int csystem_is_memory(int descriptor) { return 0; }
 void csystem_limit_allocator(int arenas, int mapping_bytes) {
   mallopt(M_ARENA_MAX, arenas);
   mallopt(M_MMAP_THRESHOLD, mapping_bytes);
-  mallopt(M_TRIM_THRESHOLD, mapping_bytes);
+  /* Less, and the heap's end would be given back and fetched again for every few responses. */
+  mallopt(M_TRIM_THRESHOLD, 32 * mapping_bytes);
 }
 
 #else

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
@@ -45,17 +44,13 @@ struct ServerSetup: Sendable {
       loop.shard.dropped()
       throw ChannelError.ioOnClosedChannel
     }
-    var decoding = NIOHTTPDecoderLimitConfiguration()
-    decoding.maxHeaderFieldSize = limits.headerBytesMax
-    decoding.maxHeaderListSize = limits.headerBytesMax
-    decoding.maxHeaderFieldCount = limits.headerCountMax
     let pipeline = channel.pipeline.syncOperations
     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-    try pipeline.addHandler(
-      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))
     let peer = channel.remoteAddress?.ipAddress
     let isTrusted = peer.map { Self.isLoopback($0) || trustedProxies.contains($0) } ?? true
-    try pipeline.addHandler(ConnectionHandler(service, loop, peer: peer ?? "-", isTrusted: isTrusted))
+    let connection = ConnectionHandler(service, loop, peer: peer ?? "-", isTrusted: isTrusted)
+    try pipeline.addHandler(RequestReader(connection, limits))
+    try pipeline.addHandler(connection)
   }
 
   /// Programs on this machine, proxies among them, are the operator's own.

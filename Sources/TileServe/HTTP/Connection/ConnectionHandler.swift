@@ -109,6 +109,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Requests
 
+  /// Takes a request that is whole and has no body.
+  func receive(_ facts: RequestFacts) {
+    guard !isEnding, !isUnreadable, let context else { return }
+    idleSince = nil
+    waiting.append(.request(facts, .now()))
+    work(context)
+  }
+
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isEnding else { return }
     switch unwrapInboundIn(data) {

@@ -4,6 +4,12 @@ import NIOHTTP1
 struct RequestFacts: Sendable {
   enum Method: Sendable { case get, head, options, other }
 
+  /// The header fields, as whoever read the request left them.
+  private enum Fields: Sendable {
+    case raw(RawFields)
+    case parsed(HTTPHeaders)
+  }
+
   let method: Method
   /// 0 or 1.
   let minorVersion: Int
@@ -11,11 +17,9 @@ struct RequestFacts: Sendable {
   private(set) var isKeepAlive: Bool
   /// The request target as it came: origin form, absolute form or `*` (RFC 9112, section 3.2).
   let target: String
-  private let headers: HTTPHeaders
+  private let fields: Fields
   /// How often there is a Host field; once is right.
   private(set) var hostCount = 0
-  /// True when the client takes gzip as a content coding.
-  private(set) var acceptsGzip = false
   /// True when the client has a copy and asks whether it is still good.
   private(set) var hasConditions = false
 
@@ -29,8 +33,8 @@ struct RequestFacts: Sendable {
     target = head.uri
     minorVersion = head.version.minor
     isKeepAlive = head.isKeepAlive
-    headers = head.headers
-    for (name, value) in headers {
+    fields = .parsed(head.headers)
+    for (name, _) in head.headers {
       // Names are told apart by length first: most are of no interest.
       switch name.utf8.count {
       case 4 where Self.isSame(name, "host"): hostCount += 1
@@ -38,10 +42,19 @@ struct RequestFacts: Sendable {
       case 7 where Self.isSame(name, "upgrade"): isKeepAlive = false
       case 13 where Self.isSame(name, "if-none-match"): hasConditions = true
       case 17 where Self.isSame(name, "if-modified-since"): hasConditions = true
-      case 15 where Self.isSame(name, "accept-encoding"): acceptsGzip = acceptsGzip || Self.acceptsGzip(value)
       default: break
       }
     }
+  }
+
+  init(_ request: PlainRequest) {
+    method = .get
+    minorVersion = 1
+    isKeepAlive = true
+    target = request.target
+    fields = .raw(request.fields)
+    hostCount = 1
+    hasConditions = request.hasConditions
   }
 
   /// The authority of an absolute target counts, whatever the field says (RFC 9112, section 3.2.2).
@@ -49,25 +62,35 @@ struct RequestFacts: Sendable {
     if target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") {
       return String(target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
     }
-    return headers.first(name: "host")
+    return values("host").first
   }
-  var origin: String? { headers.first(name: "origin") }
+  var origin: String? { values("origin").first }
   /// Several fields are one list (RFC 9110, section 5.3).
   var ifNoneMatch: String? {
-    let values = headers["if-none-match"]
+    let values = values("if-none-match")
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
-  var ifModifiedSince: String? { headers.first(name: "if-modified-since") }
-  var forwardedProto: String? { headers.first(name: "x-forwarded-proto") }
-  var forwardedHost: String? { headers.first(name: "x-forwarded-host") }
-  var forwardedPort: String? { headers.first(name: "x-forwarded-port") }
-  var forwardedPrefix: String? { headers.first(name: "x-forwarded-prefix") }
-  var referer: String? { headers.first(name: "referer") }
-  var userAgent: String? { headers.first(name: "user-agent") }
+  var ifModifiedSince: String? { values("if-modified-since").first }
+  /// True when the client takes gzip as a content coding.
+  var acceptsGzip: Bool { values("accept-encoding").contains(where: Self.acceptsGzip) }
+  var forwardedProto: String? { values("x-forwarded-proto").first }
+  var forwardedHost: String? { values("x-forwarded-host").first }
+  var forwardedPort: String? { values("x-forwarded-port").first }
+  var forwardedPrefix: String? { values("x-forwarded-prefix").first }
+  var referer: String? { values("referer").first }
+  var userAgent: String? { values("user-agent").first }
   /// True in a preflight of a page of another origin (Fetch standard).
-  var isPreflight: Bool { headers.contains(name: "access-control-request-method") }
+  var isPreflight: Bool { !values("access-control-request-method").isEmpty }
   /// True in a preflight that asks to reach from a public page into a private network.
-  var asksPrivateNetwork: Bool { headers.contains(name: "access-control-request-private-network") }
+  var asksPrivateNetwork: Bool { !values("access-control-request-private-network").isEmpty }
+
+  /// The values of a field, by its name in small letters.
+  private func values(_ name: StaticString) -> [String] {
+    switch fields {
+    case .raw(let fields): fields.values(name)
+    case .parsed(let headers): headers["\(name)"]
+    }
+  }
 
   /// Field names are ASCII, in any case; | 0x20 makes letters small and leaves the hyphen alone.
   private static func isSame(_ name: String, _ wanted: StaticString) -> Bool {

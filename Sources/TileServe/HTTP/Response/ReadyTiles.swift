@@ -28,24 +28,49 @@ final class ReadyTiles: Sendable {
     var tile: TileID
   }
 
-  private let table: Mutex<LRUTable<Key, ReadyTile>>
+  private struct State {
+    var table: LRUTable<Key, ReadyTile>
+    /// Keys that were asked for once, by their hashes; a new one takes the place of an old.
+    var askedOnce = [Int](repeating: 0, count: ReadyTiles.askedOnceCount)
+  }
+
+  /// As many as there are tiles of a small map, and few beside those of a large one.
+  private static let askedOnceCount = 512
+
+  private let state: Mutex<State>
   /// A tile that is larger does not push out a dozen others.
   private let tileBytesMax: Int
 
   init(byteCountMax: Int) {
-    table = Mutex(LRUTable(byteCountMax: byteCountMax))
+    state = Mutex(State(table: LRUTable(byteCountMax: byteCountMax)))
     tileBytesMax = byteCountMax / 32
   }
 
-  func tile(_ key: Key) -> ReadyTile? { table.withLock { $0.value(for: key) } }
+  func tile(_ key: Key) -> ReadyTile? { state.withLock { $0.table.value(for: key) } }
 
-  /// Keeps a tile, if there is room for its like.
-  func keep(_ tile: ReadyTile, _ key: Key) {
-    // The buffer's memory may be larger than what it holds; key, links and objects take about 300 bytes.
-    let bytes = tile.body.storageCapacity + 300
-    guard bytes <= tileBytesMax else { return }
-    table.withLock { $0.insert(tile, for: key, byteCount: bytes) }
+  /// True when a tile of so many bytes that is not here should be kept: while there is room, and then only one that was asked for a moment ago too.
+  /// Tiles that pass by once would only push out each other, and copying them costs more than it saves.
+  func wants(_ key: Key, byteCount: Int) -> Bool {
+    guard byteCount <= tileBytesMax else { return false }
+    return state.withLock { state in
+      if state.table.byteCount + byteCount + Self.overheadBytes <= state.table.byteCountMax { return true }
+      let hash = key.hashValue
+      let place = Int(UInt(bitPattern: hash) % UInt(Self.askedOnceCount))
+      if state.askedOnce[place] == hash { return true }
+      state.askedOnce[place] = hash
+      return false
+    }
   }
 
-  var byteCount: Int { table.withLock { $0.byteCount } }
+  /// Keeps a tile.
+  func keep(_ tile: ReadyTile, _ key: Key) {
+    // The buffer's memory may be larger than what it holds.
+    let bytes = tile.body.storageCapacity + Self.overheadBytes
+    state.withLock { $0.table.insert(tile, for: key, byteCount: bytes) }
+  }
+
+  var byteCount: Int { state.withLock { $0.table.byteCount } }
+
+  /// Key, links and objects of an entry.
+  private static let overheadBytes = 300
 }

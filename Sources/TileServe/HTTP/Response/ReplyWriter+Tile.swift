@@ -34,7 +34,7 @@ extension ReplyWriter {
   }
 
   /// True when the bytes are gzipped and the client does not take that.
-  func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { !request.acceptsGzip && Self.isGzipped(bytes) }
+  func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { Self.isGzipped(bytes) && !request.acceptsGzip }
 
   private func tile(
     _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ modified: Int

@@ -53,31 +53,39 @@ extension TileService {
       try checkMatrixSet(address, served.info)
       let tile = try address.tile(in: served.info.matrixSet)
       let key = ReadyTiles.Key(revision: served.tileset.revision, tile: tile)
-      var ready = readyTiles.tile(key)
-      if ready == nil {
-        let read = try served.tileset.withResidentTile(tile) { bytes in
-          ready = (TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil)).map { ReadyTile(bytes, $0) }
+      if let ready = readyTiles.tile(key) {
+        guard isAnswer(ready.format, address, served), !ready.isGzipped || exchange.facts.acceptsGzip else {
+          return nil
         }
-        switch read {
-        case .wouldWait: return nil
-        case .found:
-          if let ready { readyTiles.keep(ready, key) }
-        case .absent:
-          let policy = served.policy(address)
-          guard policy == .notFound || policy == .noContent else { return nil }
-          // What the tileset can never have is refused, whether or not it has this tile.
-          if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
-          return missing(policy, served.headline.caching, writer)
-        }
+        return writer.tile(ready, served.headline)
       }
-      // A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
-      guard let ready, address.format == nil || address.format == ready.format || address.format == stored,
-        !ready.isGzipped || exchange.facts.acceptsGzip
-      else { return nil }
-      return writer.tile(ready, served.headline)
+      var reply: Reply?
+      let read = try served.tileset.withResidentTile(tile) { bytes in
+        guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
+          isAnswer(format, address, served), !writer.needsUnpacking(bytes)
+        else { return }
+        guard readyTiles.wants(key, byteCount: bytes.count) else {
+          reply = writer.tile(bytes, format: format, served.headline)
+          return
+        }
+        let ready = ReadyTile(bytes, format)
+        readyTiles.keep(ready, key)
+        reply = writer.tile(ready, served.headline)
+      }
+      guard read == .absent else { return reply }
+      let policy = served.policy(address)
+      guard policy == .notFound || policy == .noContent else { return nil }
+      // What the tileset can never have is refused, whether or not it has this tile.
+      if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
+      return missing(policy, served.headline.caching, writer)
     } catch {
       return failure(error, route, exchange)
     }
+  }
+
+  /// A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
+  private func isAnswer(_ format: TileFormat, _ address: TileAddress, _ served: ServedTileset) -> Bool {
+    address.format == nil || address.format == format || address.format == served.info.format
   }
 
   /// The reply of a thread that may block.

@@ -1,0 +1,49 @@
+import NIOCore
+import NIOHTTP1
+
+/// Cuts what a client sends into requests: plain ones itself, and from the first that is not plain on, everything through NIO's parser.
+final class RequestReader: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+
+  private let connection: ConnectionHandler
+  private let limits: ConnectionLimits
+  private var isPlain = true
+
+  init(_ connection: ConnectionHandler, _ limits: ConnectionLimits) {
+    self.connection = connection
+    self.limits = limits
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard isPlain else {
+      context.fireChannelRead(data)
+      return
+    }
+    var bytes = unwrapInboundIn(data)
+    while bytes.readableBytes > 0 {
+      guard let request = PlainRequest(bytes, limits) else {
+        isPlain = false
+        addParser(context)
+        context.fireChannelRead(wrapInboundOut(bytes))
+        return
+      }
+      bytes.moveReaderIndex(forwardBy: request.byteCount)
+      connection.receive(RequestFacts(request))
+    }
+  }
+
+  private func addParser(_ context: ChannelHandlerContext) {
+    var decoding = NIOHTTPDecoderLimitConfiguration()
+    decoding.maxHeaderFieldSize = limits.headerBytesMax
+    decoding.maxHeaderListSize = limits.headerBytesMax
+    decoding.maxHeaderFieldCount = limits.headerCountMax
+    let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+    do {
+      try context.pipeline.syncOperations.addHandler(
+        ByteToMessageHandler(parser), position: .after(context.handler))
+    } catch {
+      context.close(promise: nil)
+    }
+  }
+}
