@@ -127,7 +127,8 @@ let package = Package(
     .testTarget(
       name: "TileServeTests",
       dependencies: [
-        "TileServe", "TileImage", "TileIndex", "TestSupport", .product(name: "NIOHTTP1", package: "swift-nio"),
+        "TileServe", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+        .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(

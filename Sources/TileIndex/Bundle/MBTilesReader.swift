@@ -82,11 +82,16 @@ public final class MBTilesReader: BundleReader {
   ) throws -> ResidentRead {
     guard let residentFile else { return .wouldWait }
     residentFile.setMayWait(false)
-    defer { residentFile.setMayWait(true) }
+    // A table without index, or a view that counts to infinity, is no work for an event loop either.
+    connection.limitWork(to: 20_000)
+    defer {
+      residentFile.setMayWait(true)
+      connection.limitWork(to: nil)
+    }
     do {
       return try withStoredTile(tile, body) == nil ? .absent : .found
     } catch let error as SQLiteError {
-      if error.code == ResidentFileSystem.wouldWait { return .wouldWait }
+      if error.code == ResidentFileSystem.wouldWait || error.isInterrupted { return .wouldWait }
       throw BundleAccess.bundleError(error, path: path)
     }
   }
@@ -100,10 +105,13 @@ public final class MBTilesReader: BundleReader {
     }
   }
 
+  /// Nobody has that many, but a view may have rows without end.
+  private static let metadataRowsMax = 1000
+
   private static func readMetadata(_ connection: SQLiteConnection) throws -> StoredMetadata {
     let columns = try BundleSchema.columns(of: "metadata", connection)
     guard columns["name"] != nil, columns["value"] != nil else { return StoredMetadata([]) }
-    let statement = try connection.prepare("SELECT name, value FROM metadata")
+    let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(metadataRowsMax)")
     var entries: [StoredMetadata.Entry] = []
     while try statement.step() {
       entries.append(StoredMetadata.Entry(name: statement.text(0) ?? "", value: statement.text(1) ?? ""))

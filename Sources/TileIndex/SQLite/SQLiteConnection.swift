@@ -37,6 +37,17 @@ final class SQLiteConnection {
     guard code == SQLITE_OK else { throw error(code) }
   }
 
+  /// Interrupts statements that take more steps of SQLite's machine than this; nil lets them go on.
+  ///
+  /// A look-up by an index takes about a hundred.
+  func limitWork(to steps: Int32?) {
+    if let steps {
+      sqlite3_progress_handler(handle, steps, { _ in 1 }, nil)
+    } else {
+      sqlite3_progress_handler(handle, 0, nil, nil)
+    }
+  }
+
   /// Turns one of SQLite's `SQLITE_DBCONFIG_...` switches on or off.
   func setOption(_ option: Int32, _ on: Bool) throws {
     let code = csqlite_set_option(handle, option, on ? 1 : 0)

@@ -13,6 +13,7 @@ struct SQLiteError: Error, CustomStringConvertible {
   var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
   var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+  var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
   var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
 
   var description: String {

@@ -16,6 +16,10 @@ struct ServerSetup: Sendable {
     _ accept: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> any Channel {
     let bootstrap = ServerBootstrap(group: group)
+      // Without descriptors accepting fails at once, again and again: it pauses.
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
+      }
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       // Several connections an accept round, not so many that those who are there wait.

@@ -19,9 +19,11 @@ enum TLSFiles {
         .invalidOption, "\(files.keyPath): is no PEM file with a private key that can be read (\(error))")
     }
     do {
-      return try NIOSSLContext(
-        configuration: .makeServerConfiguration(
-          certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+      var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+      // RFC 8996 takes the older ones out of use.
+      configuration.minimumTLSVersion = .tlsv12
+      return try NIOSSLContext(configuration: configuration)
     } catch {
       throw ServeError(
         .invalidOption, "\(files.certificatePath) and \(files.keyPath) do not belong together (\(error))")

@@ -47,7 +47,7 @@ public final class TileServer: Sendable {
     _ shelf: TileShelf, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
     logger: Logger = Logger(label: "tileserve")
   ) async throws -> TileServer {
-    FileDescriptors.raiseLimit()
+    let options = options.limited(toDescriptors: FileDescriptors.raiseLimit())
     let tls = try options.tls.map(TLSFiles.context)
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)

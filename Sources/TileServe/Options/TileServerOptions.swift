@@ -97,3 +97,12 @@ extension TileServerOptions {
   /// Where Debian's packages put the viewer's libraries.
   public static var usualWebLibraryFolders: [String] { WebLibraries.systemFolders }
 }
+
+extension TileServerOptions {
+  /// The same with no more connections than descriptors allow: bundles, pages and logs need some too, a quarter of all, 512 at most.
+  func limited(toDescriptors count: Int) -> TileServerOptions {
+    var limited = self
+    limited.limits.connectionCountMax = min(limits.connectionCountMax, count - min(count / 4, 512))
+    return limited
+  }
+}

@@ -17,10 +17,15 @@ struct FileStatus: Hashable, Sendable {
   var isFolder: Bool
   var isFile: Bool
 
-  /// Follows symbolic links; nil when nothing can be seen there.
-  init?(_ path: String) {
+  /// Follows symbolic links; nil when nothing is there.
+  ///
+  /// - Throws: ``Unseen`` when it cannot be said what is there: no descriptors left, a network drive that is away.
+  init?(looking path: String) throws(Unseen) {
     var info = stat()
-    guard stat(path, &info) == 0 else { return nil }
+    guard stat(path, &info) == 0 else {
+      if [ENOENT, ENOTDIR, ELOOP, EACCES, EPERM].contains(errno) { return nil }
+      throw Unseen()
+    }
     device = UInt64(truncatingIfNeeded: info.st_dev)
     inode = UInt64(truncatingIfNeeded: info.st_ino)
     bytes = Int(info.st_size)
@@ -36,7 +41,28 @@ struct FileStatus: Hashable, Sendable {
   }
 }
 
+/// Something could not be looked at.
+struct Unseen: Error {}
+
+extension FileStatus {
+  /// True when a folder cannot be listed for lack of rights, which will not pass by itself.
+  static func isForbidden(_ folder: String) -> Bool { access(folder, R_OK | X_OK) != 0 && errno == EACCES }
+
+  /// The same where it does not matter why nothing can be seen.
+  init?(_ path: String) {
+    guard let status = (try? FileStatus(looking: path)) ?? nil else { return nil }
+    self = status
+  }
+}
+
 enum Folder {
+  /// The absolute path without symbolic links; the path itself when it cannot be resolved.
+  static func realPath(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
   /// The names in a folder but `.` and `..`, sorted by their bytes; nil when it cannot be read.
   static func names(_ path: String) -> [String]? {
     guard let directory = opendir(path) else { return nil }

@@ -15,6 +15,8 @@ struct BundlePlaces: Sendable {
   private(set) var places: [Place] = []
   /// Paths that cannot be served, with the reason.
   private(set) var refused: [String: String] = [:]
+  /// False when something could not be looked at: what is missing then may still be there.
+  private(set) var isComplete = true
   private var paths: [String: String] = [:]
 
   /// Deep enough for any shelf, and an end for links that lead in circles.
@@ -25,7 +27,7 @@ struct BundlePlaces: Sendable {
   /// - Complexity: O(files); about 3 microseconds a file.
   init(_ roots: [String]) {
     for root in roots {
-      guard let status = FileStatus(root) else {
+      guard let status = look(root) else {
         refused[root] = "there is no such file or folder"
         continue
       }
@@ -39,8 +41,18 @@ struct BundlePlaces: Sendable {
     places.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
   }
 
+  private mutating func look(_ path: String) -> FileStatus? {
+    do {
+      return try FileStatus(looking: path)
+    } catch {
+      isComplete = false
+      return nil
+    }
+  }
+
   private mutating func walk(_ folder: String, prefix: String, depth: Int) {
     guard let names = Folder.names(folder) else {
+      if !FileStatus.isForbidden(folder) { isComplete = false }
       refused[folder] = "cannot be listed; check its permissions"
       return
     }
@@ -50,7 +62,7 @@ struct BundlePlaces: Sendable {
       let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
       let isBundleName = Self.hasBundleExtension(name)
       // Most entries of a shelf are bundles or are not; only what may be one of them, or a folder, costs a look.
-      guard isBundleName || !Self.hasOtherExtension(name), let status = FileStatus(path) else { continue }
+      guard isBundleName || !Self.hasOtherExtension(name), let status = look(path) else { continue }
       if status.isFile {
         guard isBundleName else { continue }
         let log = logs.contains(name + "-wal") ? FileStatus(path + "-wal") : nil
@@ -77,7 +89,12 @@ struct BundlePlaces: Sendable {
   }
 
   /// The last part of a path.
-  static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+  static func name(_ path: String) -> String {
+    let last = path.split(separator: "/").last.map(String.init) ?? path
+    guard last == "." || last == ".." else { return last }
+    // Neither is a name that can stand in a URL.
+    return Folder.realPath(path).split(separator: "/").last.map(String.init) ?? last
+  }
 
   /// A name without its extension.
   private static func id(_ name: String) -> String {

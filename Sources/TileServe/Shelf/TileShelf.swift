@@ -127,6 +127,10 @@ public final class TileShelf: Sendable {
           }
         }
       }
+      if !found.isComplete {
+        // What could not be looked at is not gone.
+        for old in before.ordered where after.tilesets[old.id] == nil { after.tilesets[old.id] = old }
+      }
       change.removed = before.ordered.map(\.id).filter { after.tilesets[$0] == nil && after.failures[$0] == nil }
       after.ordered = after.tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
       for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }

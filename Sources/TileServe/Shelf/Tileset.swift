@@ -20,6 +20,8 @@ public final class Tileset: TileSource {
     /// By the clock of ``OpenTilesets``.
     var lastUse: UInt64 = 0
     var isRetired = false
+    /// True while it counts among the open tilesets; readers that come back later are closed.
+    var isOpen = false
   }
 
   /// Used by one thread at a time, whichever holds it.
@@ -78,7 +80,10 @@ public final class Tileset: TileSource {
   func closeIdle() {
     // The readers go when this array does, outside the lock: closing files takes time.
     let idle = state.withLock { state in
-      defer { state.idle = [] }
+      defer {
+        state.idle = []
+        state.isOpen = false
+      }
       return state.idle
     }
     _ = consume idle
@@ -101,7 +106,11 @@ public final class Tileset: TileSource {
 
   private func openReader() throws -> Reader {
     let reader = try Reader(bundle: BundleFile.open(path))
-    if !state.withLock({ $0.isRetired }) { open.insert(self) }
+    let opens = state.withLock { state in
+      if !state.isRetired { state.isOpen = true }
+      return state.isOpen
+    }
+    if opens { open.insert(self) }
     return reader
   }
 
@@ -114,7 +123,7 @@ public final class Tileset: TileSource {
 
   private func give(_ reader: Reader) {
     state.withLock { state in
-      if !state.isRetired, state.idle.count < Self.idleCountMax { state.idle.append(reader) }
+      if state.isOpen, state.idle.count < Self.idleCountMax { state.idle.append(reader) }
     }
   }
 }

@@ -45,7 +45,7 @@ package final class WorkPool: Sendable {
 
   package init() { threads.start() }
 
-  /// Ends the threads; work that waits is dropped.
+  /// Ends the threads when the work that waits is done.
   package func shutdown() async { try? await threads.shutdownGracefully() }
 
   /// A lane for a tileset that lies on a disk, by the disk's device number.
@@ -85,9 +85,8 @@ package final class WorkPool: Sendable {
       return true
     }
     if begins {
-      threads.submit { state in
-        if case .active = state { self.run(group) }
-      }
+      // Also when the threads have ended: somebody waits for what the work does.
+      threads.submit { _ in self.run(group) }
     }
   }
 

@@ -87,6 +87,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// Closes at once, without an answer.
   func drop() {
+    // It leaves in a moment; nobody need choose it again.
+    idleSince = nil
     loop.shard.dropped()
     context?.close(promise: nil)
   }
@@ -204,7 +206,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
       }
       guard !accepted else { return }
-      let exchange = TileService.Exchange(facts: facts, circumstances: circumstances, crossOriginFields: "")
+      let exchange = TileService.Exchange(
+        facts: facts, circumstances: circumstances,
+        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
       finish(
         exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
         facts,
@@ -225,7 +229,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func fail(_ status: Int, _ reason: String, _ context: ChannelHandlerContext) {
     let reply = ReplyWriter(
-      request: .unreadable, route: .other, date: loop.date(), commonFields: "", isDraining: true
+      request: .unreadable, route: .other, date: loop.date(),
+      commonFields: CrossOriginFields.fields(service.options.crossOrigin, .unreadable), isDraining: true
     ).failure(status, reason)
     loop.shard.record(.other, status: status, bytes: reply.bodyCount, nanoseconds: 0)
     loop.shard.dropped()

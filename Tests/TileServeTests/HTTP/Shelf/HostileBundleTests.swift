@@ -1,0 +1,64 @@
+import CSQLite
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileServe
+
+/// Bundles and folders that would hold up, empty or mislead the server.
+@Suite struct HostileBundleTests {
+  /// A bundle whose tiles are the given view.
+  private func writeView(_ path: String, _ sql: String) throws {
+    var handle: OpaquePointer?
+    defer { sqlite3_close_v2(handle) }
+    try #require(sqlite3_open(path, &handle) == SQLITE_OK)
+    try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+  }
+
+  /// A look-up that counts to a hundred million is work for a thread that may wait, not for an event loop.
+  @Test func viewsThatWorkLongAreNoResidentReads() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("slow.mbtiles")
+    try writeView(
+      path,
+      """
+      CREATE TABLE metadata (name TEXT, value TEXT);
+      CREATE VIEW tiles AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000)
+      SELECT i - i AS zoom_level, i - i AS tile_column, i - i AS tile_row, x'89504e470d0a1a0a' AS tile_data
+      FROM n WHERE i % 99999999 = 99999998;
+      """)
+    let bundle = try MBTilesReader(path: path)
+    let start = ContinuousClock.now
+    let read = try bundle.withResidentTile(TileID(zoom: 0, column: 0, row: 0)) { _ in }
+    #expect(read == .wouldWait)
+    #expect(ContinuousClock.now - start < .seconds(5))
+  }
+
+  @Test func metadataWithoutEndEnd() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("endless.mbtiles")
+    try writeView(
+      path,
+      """
+      CREATE VIEW metadata AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+      SELECT 'name' || i AS name, 'value' AS value FROM n;
+      CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);
+      """)
+    #expect(try MBTilesReader(path: path).metadata.entries.count == 1000)
+  }
+
+  @Test func theFolderThatOneStandsInHasAName() throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.writeBundle("map.mbtiles")
+    #expect(BundlePlaces.name("\(folder.path)/.") == BundlePlaces.name(folder.path))
+  }
+
+  /// A shelf that was closed refuses or answers; it never leaves its caller waiting.
+  @Test func readsAfterTheEndReturn() async throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.writeBundle("map.mbtiles")
+    let shelf = try TileShelf([folder.path])
+    await shelf.close()
+    #expect(try await shelf.tile(TileID(zoom: 0, column: 0, row: 0), of: "map") != nil)
+  }
+}
