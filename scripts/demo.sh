@@ -27,23 +27,24 @@ done
 if command -v curl >/dev/null; then
   echo
   echo "\$ tileserve $out --port 0"
-  "$tileserve" "$out" --port 0 >"$out/tileserve.log" 2>&1 &
+  log=$(mktemp)
+  "$tileserve" "$out" --port 0 >"$log" 2>&1 &
   server=$!
-  trap 'kill $server 2>/dev/null || true' EXIT
+  trap 'kill $server 2>/dev/null || true; rm -f "$log"' EXIT
   url=""
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    url=$(sed -n 's/^viewer: *//p' "$out/tileserve.log")
-    [ -z "$url" ] || break
-    sleep 0.2
+  tries=0
+  while [ -z "$url" ] && [ "$tries" -lt 100 ] && kill -0 "$server" 2>/dev/null; do
+    sleep 0.1
+    url=$(sed -n 's/^viewer: *//p' "$log")
+    tries=$((tries + 1))
   done
-  cat "$out/tileserve.log"
+  cat "$log"
   for path in rocky-mountain-np.json rocky-mountain-np/9/106/193.png rocky-mountain-np/9/106/193@2x.png; do
     echo "\$ curl $url$path"
     curl -sS -o /dev/null -w '%{http_code} %{content_type}, %{size_download} bytes\n' "$url$path"
   done
   kill $server
   wait $server
-  rm "$out/tileserve.log"
 fi
 echo
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"
