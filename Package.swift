@@ -85,7 +85,7 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "TileIndex", "TileImage", "CZlib",
+        "TileIndex", "TileImage",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -25,16 +25,9 @@ import TileIndex
   }
 
   @Test func readmeHasTheseLines() throws {
-    let readme = try String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)
-    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-    let examples = source.components(separatedBy: "// README " + "begins\n").dropFirst().map { part in
-      part.components(separatedBy: "    // README " + "ends")[0].split(separator: "\n").map { $0.dropFirst(4) }
-    }
-    #expect(examples.count == 2)
-    for (example, module) in zip(examples, ["TileCut", "TileIndex"]) {
-      let block = "```swift\nimport \(module)\n\n\(example.joined(separator: "\n"))\n```"
-      #expect(readme.contains(block), "README.md lacks:\n\(block)")
-    }
+    let readme = try ReadmeExamples.readme()
+    let blocks = try #require(try ReadmeExamples.blocks(inSource: #filePath, importing: ["TileCut", "TileIndex"]))
+    for block in blocks { #expect(readme.contains(block), "README.md lacks:\n\(block)") }
   }
 
   /// There is no usa.tif where the tests run; the examples get as far as to say so.

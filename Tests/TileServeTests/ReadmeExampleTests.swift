@@ -26,16 +26,9 @@ import TileServe
   }
 
   @Test func readmeHasTheseLines() throws {
-    let readme = try String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)
-    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-    let examples = source.components(separatedBy: "// README " + "begins\n").dropFirst().map { part in
-      part.components(separatedBy: "    // README " + "ends")[0].split(separator: "\n").map { $0.dropFirst(4) }
-    }
-    #expect(examples.count == 2)
-    for example in examples {
-      let block = "```swift\nimport TileServe\n\n\(example.joined(separator: "\n"))\n```"
-      #expect(readme.contains(block), "README.md lacks:\n\(block)")
-    }
+    let readme = try ReadmeExamples.readme()
+    let blocks = try #require(try ReadmeExamples.blocks(inSource: #filePath, importing: ["TileServe", "TileServe"]))
+    for block in blocks { #expect(readme.contains(block), "README.md lacks:\n\(block)") }
   }
 
   /// There is no folder maps where the tests run; the examples get as far as to say so.

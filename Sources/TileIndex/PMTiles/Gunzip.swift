@@ -5,6 +5,11 @@ package enum Gunzip {
   /// Why a stream could not be unpacked.
   package enum Failure: Error { case damaged, tooLarge }
 
+  /// True when bytes begin as a gzip stream does (RFC 1952, section 2.3.1).
+  package static func isGzip(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.count > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b
+  }
+
   /// - Parameter byteCountMax: a stream that holds more is refused, and no more than this is held.
   /// - Complexity: O(unpacked bytes).
   package static func bytes(_ packed: UnsafeRawBufferPointer, byteCountMax: Int) throws(Failure) -> [UInt8] {

@@ -1,6 +1,5 @@
 public import Logging
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Synchronization
@@ -51,7 +50,7 @@ public final class TileServer: Sendable {
     let tls = try options.tls.map(TLSFiles.context)
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
-    // Drawn tiles cost a hundred times what stored ones do, but most requests are for stored ones.
+    // Drawn tiles cost far more than stored ones do, but most requests are for stored ones.
     let readyBytes = options.cacheBytes / 2
     let metrics = Metrics(
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: options.cacheBytes - readyBytes),

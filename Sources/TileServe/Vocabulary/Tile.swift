@@ -12,5 +12,5 @@ public struct Tile: Hashable, Sendable {
   }
 
   /// True for vector tiles that are stored compressed.
-  public var isGzipped: Bool { bytes.count > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b }
+  public var isGzipped: Bool { bytes.withUnsafeBytes(Gunzip.isGzip) }
 }

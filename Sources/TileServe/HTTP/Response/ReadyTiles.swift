@@ -14,7 +14,7 @@ final class ReadyTile: Sendable {
     body = ByteBuffer(bytes: bytes)
     self.format = format
     tag = EntityTag(hash: ContentHash.hash(bytes))
-    isGzipped = bytes.count > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b
+    isGzipped = Gunzip.isGzip(bytes)
   }
 }
 

@@ -7,7 +7,7 @@ extension ReplyWriter {
   /// Images go out as they are: compressing them again only costs. Vector tiles are stored gzipped and go out so to clients that take it.
   func tile(_ bytes: UnsafeRawBufferPointer, format: TileFormat, _ headline: TileHeadline) -> Reply {
     var fields = headline.fields(format)
-    if format == .pbf, Self.isGzipped(bytes) { fields += "Content-Encoding: gzip\r\n" }
+    if format == .pbf, Gunzip.isGzip(bytes) { fields += "Content-Encoding: gzip\r\n" }
     return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline.modified)
   }
 
@@ -34,7 +34,7 @@ extension ReplyWriter {
   }
 
   /// True when the bytes are gzipped and the client does not take that.
-  func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { Self.isGzipped(bytes) && !request.acceptsGzip }
+  func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { Gunzip.isGzip(bytes) && !request.acceptsGzip }
 
   private func tile(
     _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ modified: Int
@@ -48,9 +48,5 @@ extension ReplyWriter {
     if let wanted = request.ifNoneMatch { return tag.isNamed(in: wanted) }
     guard let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
     return modified <= since
-  }
-
-  private static func isGzipped(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.count > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b
   }
 }

@@ -41,18 +41,15 @@ final class TileService: Sendable {
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
-  let readyTiles: ReadyTiles
+  var readyTiles: ReadyTiles { metrics.readyTiles }
   /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
   let served = Mutex<[String: ServedTileset]>([:])
-  /// For clients that do not say where they reach us.
-  let boundOrigin: String
 
+  /// - Parameter boundOrigin: for clients that do not say where they reach us.
   init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics) {
     self.shelf = shelf
     self.options = options
-    self.boundOrigin = boundOrigin
     self.metrics = metrics
-    readyTiles = metrics.readyTiles
     resolver = TileResolver(cache: metrics.cache)
     libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.systemFolders)
     documentLane = shelf.work.lane(device: .max)

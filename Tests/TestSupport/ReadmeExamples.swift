@@ -1,0 +1,25 @@
+import Foundation
+
+/// The examples that stand in a test's source between `// README begins` and `// README ends`, as README.md must have them.
+public enum ReadmeExamples {
+  /// Each example as a Swift block that imports one module.
+  ///
+  /// - Parameters:
+  ///   - path: the test's own source.
+  ///   - modules: the module that each example imports, in their order.
+  /// - Returns: nil when there are not as many examples as modules.
+  public static func blocks(inSource path: String, importing modules: [String]) throws -> [String]? {
+    let source = try String(contentsOfFile: path, encoding: .utf8)
+    let examples = source.components(separatedBy: "// README begins\n").dropFirst().map { part in
+      part.components(separatedBy: "    // README ends")[0].split(separator: "\n").map { $0.dropFirst(4) }
+    }
+    guard examples.count == modules.count else { return nil }
+    return zip(examples, modules).map { example, module in
+      "```swift\nimport \(module)\n\n\(example.joined(separator: "\n"))\n```"
+    }
+  }
+
+  public static func readme() throws -> String {
+    try String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)
+  }
+}
