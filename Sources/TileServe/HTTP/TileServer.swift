@@ -54,7 +54,7 @@ public final class TileServer: Sendable {
     let readyBytes = options.cacheBytes / 2
     let metrics = Metrics(
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: options.cacheBytes - readyBytes),
-      readyTiles: ReadyTiles(byteCountMax: readyBytes))
+      readyReplies: ReadyReplies(byteCountMax: readyBytes))
     let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies))
     do {
       let eventLoops = Array(group.makeIterator())

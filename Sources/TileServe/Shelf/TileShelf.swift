@@ -38,6 +38,7 @@ public final class TileShelf: Sendable {
   package let work: WorkPool
   private let open = OpenTilesets()
   private let contents: Mutex<Contents>
+  private let changeCount = Atomic(0)
   /// Held while the folders are looked through: one look at a time.
   private let refreshing = Mutex(())
 
@@ -65,6 +66,9 @@ public final class TileShelf: Sendable {
 
   /// What cannot be served, by id or path, with the reason.
   public var failures: [String: String] { contents.withLock { $0.failures } }
+
+  /// Another number whenever a tileset came, went or was replaced: what was made before may be of something else.
+  var generation: Int { changeCount.load(ordering: .acquiring) }
 
   /// The tileset of an id.
   public subscript(id: String) -> Tileset? { contents.withLock { $0.tilesets[id] } }
@@ -135,6 +139,8 @@ public final class TileShelf: Sendable {
       after.ordered = after.tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
       for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }
       contents.withLock { $0 = after }
+      // After the contents: what is read from the old under the new number would be kept for good.
+      if !change.isEmpty { changeCount.add(1, ordering: .releasing) }
       for old in before.ordered where after.tilesets[old.id] !== old { old.retire() }
       return change
     }

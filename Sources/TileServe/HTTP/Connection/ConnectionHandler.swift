@@ -21,6 +21,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let peer: String
   private var context: ChannelHandlerContext?
   private var waiting = Queue<Item>()
+  private var memory = RequestMemory()
   private var head: RequestFacts?
   private var bodyCount = 0
   /// True from the moment a request is taken up until its answer is written.
@@ -111,9 +112,33 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Requests
 
-  /// Takes a request that is whole and has no body.
-  func receive(_ facts: RequestFacts) {
+  /// Answers the request at the beginning of a buffer where it repeats the last one but for its target, and the answer is ready.
+  ///
+  /// - Returns: the bytes that the request takes; nil when it must be read as others are.
+  func answerReady(_ buffer: ByteBuffer) -> Int? {
+    guard !isAnswering, !isEnding, !isUnreadable, waiting.isEmpty, loop.accessLog == nil, !loop.isDraining, let context,
+      context.channel.isWritable
+    else { return nil }
+    return buffer.withUnsafeReadableBytes { bytes in
+      guard let target = memory.target(bytes) else { return nil }
+      let start = NIODeadline.now()
+      guard let ready = service.readyReply(UnsafeRawBufferPointer(rebasing: bytes[target])),
+        !ready.isGzipped || memory.acceptsGzip
+      else { return nil }
+      record(ready.reply(date: loop.date().bytes), start, context)
+      return memory.byteCount(target)
+    }
+  }
+
+  /// Takes a request that is whole and has no body, at the beginning of a buffer.
+  func receive(_ request: PlainRequest, in buffer: ByteBuffer) {
     guard !isEnding, !isUnreadable, let context else { return }
+    let facts = RequestFacts(request)
+    if service.takesReadyReplies(facts, isTrusted: isTrusted) {
+      memory.remember(request, in: buffer, acceptsGzip: facts.acceptsGzip)
+    } else {
+      memory.forget()
+    }
     idleSince = nil
     waiting.append(.request(facts, .now()))
     work(context)
@@ -189,7 +214,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = true
     let circumstances = TileService.Circumstances(
-      date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
+      date: loop.date().text, isTrusted: isTrusted, isDraining: loop.isDraining)
     switch service.plan(facts, circumstances) {
     case .reply(let reply): finish(reply, facts, start, context)
     case .work(let lane, let make):
@@ -208,7 +233,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       guard !accepted else { return }
       let exchange = TileService.Exchange(
         facts: facts, circumstances: circumstances,
-        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
+        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts),
+        generation: service.shelf.generation)
       finish(
         exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
         facts,
@@ -217,19 +243,26 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   private func finish(_ reply: Reply, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
-    let now = NIODeadline.now()
     isAnswering = false
+    let time = record(reply, start, context)
+    loop.accessLog?.record(facts, reply, peer: peer, nanoseconds: time.nanoseconds)
+  }
+
+  /// Counts an answer and writes it.
+  @discardableResult
+  private func record(_ reply: Reply, _ start: NIODeadline, _ context: ChannelHandlerContext) -> TimeAmount {
+    let now = NIODeadline.now()
     if waiting.isEmpty, head == nil { idleSince = now }
     deadline = now + .seconds(Int64(loop.limits.idleSeconds))
     loop.shard.record(
       reply.route, status: reply.status, bytes: reply.bodyCount, nanoseconds: UInt64((now - start).nanoseconds))
-    loop.accessLog?.record(facts, reply, peer: peer, nanoseconds: (now - start).nanoseconds)
     write(reply, context)
+    return now - start
   }
 
   private func fail(_ status: Int, _ reason: String, _ context: ChannelHandlerContext) {
     let reply = ReplyWriter(
-      request: .unreadable, route: .other, date: loop.date(),
+      request: .unreadable, route: .other, date: loop.date().text,
       commonFields: CrossOriginFields.fields(service.options.crossOrigin, .unreadable), isDraining: true
     ).failure(status, reason)
     loop.shard.record(.other, status: status, bytes: reply.bodyCount, nanoseconds: 0)

@@ -8,7 +8,7 @@ final class LoopState {
   private(set) var isDraining = false
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
-  private var dateText = ""
+  private var dateText: (text: String, bytes: [UInt8]) = ("", [])
 
   init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?) {
     self.limits = limits
@@ -57,11 +57,12 @@ final class LoopState {
   }
 
   /// The moment, as the Date field wants it; made once a second.
-  func date() -> String {
+  func date() -> (text: String, bytes: [UInt8]) {
     let second = WallClock.seconds
     if second != dateSecond {
       dateSecond = second
-      dateText = HTTPDate.text(second)
+      let text = HTTPDate.text(second)
+      dateText = (text, Array(text.utf8))
     }
     return dateText
   }

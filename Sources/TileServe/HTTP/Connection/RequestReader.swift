@@ -22,14 +22,18 @@ final class RequestReader: ChannelInboundHandler {
     }
     var bytes = unwrapInboundIn(data)
     while bytes.readableBytes > 0 {
+      if let count = connection.answerReady(bytes) {
+        bytes.moveReaderIndex(forwardBy: count)
+        continue
+      }
       guard let request = PlainRequest(bytes, limits) else {
         isPlain = false
         addParser(context)
         context.fireChannelRead(wrapInboundOut(bytes))
         return
       }
+      connection.receive(request, in: bytes)
       bytes.moveReaderIndex(forwardBy: request.byteCount)
-      connection.receive(RequestFacts(request))
     }
   }
 

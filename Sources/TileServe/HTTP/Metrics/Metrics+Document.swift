@@ -39,7 +39,7 @@ extension Metrics {
     text.single("tileserve_cache_misses_total", "counter", "Tiles that had to be drawn.", cache.misses)
     text.single("tileserve_cache_evictions_total", "counter", "Drawn tiles that made room for others.", cache.evictions)
     text.single(
-      "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyTiles.byteCount)
+      "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyReplies.byteCount)
     if let bytes = ProcessMemory.anonymousBytes {
       text.single("process_resident_anonymous_bytes", "gauge", "RssAnon of the process.", bytes)
     }

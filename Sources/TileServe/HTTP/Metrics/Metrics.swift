@@ -61,13 +61,13 @@ final class Metrics: Sendable {
   }
 
   let cache: DrawnTileCache
-  let readyTiles: ReadyTiles
+  let readyReplies: ReadyReplies
   let shards: [Shard]
 
-  init(shardCount: Int, cache: DrawnTileCache, readyTiles: ReadyTiles) {
+  init(shardCount: Int, cache: DrawnTileCache, readyReplies: ReadyReplies) {
     shards = (0..<shardCount).map { _ in Shard() }
     self.cache = cache
-    self.readyTiles = readyTiles
+    self.readyReplies = readyReplies
   }
 
   var total: Counts {

@@ -22,6 +22,8 @@ struct RequestFacts: Sendable {
   private(set) var hostCount = 0
   /// True when the client has a copy and asks whether it is still good.
   private(set) var hasConditions = false
+  /// True when ``PlainRequest`` read it.
+  private(set) var isPlain = false
 
   init(_ head: HTTPRequestHead) {
     switch head.method {
@@ -55,6 +57,7 @@ struct RequestFacts: Sendable {
     fields = .raw(request.fields)
     hostCount = 1
     hasConditions = request.hasConditions
+    isPlain = true
   }
 
   /// The authority of an absolute target counts, whatever the field says (RFC 9112, section 3.2.2).

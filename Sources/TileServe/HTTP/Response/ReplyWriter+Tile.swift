@@ -11,22 +11,6 @@ extension ReplyWriter {
     return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline.modified)
   }
 
-  /// A tile that is ready to be sent, or 304 where the client has it. Not for clients that do not take a gzipped tile.
-  func tile(_ ready: ReadyTile, _ headline: TileHeadline) -> Reply {
-    var fields = headline.fields(ready.format)
-    if ready.isGzipped { fields += "Content-Encoding: gzip\r\n" }
-    if request.hasConditions, isFresh(ready.tag, headline.modified) {
-      return reply(304, fields: fields, tag: ready.tag)
-    }
-    // Copying a small body costs less than sending two pieces.
-    guard ready.body.readableBytes > Self.copiedBytesMax else {
-      return ready.body.withUnsafeReadableBytes { reply(200, fields: fields, tag: ready.tag, body: $0) }
-    }
-    return reply(200, fields: fields, tag: ready.tag, sharedBody: ready.body)
-  }
-
-  private static var copiedBytesMax: Int { 8192 }
-
   /// A vector tile for a client that does not take gzip.
   func unpackedTile(_ bytes: UnsafeRawBufferPointer, _ headline: TileHeadline) -> Reply {
     tile(

@@ -12,6 +12,10 @@ struct ReplyWriter {
   /// True when the server is about to end.
   let isDraining: Bool
 
+  /// Where the date begins in a response of status 200.
+  static let datePlace = statusLine(200).utf8.count + dateName.utf8.count
+  private static let dateName = "Date: "
+
   /// A whole response.
   ///
   /// - Parameters:
@@ -21,32 +25,17 @@ struct ReplyWriter {
   func reply(
     _ status: Int, fields: String, tag: EntityTag? = nil, body: UnsafeRawBufferPointer = .empty, closing: Bool = false
   ) -> Reply {
-    reply(status, fields, tag, closing, bodyCount: body.count, inline: body)
-  }
-
-  /// The same with a body that is sent from where it is.
-  func reply(_ status: Int, fields: String, tag: EntityTag, sharedBody: ByteBuffer) -> Reply {
-    var reply = reply(status, fields, tag, false, bodyCount: sharedBody.readableBytes, inline: nil)
-    if reply.bodyCount > 0 { reply.body = sharedBody }
-    return reply
-  }
-
-  /// - Parameter inline: the body where it is to follow the head in the same buffer.
-  private func reply(
-    _ status: Int, _ fields: String, _ tag: EntityTag?, _ closing: Bool, bodyCount wholeCount: Int,
-    inline: UnsafeRawBufferPointer?
-  ) -> Reply {
     let hasBody = request.method != .head && status != 304 && status != 204
     let ends = !request.isKeepAlive || isDraining || closing
-    let inlineCount = hasBody ? inline?.count ?? 0 : 0
+    let bodyCount = hasBody ? body.count : 0
     // More than the fixed parts ever take.
     let headCountMax = 256 + fields.utf8.count + commonFields.utf8.count
-    var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + inlineCount)
+    var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + bodyCount)
     // One check of the buffer for the whole response, instead of one for each of a dozen pieces.
-    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + inlineCount) { bytes in
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + bodyCount) { bytes in
       var pen = BytePen(bytes)
       pen.write(Self.statusLine(status))
-      pen.write("Date: ")
+      pen.write(Self.dateName)
       pen.write(date)
       pen.write("\r\n")
       pen.write(fields)
@@ -58,7 +47,7 @@ struct ReplyWriter {
       }
       if status != 304, status != 204 {
         pen.write("Content-Length: ")
-        pen.write(decimal: wholeCount)
+        pen.write(decimal: body.count)
         pen.write("\r\n")
       }
       if ends {
@@ -67,11 +56,10 @@ struct ReplyWriter {
         pen.write("Connection: keep-alive\r\n")
       }
       pen.write("\r\n")
-      if hasBody, let inline { pen.write(inline) }
+      if hasBody { pen.write(body) }
       return pen.count
     }
-    return Reply(
-      status: status, bytes: buffer, bodyCount: hasBody ? wholeCount : 0, closes: ends, route: route)
+    return Reply(status: status, bytes: buffer, bodyCount: bodyCount, closes: ends, route: route)
   }
 
   /// A response of text, JSON, HTML or XML, with an entity tag of its bytes where it is a success.

@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 import TileIndex
 
@@ -52,25 +53,14 @@ extension TileService {
     do {
       try checkMatrixSet(address, served.info)
       let tile = try address.tile(in: served.info.matrixSet)
-      let key = ReadyTiles.Key(revision: served.tileset.revision, tile: tile)
-      if let ready = readyTiles.tile(key) {
-        guard isAnswer(ready.format, address, served), !ready.isGzipped || exchange.facts.acceptsGzip else {
-          return nil
-        }
-        return writer.tile(ready, served.headline)
-      }
       var reply: Reply?
       let read = try served.tileset.withResidentTile(tile) { bytes in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
           isAnswer(format, address, served), !writer.needsUnpacking(bytes)
         else { return }
-        guard readyTiles.wants(key, byteCount: bytes.count) else {
-          reply = writer.tile(bytes, format: format, served.headline)
-          return
-        }
-        let ready = ReadyTile(bytes, format)
-        readyTiles.keep(ready, key)
-        reply = writer.tile(ready, served.headline)
+        let made = writer.tile(bytes, format: format, served.headline)
+        keep(made, isGzipped: format == .pbf && Gunzip.isGzip(bytes), exchange)
+        reply = made
       }
       guard read == .absent else { return reply }
       let policy = served.policy(address)
@@ -81,6 +71,27 @@ extension TileService {
     } catch {
       return failure(error, route, exchange)
     }
+  }
+
+  /// True when the fields of a request do not change what a stored tile's answer is, but for gzip.
+  func takesReadyReplies(_ facts: RequestFacts, isTrusted: Bool) -> Bool {
+    if case .origins = options.crossOrigin { return false }
+    return !facts.hasConditions && addresses.isAllowed(facts, isTrusted: isTrusted)
+  }
+
+  /// The answer for a request target that is ready; for requests that take such answers.
+  func readyReply(_ target: UnsafeRawBufferPointer) -> ReadyReply? {
+    readyReplies.reply(target, generation: shelf.generation)
+  }
+
+  /// Keeps an answer for those who ask the same.
+  private func keep(_ reply: Reply, isGzipped: Bool, _ exchange: Exchange) {
+    guard reply.status == 200, !reply.closes, exchange.facts.isPlain,
+      takesReadyReplies(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
+    else { return }
+    let target = Array(exchange.facts.target.utf8)
+    guard readyReplies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
+    readyReplies.keep(ReadyReply(reply, target: target, generation: exchange.generation, isGzipped: isGzipped))
   }
 
   /// A bundle of mixed formats gives what it has; another format than the bundle's has to be made.

@@ -25,6 +25,8 @@ final class TileService: Sendable {
     let facts: RequestFacts
     let circumstances: Circumstances
     let crossOriginFields: String
+    /// What was on the shelf when the request came.
+    let generation: Int
 
     func writer(_ route: RouteName) -> ReplyWriter {
       ReplyWriter(
@@ -41,7 +43,7 @@ final class TileService: Sendable {
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
-  var readyTiles: ReadyTiles { metrics.readyTiles }
+  var readyReplies: ReadyReplies { metrics.readyReplies }
   /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
   let served = Mutex<[String: ServedTileset]>([:])
 
@@ -60,7 +62,7 @@ final class TileService: Sendable {
   func plan(_ facts: RequestFacts, _ circumstances: Circumstances) -> Plan {
     let exchange = Exchange(
       facts: facts, circumstances: circumstances,
-      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
+      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts), generation: shelf.generation)
     if let refusal = refusal(exchange) { return .reply(refusal) }
     if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, exchange) }
     do {

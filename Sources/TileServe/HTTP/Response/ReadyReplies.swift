@@ -1,0 +1,123 @@
+import NIOCore
+import Synchronization
+import TileIndex
+
+/// The whole response to a plain request for a stored tile: nothing but its date changes from one client to the next.
+final class ReadyReply: Sendable {
+  /// The bytes of the request target.
+  fileprivate let target: [UInt8]
+  /// Head and body.
+  private let response: ByteBuffer
+  private let headCount: Int
+  private let route: RouteName
+  /// What was on the shelf when it was made (``TileShelf/generation``).
+  fileprivate let generation: Int
+  /// True for vector tiles that are sent compressed.
+  let isGzipped: Bool
+
+  /// - Parameter reply: a success with its body behind its head.
+  init(_ reply: Reply, target: [UInt8], generation: Int, isGzipped: Bool) {
+    self.target = target
+    response = reply.bytes
+    headCount = reply.bytes.readableBytes - reply.bodyCount
+    route = reply.route
+    self.generation = generation
+    self.isGzipped = isGzipped
+  }
+
+  /// The response of this moment.
+  ///
+  /// - Parameter date: as the Date field wants it.
+  func reply(date: [UInt8]) -> Reply {
+    let bodyCount = response.readableBytes - headCount
+    // Copying a small body costs less than sending two pieces.
+    let isWhole = bodyCount <= Self.copiedBytesMax
+    let count = isWhole ? response.readableBytes : headCount
+    var bytes = ByteBufferAllocator().buffer(capacity: count)
+    bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+      response.withUnsafeReadableBytes { room.baseAddress!.copyMemory(from: $0.baseAddress!, byteCount: count) }
+      date.withUnsafeBytes { (room.baseAddress! + ReplyWriter.datePlace).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+      return count
+    }
+    let body = isWhole ? nil : response.getSlice(at: response.readerIndex + headCount, length: bodyCount)
+    return Reply(status: 200, bytes: bytes, body: body, bodyCount: bodyCount, closes: false, route: route)
+  }
+
+  private static var copiedBytesMax: Int { 8192 }
+
+  /// Bytes that it takes; the buffer's memory is larger than what it holds.
+  fileprivate var byteCount: Int { response.storageCapacity + target.count + 300 }
+}
+
+/// The responses for the stored tiles that were asked for last, ready to be sent, by the bytes of the request target.
+///
+/// The system keeps a bundle's pages too, but between them and the socket lie reading the request, SQLite's search, copies and a hash: more than half of
+/// what a request costs here (docs/performance.md).
+final class ReadyReplies: Sendable {
+  private struct State {
+    var table: LRUTable<UInt64, ReadyReply>
+    /// Targets that were asked for once, by their hashes; a new one takes the place of an old.
+    var askedOnce = [UInt64](repeating: 0, count: ReadyReplies.askedOnceCount)
+  }
+
+  /// As many as there are tiles of a small map, and few beside those of a large one.
+  private static let askedOnceCount = 128
+  /// Longer targets than any tile's are left to the other way.
+  private static let targetBytesMax = 256
+
+  /// The event loops seldom want the same one: waiting for a lock costs more than all else here.
+  private let shares: [Share]
+  /// A response that is larger does not push out a dozen others.
+  private let replyBytesMax: Int
+
+  private final class Share: Sendable {
+    let state: Mutex<State>
+    init(byteCountMax: Int) { state = Mutex(State(table: LRUTable(byteCountMax: byteCountMax))) }
+  }
+
+  /// - Parameter byteCountMax: the budget, never exceeded; 0 keeps nothing.
+  init(byteCountMax: Int) {
+    let count = min(max(byteCountMax >> 22, 1), 8)
+    shares = (0..<count).map { _ in Share(byteCountMax: byteCountMax / count) }
+    replyBytesMax = byteCountMax / 32
+  }
+
+  /// The response for a target, if it was made from what is on the shelf now.
+  ///
+  /// - Complexity: O(bytes of the target).
+  func reply(_ target: UnsafeRawBufferPointer, generation: Int) -> ReadyReply? {
+    guard target.count <= Self.targetBytesMax else { return nil }
+    let hash = ContentHash.hash(target)
+    let found = share(hash).state.withLock { $0.table.value(for: hash) }
+    guard let found, found.generation == generation, found.target.count == target.count,
+      found.target.withUnsafeBytes({ $0.elementsEqual(target) })
+    else { return nil }
+    return found
+  }
+
+  /// True when a response that is not here should be kept: while there is room, and then only one that was asked for a moment ago too. Tiles that pass by
+  /// once would only push out each other.
+  func wants(_ target: [UInt8], byteCount: Int) -> Bool {
+    guard byteCount <= replyBytesMax, target.count <= Self.targetBytesMax else { return false }
+    let hash = target.withUnsafeBytes(ContentHash.hash)
+    return share(hash).state.withLock { state in
+      if state.table.byteCount + byteCount <= state.table.byteCountMax { return true }
+      let place = Int(truncatingIfNeeded: hash >> 8) & (Self.askedOnceCount - 1)
+      if state.askedOnce[place] == hash { return true }
+      state.askedOnce[place] = hash
+      return false
+    }
+  }
+
+  /// Keeps a response.
+  func keep(_ reply: ReadyReply) {
+    let hash = reply.target.withUnsafeBytes(ContentHash.hash)
+    share(hash).state.withLock { $0.table.insert(reply, for: hash, byteCount: reply.byteCount) }
+  }
+
+  var byteCount: Int { shares.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
+
+  private func share(_ hash: UInt64) -> Share {
+    shares[Int(truncatingIfNeeded: hash >> 56) % shares.count]
+  }
+}
