@@ -21,7 +21,8 @@ struct RequestMemory {
     let start = 4 + request.target.utf8.count
     guard request.byteCount - start <= Self.tailBytesMax else { return }
     tail.removeAll(keepingCapacity: true)
-    tail.append(contentsOf: buffer.readableBytesView[(buffer.readerIndex + start)..<(buffer.readerIndex + request.byteCount)])
+    tail.append(
+      contentsOf: buffer.readableBytesView[(buffer.readerIndex + start)..<(buffer.readerIndex + request.byteCount)])
     self.acceptsGzip = acceptsGzip
   }
 

@@ -36,7 +36,9 @@ final class ReadyReply: Sendable {
     var bytes = ByteBufferAllocator().buffer(capacity: count)
     bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
       response.withUnsafeReadableBytes { room.baseAddress!.copyMemory(from: $0.baseAddress!, byteCount: count) }
-      date.withUnsafeBytes { (room.baseAddress! + ReplyWriter.datePlace).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+      date.withUnsafeBytes {
+        (room.baseAddress! + ReplyWriter.datePlace).copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+      }
       return count
     }
     let body = isWhole ? nil : response.getSlice(at: response.readerIndex + headCount, length: bodyCount)
