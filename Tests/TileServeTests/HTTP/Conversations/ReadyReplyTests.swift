@@ -48,8 +48,9 @@ import TileIndex
   }
 
   @Test func otherFieldsGetOtherAnswers() async throws {
-    try await serving([SampleShelf.path], { $0.allowedHosts = ["localhost", "127.0.0.1", "test"] }) {
-      (served) async throws in
+    try await serving([SampleShelf.path]) {
+      $0.allowedHosts = ["localhost", "127.0.0.1", "test"]
+    } _: { (served) async throws in
       let connection = try served.connect()
       let gzip = ["Accept-Encoding": "gzip"]
       let packed = try (0..<3).map { _ in try connection.request("/roads/0/0/0.pbf", gzip) }
@@ -75,8 +76,9 @@ import TileIndex
   }
 
   @Test func originsAreToldApart() async throws {
-    try await serving([SampleShelf.path], { $0.crossOrigin = .origins(["https://a.example"]) }) {
-      (served) async throws in
+    try await serving([SampleShelf.path]) {
+      $0.crossOrigin = .origins(["https://a.example"])
+    } _: { (served) async throws in
       let connection = try served.connect()
       for _ in 0..<3 {
         for (origin, allowed) in [("https://a.example", "https://a.example"), ("https://b.example", nil)] {
