@@ -4,14 +4,14 @@ public enum Store: String, Sendable, Hashable, CaseIterable, Comparable, Codable
   case google
 
   /// The integer in the database and in hashed bytes; never renumbered.
-  public var code: Int {
+  public var code: UInt8 {
     switch self {
     case .apple: 1
     case .google: 2
     }
   }
 
-  public init?(code: Int) {
+  public init?(code: UInt8) {
     switch code {
     case 1: self = .apple
     case 2: self = .google
