@@ -29,5 +29,5 @@ public protocol StoreEvidenceVerifier: Sendable {
   /// - Throws: `Refusal` with a code that does not quarantine; quarantine is a property of the result.
   func verify(
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
-  ) throws(Refusal) -> VerifiedEvidence
+  ) async throws(Refusal) -> VerifiedEvidence
 }

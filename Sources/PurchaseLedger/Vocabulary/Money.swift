@@ -12,6 +12,7 @@ public struct Money: Sendable, Hashable, Codable {
 
 extension Money: Comparable {
   public static func < (a: Self, b: Self) -> Bool {
-    (a.milliunits, a.currency) < (b.milliunits, b.currency)
+    a.milliunits == b.milliunits
+      ? a.currency.utf8.lexicographicallyPrecedes(b.currency.utf8) : a.milliunits < b.milliunits
   }
 }

@@ -17,7 +17,7 @@ public struct ProductType: RawRepresentable, Sendable, Hashable, Codable {
 extension ProductType: Comparable {
   /// The order of the fold: where two sources disagree the greater one holds, so that what does not grant wins.
   public static func < (a: Self, b: Self) -> Bool {
-    (a.rank, a.rawValue) < (b.rank, b.rawValue)
+    a.rank == b.rank ? a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8) : a.rank < b.rank
   }
 
   private var rank: Int {
