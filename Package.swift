@@ -13,10 +13,12 @@ let package = Package(
   products: [
     .executable(name: "tilecut", targets: ["TileCutCommand"]),
     .executable(name: "tileserve", targets: ["TileServeCommand"]),
+    .executable(name: "purchase-ledger", targets: ["PurchaseLedgerCommand"]),
     .library(name: "TileIndex", targets: ["TileIndex"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TileServe", targets: ["TileServe"]),
+    .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -24,6 +26,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
     // The system's libraries, through their -dev packages.
@@ -108,6 +115,28 @@ let package = Package(
       ],
       path: "Sources/Commands/TileServeCommand", swiftSettings: strict),
 
+    .target(
+      name: "PurchaseLedger",
+      dependencies: [
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        // RSA for receipts and for Google's signatures, scrypt for passwords.
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "X509", package: "swift-certificates"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "PurchaseLedgerCommand",
+      dependencies: [
+        "PurchaseLedger", "CommandSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+      ],
+      path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
+
     .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
@@ -128,6 +157,20 @@ let package = Package(
       name: "TileServeTests",
       dependencies: [
         "TileServe", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "PurchaseLedgerTests",
+      dependencies: [
+        "PurchaseLedger", "TestSupport",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "X509", package: "swift-certificates"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: strict),

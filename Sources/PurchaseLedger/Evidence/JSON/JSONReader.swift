@@ -1,0 +1,196 @@
+/// Reads one JSON text (RFC 8259), strictly, within limits of depth.
+package struct JSONReader {
+  /// Where and why a text is not JSON.
+  package struct Failure: Error, CustomStringConvertible {
+    package var byte: Int
+    package var message: String
+
+    package var description: String { "\(message) at byte \(byte)" }
+  }
+
+  private var bytes: UnsafeBufferPointer<UInt8>
+  private var position = 0
+  private var depth = 0
+
+  private static let depthMax = 64
+
+  /// - Complexity: O(bytes). Nesting beyond 64 levels is a failure, so hostile input cannot exhaust the stack.
+  package static func read(_ bytes: some Sequence<UInt8>) throws(Failure) -> JSONValue {
+    let bytes = Array(bytes)
+    let result: Result<JSONValue, Failure> = bytes.withUnsafeBufferPointer { buffer in
+      var reader = JSONReader(bytes: buffer)
+      do throws(Failure) { return .success(try reader.document()) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  private init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+  private mutating func document() throws(Failure) -> JSONValue {
+    let value = try value()
+    skipSpace()
+    guard position == bytes.count else { throw failure("something follows the value") }
+    return value
+  }
+
+  private mutating func value() throws(Failure) -> JSONValue {
+    skipSpace()
+    switch peek {
+    case UInt8(ascii: "{"): return try object()
+    case UInt8(ascii: "["): return try array()
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    default: return try number()
+    }
+  }
+
+  private mutating func object() throws(Failure) -> JSONValue {
+    try enter()
+    var members: [JSONValue.Member] = []
+    if close(UInt8(ascii: "}")) { return .object([]) }
+    repeat {
+      skipSpace()
+      guard peek == UInt8(ascii: "\"") else { throw failure("a name is missing") }
+      let name = try string()
+      skipSpace()
+      guard take(UInt8(ascii: ":")) else { throw failure("a colon is missing") }
+      members.append(.init(name: name, value: try value()))
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    guard close(UInt8(ascii: "}")) else { throw failure("an object does not end") }
+    return .object(members)
+  }
+
+  private mutating func array() throws(Failure) -> JSONValue {
+    try enter()
+    var elements: [JSONValue] = []
+    if close(UInt8(ascii: "]")) { return .array([]) }
+    repeat {
+      elements.append(try value())
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    guard close(UInt8(ascii: "]")) else { throw failure("an array does not end") }
+    return .array(elements)
+  }
+
+  private mutating func number() throws(Failure) -> JSONValue {
+    let start = position
+    _ = take(UInt8(ascii: "-"))
+    let leading = peek
+    var count = digits()
+    guard count == 1 || (count > 1 && leading != UInt8(ascii: "0")) else { throw failure("no value") }
+    if take(UInt8(ascii: ".")) {
+      count = digits()
+      guard count > 0 else { throw failure("a fraction has no digits") }
+    }
+    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+      count = digits()
+      guard count > 0 else { throw failure("an exponent has no digits") }
+    }
+    return .number(String(decoding: bytes[start..<position], as: UTF8.self))
+  }
+
+  private mutating func string() throws(Failure) -> String {
+    position += 1
+    let start = position
+    while let byte = peek, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { position += 1 }
+    if peek == UInt8(ascii: "\"") {
+      let text = try text(bytes[start..<position])
+      position += 1
+      return text
+    }
+    var copy = Array(bytes[start..<position])
+    while let byte = peek, byte != UInt8(ascii: "\"") {
+      guard byte >= 0x20 else { throw failure("a control character in text") }
+      position += 1
+      if byte == UInt8(ascii: "\\") { try escape(into: &copy) } else { copy.append(byte) }
+    }
+    guard take(UInt8(ascii: "\"")) else { throw failure("text does not end") }
+    return try text(copy)
+  }
+
+  private mutating func escape(into copy: inout [UInt8]) throws(Failure) {
+    guard let byte = peek else { throw failure("text does not end") }
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): copy.append(byte)
+    case UInt8(ascii: "b"): copy.append(8)
+    case UInt8(ascii: "f"): copy.append(12)
+    case UInt8(ascii: "n"): copy.append(10)
+    case UInt8(ascii: "r"): copy.append(13)
+    case UInt8(ascii: "t"): copy.append(9)
+    case UInt8(ascii: "u"):
+      var code = try unit()
+      if (0xD800..<0xDC00).contains(code) {
+        guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw failure("half a surrogate pair") }
+        let low = try unit()
+        guard (0xDC00..<0xE000).contains(low) else { throw failure("half a surrogate pair") }
+        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw failure("half a surrogate pair") }
+      copy.append(contentsOf: Character(scalar).utf8)
+    default: throw failure("an unknown escape")
+    }
+  }
+
+  private mutating func unit() throws(Failure) -> UInt32 {
+    var code: UInt32 = 0
+    for _ in 0..<4 {
+      guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+        throw failure("four hexadecimal digits are missing")
+      }
+      code = code << 4 | UInt32(digit)
+      position += 1
+    }
+    return code
+  }
+
+  private func text(_ bytes: some Collection<UInt8>) throws(Failure) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("text is not UTF-8") }
+    return text
+  }
+
+  private mutating func word(_ word: StaticString, _ value: JSONValue) throws(Failure) -> JSONValue {
+    let end = position + word.utf8CodeUnitCount
+    guard end <= bytes.count, (0..<word.utf8CodeUnitCount).allSatisfy({ bytes[position + $0] == word.utf8Start[$0] })
+    else { throw failure("no value") }
+    position = end
+    return value
+  }
+
+  private mutating func digits() -> Int {
+    let start = position
+    while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+    return position - start
+  }
+
+  private mutating func enter() throws(Failure) {
+    depth += 1
+    guard depth <= Self.depthMax else { throw failure("nested more than \(Self.depthMax) levels deep") }
+    position += 1
+  }
+
+  private mutating func close(_ byte: UInt8) -> Bool {
+    skipSpace()
+    guard take(byte) else { return false }
+    depth -= 1
+    return true
+  }
+
+  private mutating func skipSpace() {
+    while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard peek == byte else { return false }
+    position += 1
+    return true
+  }
+
+  private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private func failure(_ message: String) -> Failure { Failure(byte: position, message: message) }
+}

@@ -1,0 +1,49 @@
+/// What verified evidence says.
+public struct VerifiedEvidence: Sendable {
+  public var kind: EvidenceKind
+  public var store: Store
+  /// Nil where evidence names none (Google's signed purchase, a voided list).
+  public var environment: StoreEnvironment?
+  /// The facts in it, each transaction and each of its states once; a notification has at most one, a receipt many.
+  public var transactions: [StoreTransaction]
+  public var notification: NotificationFact?
+  public var renewal: RenewalFact?
+  /// Hints of unsigned messages: what to ask the store about.
+  public var lookups: [LookupHint]
+  /// When the store said it; see `StoreTransaction.signedDate`.
+  public var signedDate: Int64?
+  /// Set when it verifies but must not be booked now.
+  public var quarantine: Refusal?
+  /// `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`: for the report.
+  public var notes: [String]
+  /// Decoded fields in the order of `inspect`, beyond those of the facts: names and printed values.
+  public var details: [Detail]
+
+  public struct Detail: Sendable, Hashable {
+    public var name: String
+    public var value: String
+
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public init(
+    kind: EvidenceKind, store: Store, environment: StoreEnvironment?, transactions: [StoreTransaction] = [],
+    notification: NotificationFact? = nil, renewal: RenewalFact? = nil, lookups: [LookupHint] = [],
+    signedDate: Int64? = nil, quarantine: Refusal? = nil, notes: [String] = [], details: [Detail] = []
+  ) {
+    self.kind = kind
+    self.store = store
+    self.environment = environment
+    self.transactions = transactions
+    self.notification = notification
+    self.renewal = renewal
+    self.lookups = lookups
+    self.signedDate = signedDate
+    self.quarantine = quarantine
+    self.notes = notes
+    self.details = details
+  }
+}

@@ -1,0 +1,58 @@
+import PurchaseLedger
+import TestSupport
+import Testing
+
+@Suite struct JSONReaderTests {
+  @Test func valuesKeepWhatWasWritten() throws {
+    let text =
+      #" {"id": 900719925474099312, "list": [1.50, -0, 1e3, true, null], "t": "a\u00e9\ud83d\ude00\n\"/", "id": 1} "#
+    let value = try JSONReader.read(text.utf8)
+    #expect(value["id"]?.identifier == "900719925474099312")
+    #expect(value["list"]?.elements == [.number("1.50"), .number("-0"), .number("1e3"), .bool(true), .null])
+    #expect(value["t"]?.string == "a\u{e9}\u{1F600}\n\"/")
+    #expect(value["missing"] == nil)
+  }
+
+  @Test(arguments: [
+    "", "{", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{1:2}", "01", "-", "1.", "1e", "+1", "nul", "truth", "\"", "\"\\x\"",
+    "\"\\ud800\"",
+    "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\\u12g4\"", "\"a\nb\"", "1 2", "[1 2]", "NaN",
+  ])
+  func whatIsNotJSONIsRefused(_ text: String) {
+    #expect(throws: JSONReader.Failure.self) { try JSONReader.read(text.utf8) }
+  }
+
+  @Test func depthIsLimited() throws {
+    _ = try JSONReader.read((String(repeating: "[", count: 64) + String(repeating: "]", count: 64)).utf8)
+    #expect(throws: JSONReader.Failure.self) {
+      try JSONReader.read(Array(repeating: UInt8(ascii: "["), count: 100_000))
+    }
+  }
+
+  @Test func invalidUTF8IsRefused() {
+    #expect(throws: JSONReader.Failure.self) { try JSONReader.read([0x22, 0xFF, 0x22]) }
+  }
+
+  @Test func cutAndChangedTextsNeverTrap() throws {
+    let seed: UInt64 = 20_251_121
+    var generator = SeededGenerator(seed: seed)
+    let text = Array(#"{"a":[1,2.5e-3,"x\u00e9"],"b":{"c":null,"d":false}}"#.utf8)
+    for end in 0..<text.count { #expect(throws: JSONReader.Failure.self) { try JSONReader.read(text[..<end]) } }
+    var refused = 0
+    for _ in 0..<5_000 {
+      var changed = text
+      changed[Int.random(in: 0..<text.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+      if (try? JSONReader.read(changed)) == nil { refused += 1 }
+    }
+    #expect(refused > 1_000, "seed \(seed)")
+  }
+
+  @Test func datesAndIdsComeAsNumbersOrText() {
+    #expect(JSONValue.number("1697680122257.447").integer == 1_697_680_122_257)
+    #expect(JSONValue.string("1697680122257").integer == 1_697_680_122_257)
+    #expect(JSONValue.number("1e300").integer == nil)
+    #expect(JSONValue.string("nan").integer == nil)
+    #expect(JSONValue.number("12345").identifier == JSONValue.string("12345").identifier)
+    #expect(JSONValue.number("1.5").identifier == nil)
+  }
+}
