@@ -17,7 +17,8 @@ public final class MBTilesReader: BundleReader {
   let schema: BundleSchema
   private let lookup: SQLiteStatement
   /// Lets reads be told not to wait; nil where that is not possible.
-  private let residentFile: ResidentFileSystem.File?
+  let residentFile: ResidentFileSystem.File?
+  private(set) lazy var blobFinder = BlobFinder(self)
 
   /// - Parameters:
   ///   - path: an MBTiles file.

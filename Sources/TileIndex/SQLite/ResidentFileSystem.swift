@@ -54,6 +54,17 @@ enum ResidentFileSystem {
 
     /// Whether reads may wait for the disk.
     func setMayWait(_ mayWait: Bool) { opened.pointee.mayWait = mayWait }
+
+    /// The connection's own; not to be closed.
+    var descriptor: Int32 { opened.pointee.descriptor }
+
+    /// Fills a buffer from a place of the file; false when the file is shorter, cannot be read, or would have to be waited for and may not be.
+    func read(_ bytes: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Bool {
+      guard let base = bytes.baseAddress else { return bytes.isEmpty }
+      return ResidentFileSystem.read(
+        UnsafeMutableRawPointer(opened).assumingMemoryBound(to: sqlite3_file.self), base, Int32(bytes.count), offset)
+        == SQLITE_OK
+    }
   }
 
   /// What SQLite allocates for each open file; begins as `sqlite3_file`.
@@ -119,7 +130,7 @@ enum ResidentFileSystem {
       return SQLITE_OK
     }
 
-  private static let read:
+  fileprivate static let read:
     @convention(c) (
       UnsafeMutablePointer<sqlite3_file>?, UnsafeMutableRawPointer?, Int32, sqlite3_int64
     ) -> Int32 = { file, buffer, count, offset in

@@ -25,8 +25,12 @@ public final class Tileset: TileSource {
   }
 
   /// Used by one thread at a time, whichever holds it.
-  private struct Reader: @unchecked Sendable {
+  private final class Reader: @unchecked Sendable {
     let bundle: any BundleReader
+    /// Its file, once something is sent from it.
+    lazy var file = bundle.descriptor.flatMap(SendableFile.init(duplicating:))
+
+    init(_ bundle: any BundleReader) { self.bundle = bundle }
   }
 
   private let state = Mutex(State())
@@ -65,13 +69,18 @@ public final class Tileset: TileSource {
     try reading { try $0.withTile(tile, body) }
   }
 
-  /// The same without ever waiting for a disk: for event loops.
+  /// The same without ever waiting for a disk: for event loops. The closure also gets a way to find out where in the file the tile lies.
   func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer, () -> FileBody?) throws -> Void
   ) throws -> ResidentRead {
     // Opening would wait, so only a reader that is open will do.
     guard let reader = take() else { return .wouldWait }
-    let result = try reader.bundle.withResidentTile(tile, body)
+    let result = try reader.bundle.withResidentTile(tile) { bytes in
+      try body(bytes) {
+        guard let place = reader.bundle.place(of: tile, matching: bytes), let file = reader.file else { return nil }
+        return FileBody(file: file, pieces: place.pieces)
+      }
+    }
     give(reader)
     return result
   }
@@ -105,7 +114,7 @@ public final class Tileset: TileSource {
   }
 
   private func openReader() throws -> Reader {
-    let reader = try Reader(bundle: BundleFile.open(path))
+    let reader = try Reader(BundleFile.open(path))
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }
       return state.isOpen

@@ -7,7 +7,7 @@ import NIOHTTP1
 final class ConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
+  typealias OutboundOut = IOData
 
   private enum Item {
     case request(RequestFacts, NIODeadline)
@@ -22,6 +22,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var waiting = Queue<Item>()
   private var memory = RequestMemory()
+  private var cork = Cork()
   private var head: RequestFacts?
   private var bodyCount = 0
   /// True from the moment a request is taken up until its answer is written.
@@ -100,7 +101,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isEnding = true
     // The last answer may still be on its way out.
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in bound.value.close(promise: nil) }
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { _ in bound.value.close(promise: nil) }
   }
 
   /// Called every second.
@@ -125,7 +126,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       guard let ready = service.readyReply(UnsafeRawBufferPointer(rebasing: bytes[target])),
         !ready.isGzipped || memory.acceptsGzip
       else { return nil }
-      record(ready.reply(date: loop.date().bytes), start, context)
+      guard let reply = ready.reply(date: loop.date().bytes) else { return nil }
+      record(reply, start, context)
       return memory.byteCount(target)
     }
   }
@@ -274,20 +276,44 @@ final class ConnectionHandler: ChannelDuplexHandler {
     needsFlush = true
     // An answer that was begun before the drain does not say that it is the last.
     guard reply.closes || loop.isDraining && waiting.isEmpty && head == nil else {
-      context.write(wrapOutboundOut(reply.bytes), promise: nil)
-      if let body = reply.body { context.write(wrapOutboundOut(body), promise: nil) }
+      writePieces(reply, context, promise: nil)
       return
     }
     isEnding = true
     waiting.removeAll()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    if reply.body != nil { context.write(wrapOutboundOut(reply.bytes), promise: nil) }
-    context.write(wrapOutboundOut(reply.body ?? reply.bytes)).whenComplete { _ in LingeringClose.close(bound.value) }
+    let end = context.eventLoop.makePromise(of: Void.self)
+    writePieces(reply, context, promise: end)
+    end.futureResult.whenComplete { _ in LingeringClose.close(bound.value) }
+  }
+
+  /// - Parameter promise: kept when all has been handed to the system.
+  private func writePieces(_ reply: Reply, _ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
+    func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
+      context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
+    }
+    switch reply.body {
+    case nil: write(reply.bytes, promise)
+    case .bytes(let body):
+      write(reply.bytes, nil)
+      write(body, promise)
+    case .file(let body):
+      write(reply.bytes, nil)
+      // Head and pieces share packets: the client is not woken for each.
+      cork.set(true, context)
+      let end = promise ?? context.eventLoop.makePromise(of: Void.self)
+      let regions = body.regions
+      for region in regions.dropLast() { context.write(wrapOutboundOut(.fileRegion(region)), promise: nil) }
+      context.write(wrapOutboundOut(.fileRegion(regions[regions.count - 1])), promise: end)
+      // The file stays open as long.
+      end.futureResult.whenComplete { _ in withExtendedLifetime(body.file) {} }
+    }
   }
 
   private func flush(_ context: ChannelHandlerContext) {
     guard needsFlush else { return }
     needsFlush = false
     context.flush()
+    cork.set(false, context)
   }
 }

@@ -6,33 +6,63 @@ import TileIndex
 final class ReadyReply: Sendable {
   /// The bytes of the request target.
   fileprivate let target: [UInt8]
-  /// Head and body.
+  /// Head and body, or the head alone.
   private let response: ByteBuffer
   private let headCount: Int
+  private let bodyCount: Int
+  /// Where the body lies, when it is not here.
+  private let pieces: [FilePiece]?
+  /// The reader that it came from may go; then it is read anew.
+  private weak let file: SendableFile?
   private let route: RouteName
   /// What was on the shelf when it was made (``TileShelf/generation``).
   fileprivate let generation: Int
   /// True for vector tiles that are sent compressed.
   let isGzipped: Bool
 
-  /// - Parameter reply: a success with its body behind its head.
-  init(_ reply: Reply, target: [UInt8], generation: Int, isGzipped: Bool) {
+  /// - Parameters:
+  ///   - reply: a success with its body behind its head.
+  ///   - file: the same body in a file, to be sent from there.
+  init(_ reply: Reply, file: FileBody?, target: [UInt8], generation: Int, isGzipped: Bool) {
     self.target = target
-    response = reply.bytes
+    bodyCount = reply.bodyCount
     headCount = reply.bytes.readableBytes - reply.bodyCount
+    if file != nil {
+      var head = ByteBufferAllocator().buffer(capacity: headCount)
+      head.writeBytes(reply.bytes.readableBytesView.prefix(headCount))
+      response = head
+    } else {
+      response = reply.bytes
+    }
+    pieces = file?.pieces
+    self.file = file?.file
     route = reply.route
     self.generation = generation
     self.isGzipped = isGzipped
   }
 
-  /// The response of this moment.
+  /// The response of this moment; nil when its body cannot be sent without waiting for a disk.
   ///
   /// - Parameter date: as the Date field wants it.
-  func reply(date: [UInt8]) -> Reply {
-    let bodyCount = response.readableBytes - headCount
+  func reply(date: [UInt8]) -> Reply? {
+    if let pieces {
+      guard let file else { return nil }
+      let body = FileBody(file: file, pieces: pieces)
+      guard body.isResident else { return nil }
+      return Reply(
+        status: 200, bytes: bytes(headCount, date), body: .file(body), bodyCount: bodyCount, closes: false,
+        route: route)
+    }
     // Copying a small body costs less than sending two pieces.
     let isWhole = bodyCount <= Self.copiedBytesMax
-    let count = isWhole ? response.readableBytes : headCount
+    let body = isWhole ? nil : response.getSlice(at: response.readerIndex + headCount, length: bodyCount)
+    return Reply(
+      status: 200, bytes: bytes(isWhole ? response.readableBytes : headCount, date), body: body.map { .bytes($0) },
+      bodyCount: bodyCount, closes: false, route: route)
+  }
+
+  /// The first bytes of the response, with another date.
+  private func bytes(_ count: Int, _ date: [UInt8]) -> ByteBuffer {
     var bytes = ByteBufferAllocator().buffer(capacity: count)
     bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
       response.withUnsafeReadableBytes { room.baseAddress!.copyMemory(from: $0.baseAddress!, byteCount: count) }
@@ -41,14 +71,13 @@ final class ReadyReply: Sendable {
       }
       return count
     }
-    let body = isWhole ? nil : response.getSlice(at: response.readerIndex + headCount, length: bodyCount)
-    return Reply(status: 200, bytes: bytes, body: body, bodyCount: bodyCount, closes: false, route: route)
+    return bytes
   }
 
   private static var copiedBytesMax: Int { 8192 }
 
   /// Bytes that it takes; the buffer's memory is larger than what it holds.
-  fileprivate var byteCount: Int { response.storageCapacity + target.count + 300 }
+  fileprivate var byteCount: Int { response.storageCapacity + target.count + (pieces?.count ?? 0) * 16 + 400 }
 }
 
 /// The responses for the stored tiles that were asked for last, ready to be sent, by the bytes of the request target.

@@ -54,12 +54,12 @@ extension TileService {
       try checkMatrixSet(address, served.info)
       let tile = try address.tile(in: served.info.matrixSet)
       var reply: Reply?
-      let read = try served.tileset.withResidentTile(tile) { bytes in
+      let read = try served.tileset.withResidentTile(tile) { bytes, file in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
           isAnswer(format, address, served), !writer.needsUnpacking(bytes)
         else { return }
         let made = writer.tile(bytes, format: format, served.headline)
-        keep(made, isGzipped: format == .pbf && Gunzip.isGzip(bytes), exchange)
+        keep(made, isGzipped: format == .pbf && Gunzip.isGzip(bytes), exchange, file)
         reply = made
       }
       guard read == .absent else { return reply }
@@ -85,13 +85,19 @@ extension TileService {
   }
 
   /// Keeps an answer for those who ask the same.
-  private func keep(_ reply: Reply, isGzipped: Bool, _ exchange: Exchange) {
+  ///
+  /// - Parameter file: finds the body in the bundle's file.
+  private func keep(_ reply: Reply, isGzipped: Bool, _ exchange: Exchange, _ file: () -> FileBody?) {
     guard reply.status == 200, !reply.closes, exchange.facts.isPlain,
       takesReadyReplies(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
     else { return }
     let target = Array(exchange.facts.target.utf8)
-    guard readyReplies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
-    readyReplies.keep(ReadyReply(reply, target: target, generation: exchange.generation, isGzipped: isGzipped))
+    // Encrypted bytes have to pass through our memory.
+    let maySendFile = options.tls == nil && reply.bodyCount >= FileBody.bytesMin
+    guard readyReplies.wants(target, byteCount: maySendFile ? 1024 : reply.bytes.storageCapacity) else { return }
+    readyReplies.keep(
+      ReadyReply(
+        reply, file: maySendFile ? file() : nil, target: target, generation: exchange.generation, isGzipped: isGzipped))
   }
 
   /// A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
