@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 import TileIndex
 
 #if canImport(Darwin)
@@ -11,18 +12,31 @@ import TileIndex
 
 /// A bundle's file, kept open to be sent from. Closed with the last who holds it: its reader, and whoever is sending.
 final class SendableFile: Sendable {
-  let handle: NIOFileHandle
   private let descriptor: Int32
+  /// NIO lets nobody use a handle that another thread is using, so each event loop has its own, of the same descriptor.
+  private let handles = Mutex<[ObjectIdentifier: NIOFileHandle]>([:])
 
   /// - Parameter descriptor: is duplicated.
   init?(duplicating descriptor: Int32) {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return nil }
     self.descriptor = copy
-    handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: copy)
   }
 
-  deinit { try? handle.close() }
+  deinit {
+    for handle in handles.withLock({ $0 }).values { _ = try? handle.takeDescriptorOwnership() }
+    close(descriptor)
+  }
+
+  /// The handle of the event loop that calls.
+  func handle(_ eventLoop: any EventLoop) -> NIOFileHandle {
+    handles.withLock { handles in
+      if let known = handles[ObjectIdentifier(eventLoop)] { return known }
+      let new = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
+      handles[ObjectIdentifier(eventLoop)] = new
+      return new
+    }
+  }
 
   /// True when sending a run of bytes does not wait for a disk.
   func isResident(_ piece: FilePiece) -> Bool { FileResidence.isResident(descriptor, piece) }
@@ -37,9 +51,10 @@ struct FileBody: Sendable {
   static let bytesMin = 16384
 
   /// The pieces as NIO sends them; at least one.
-  var regions: [FileRegion] {
-    pieces.map { piece in
-      FileRegion(fileHandle: file.handle, readerIndex: Int(piece.offset), endIndex: Int(piece.offset) + piece.count)
+  func regions(_ eventLoop: any EventLoop) -> [FileRegion] {
+    let handle = file.handle(eventLoop)
+    return pieces.map { piece in
+      FileRegion(fileHandle: handle, readerIndex: Int(piece.offset), endIndex: Int(piece.offset) + piece.count)
     }
   }
 

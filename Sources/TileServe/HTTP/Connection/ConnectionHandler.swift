@@ -302,7 +302,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       // Head and pieces share packets: the client is not woken for each.
       cork.set(true, context)
       let end = promise ?? context.eventLoop.makePromise(of: Void.self)
-      let regions = body.regions
+      let regions = body.regions(context.eventLoop)
       for region in regions.dropLast() { context.write(wrapOutboundOut(.fileRegion(region)), promise: nil) }
       context.write(wrapOutboundOut(.fileRegion(regions[regions.count - 1])), promise: end)
       // The file stays open as long.
