@@ -106,6 +106,35 @@ import TileIndex
     #expect(try #require(Int(small)) < #require(Int(large)))
   }
 
+  /// A picture that lies nowhere: the deepest tiles are its pixels, from its top left corner on.
+  @Test func flat() throws {
+    let source = try folder.writePicture("scan.png", width: 700, height: 300)
+    let without = try tilecut("cut", source, "-o", output, "--force")
+    #expect(without.status == 65 && without.stderr.contains("--flat"), "\(without)")
+    let run = try tilecut("cut", source, "-o", output, "--flat", "--force")
+    #expect(run.status == 0, "\(run)")
+    let metadata = try SQLiteFile.metadata(output)
+    #expect(metadata["flat_image"] == "700,300" && metadata["maxzoom"] == "2" && metadata["minzoom"] == "0")
+    for column in 0..<3 {
+      for row in 0..<2 {
+        let pixels = try tile(2, column, row)
+        for (x, y) in [(0, 0), (17, 30), (255, 43), (100, 200), (187, 0)] {
+          let (left, top) = (column * 256 + x, row * 256 + y)
+          let found = pixel(pixels, x, y)
+          if left < 700, top < 300 {
+            #expect(found == SIMD4(UInt8(255 * left / 700), UInt8(255 * top / 300), UInt8((left ^ top) & 0xff), 255))
+          } else {
+            #expect(found.w == 0)
+          }
+        }
+      }
+    }
+    for more in [["--bounds", "0,0,1,1"], ["--crs", "EPSG:4326"], ["--matrix", "WorldCRS84Quad"]] {
+      let run = try tilecut("cut", source, "-o", output, "--flat", "--force", more[0], more[1])
+      #expect(run.status == 64 && run.stderr.contains("flat"), "\(run)")
+    }
+  }
+
   /// A grid that Mercator readers must not take for theirs.
   @Test func worldCRS84Quad() throws {
     _ = try cut("--matrix", "WorldCRS84Quad")

@@ -29,6 +29,8 @@ struct CutCommand: ParsableCommand {
     help: ArgumentHelp(
       "WGS 84 degrees: places a source without georeference, cuts off any other.", valueName: "W,S,E,N"))
   var bounds: BoundsArgument?
+  @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
+  var flat = false
   @Option(help: "Tile format: png or jpeg.")
   var format: FormatArgument = .png
   @Option(help: ArgumentHelp("JPEG quality, 1-100 (default: 85).", valueName: "n"))
@@ -132,6 +134,7 @@ struct CutCommand: ParsableCommand {
     options.matrixSet = matrix.matrixSet
     if let zoom { options.zoom = zoom.selection }
     options.bounds = bounds?.box
+    options.isFlat = flat
     options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
     options.resampling = resampling
     options.crs = crs

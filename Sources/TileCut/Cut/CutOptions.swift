@@ -10,6 +10,8 @@ public struct CutOptions: Sendable {
   public var zoom: ZoomSelection = .native
   /// WGS 84 degrees. Places a source that has no georeference; cuts off any other. `west` greater than `east` means across the antimeridian.
   public var bounds: BoundingBox?
+  /// True for a picture that lies nowhere on Earth: its pixels are cut as they are, whatever it says of its place.
+  public var isFlat = false
   public var encoding: TileEncoding = .png(PNGOptions())
   public var resampling: Resampling = .bilinear
   /// The sources' coordinate reference system, over whatever the files say: `EPSG:n`, WKT, a PROJ string.
@@ -62,6 +64,11 @@ public struct CutResources: Hashable, Sendable {
 extension CutOptions {
   /// Refuses encodings that the codecs would not take.
   func check() throws {
+    if isFlat, bounds != nil || crs != nil || matrixSet != .webMercatorQuad || sources.count != 1 {
+      throw CutError(
+        .invalidOption, "a flat image has no place on Earth",
+        remedy: "leave --bounds, --crs, --matrix and further sources out, or --flat")
+    }
     switch encoding {
     case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):
       throw CutError(.invalidOption, "there is no JPEG quality \(jpeg.quality)", remedy: "choose one from 1 to 100")

@@ -104,6 +104,7 @@ public struct Cutter: Sendable {
     var open = RasterOpenOptions()
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
     open.bounds = options.bounds
+    open.isFlat = options.isFlat
     open.nodata = options.nodata
     open.scale = try options.scale.map { try SampleScale(low: $0.low, high: $0.high) }
     open.scratchDirectory = scratchDirectory
@@ -127,6 +128,9 @@ public struct Cutter: Sendable {
     metadata.description = options.description
     metadata.type = options.type
     metadata.version = options.version
+    if options.isFlat {
+      metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
+    }
     metadata.bounds = plan.matrixSet.geographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
     return metadata
   }

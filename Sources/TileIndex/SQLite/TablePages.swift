@@ -36,7 +36,9 @@ struct TablePages {
     var number = root
     // A tree of 2^31 pages is less deep; one that runs in a circle is damaged.
     for _ in 0..<20 {
-      guard number > 0, page.withUnsafeMutableBytes({ read($0, Int64(number - 1) * Int64(pageSize)) }) else { return nil }
+      guard number > 0, page.withUnsafeMutableBytes({ read($0, Int64(number - 1) * Int64(pageSize)) }) else {
+        return nil
+      }
       let head = number == 1 ? 100 : 0
       switch page[head] {
       case 0x05:

@@ -36,6 +36,21 @@ import TileIndex
     #expect(page.contains("zooms 0–10"))
   }
 
+  /// Pixels where a map has degrees; no map below it.
+  @Test func flatImagesAreMeasuredInPixels() {
+    let flat = Samples.info(metadata: ["flat_image": "2048,1645"], zooms: 0...3)
+    let page = Self.viewer(flat, others: [Samples.info(id: "other")])
+    #expect(page.contains(#""kind":"flat""#) && page.contains(#""bounds":[0,-1645,2048,0]"#))
+    #expect(page.contains(#""origin":[0,0]"#) && page.contains(#""center":[1024,-822.5,"#))
+    #expect(page.contains(#"{"cellSize":8,"#) && page.contains(#"{"cellSize":1,"#))
+    #expect(page.contains("2048 × 1645 pixels") && page.contains(#""backgrounds":[]"#))
+    #expect(Self.index([flat]).contains("2048 × 1645 pixels"))
+    for wrong in ["", "0,5", "a,b", "1,2,3", "-5,9", "99999999999,1"] {
+      let page = Self.viewer(Samples.info(metadata: ["flat_image": wrong]))
+      #expect(page.contains(#""kind":"webMercator""#))
+    }
+  }
+
   @Test func theIndexHoldsAThousandTilesets() {
     let page = Self.index((0..<1000).map { Samples.info(id: "t\($0)", name: "Tileset \($0)") })
     #expect(page.components(separatedBy: "<li class=\"card\">").count == 1001)

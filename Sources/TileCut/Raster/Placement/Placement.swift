@@ -2,6 +2,7 @@ import TileIndex
 
 /// Decides where a raster lies, from what its file says, what lies beside it and what the user says.
 ///
+/// 0. A flat image lies nowhere, and is put where every tile reader finds it.
 /// 1. The affine map: the file's own, else the world file's, else the user's bounds.
 /// 2. The CRS: the user's, else the file's own, else the .prj file's, else (for bounds only) longitude and latitude.
 /// 3. Check that the two fit each other.
@@ -17,6 +18,7 @@ struct Placement {
   var hindrance: String?
 
   func georeference(_ options: RasterOpenOptions) throws -> Georeference {
+    if options.isFlat { return FlatImage(width: width, height: height).georeference }
     let sideFiles = SideFiles(path: path)
     guard let affine = try affine ?? sideFiles.worldFile() else {
       return try stretched(options, sideFiles: sideFiles)
@@ -42,7 +44,7 @@ struct Placement {
   private func stretched(_ options: RasterOpenOptions, sideFiles: SideFiles) throws -> Georeference {
     guard var box = options.bounds else {
       let remedy =
-        "place it with --bounds W,S,E,N (and --crs), or put a world file (.\(sideFiles.worldFileSuffixes[0])) and a .prj file beside it"
+        "place it with --bounds W,S,E,N (and --crs), or put a world file (.\(sideFiles.worldFileSuffixes[0])) and a .prj file beside it; or cut it as it is with --flat"
       throw CutError(
         .noGeoreference, path: path, hindrance ?? "does not say where on Earth it lies", remedy: remedy)
     }

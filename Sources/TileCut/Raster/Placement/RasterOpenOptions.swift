@@ -7,6 +7,8 @@ package struct RasterOpenOptions: Sendable {
   /// Where a raster without georeference lies, WGS 84 degrees; it is stretched over this box projected into ``crs`` (longitude and
   /// latitude by default). Ignored for rasters that are georeferenced.
   package var bounds: BoundingBox?
+  /// True for a picture that lies nowhere on Earth: whatever it says of itself, see ``FlatImage``.
+  package var isFlat = false
   /// Pixels of this value are transparent: one value, or one for each colour band. In place of what the file says.
   package var nodata: [Double]?
   /// Maps samples of more than 8 bits, or 8-bit ones too if given, to 0...255.

@@ -101,7 +101,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isEnding = true
     // The last answer may still be on its way out.
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { _ in bound.value.close(promise: nil) }
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { _ in
+      bound.value.close(promise: nil)
+    }
   }
 
   /// Called every second.

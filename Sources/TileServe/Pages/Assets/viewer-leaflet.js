@@ -5,7 +5,7 @@
   // How far a reader may zoom in beyond the last zoom that has tiles; the map enlarges them.
   const enlarging = 3;
   const boundsOf = ([west, south, east, north]) => L.latLngBounds([south, west], [north, east]);
-  const isWorldWide = settings.bounds[2] - settings.bounds[0] >= 359;
+  const isWorldWide = settings.grid.kind !== "flat" && settings.bounds[2] - settings.bounds[0] >= 359;
   const crs = grid.coordinateSystem();
   const map = L.map("map", {
     crs,
@@ -14,7 +14,7 @@
     // Levels that lie far apart want steps between them.
     zoomSnap: grid.isEven ? 1 : 0.25,
     zoomDelta: grid.isEven ? 1 : 0.5,
-    worldCopyJump: grid.isEven && settings.grid.kind !== "flat" && isWorldWide,
+    worldCopyJump: grid.isEven && isWorldWide,
   });
   map.attributionControl.setPrefix(false);
   if (settings.grid.kind !== "flat") L.control.scale().addTo(map);

@@ -40,7 +40,7 @@ window.TileViewer = (() => {
     const decimals = Math.min(7, Math.max(1, Math.ceil(-Math.log10(degreesPerPixel))));
     const level = Number.isInteger(zoom) ? zoom : zoom.toFixed(1);
     readout.textContent = settings.grid.kind === "flat"
-      ? `x ${longitude.toFixed(0)}  y ${latitude.toFixed(0)}  ·  zoom ${level}`
+      ? `x ${longitude.toFixed(0)}  y ${(-latitude).toFixed(0)}  ·  zoom ${level}`
       : `${latitude.toFixed(decimals)}, ${longitude.toFixed(decimals)}  ·  zoom ${level}`;
   }
 

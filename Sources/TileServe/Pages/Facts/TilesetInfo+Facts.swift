@@ -17,6 +17,17 @@ extension TilesetInfo {
     return inside
   }
 
+  /// What the bundle says of a picture that lies nowhere on Earth; nil for maps.
+  var flatImage: FlatImage? {
+    guard matrixSet == .webMercatorQuad else { return nil }
+    return metadata[FlatImage.metadataKey].flatMap(FlatImage.init)
+  }
+
+  /// How large it is on the ground; for a flat image, its pixels.
+  var sizeText: String {
+    flatImage.map { "\($0.width) × \($0.height) pixels" } ?? GroundSize.text(shownBounds)
+  }
+
   /// The tiles of a zoom that the bounds meet.
   func tileRange(zoom: Int) -> TileRange {
     matrixSet.range(coveringCRSBounds: matrixSet.crsBounds(ofGeographicBounds: shownBounds), zoom: zoom)

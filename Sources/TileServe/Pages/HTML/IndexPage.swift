@@ -45,7 +45,7 @@ package enum IndexPage {
     let zooms = info.zooms
     let levels =
       zooms.count == 1 ? "zoom \(zooms.lowerBound)" : "zooms \(zooms.lowerBound)–\(zooms.upperBound)"
-    var facts = [levels, info.format.rawValue.uppercased(), GroundSize.text(info.shownBounds)]
+    var facts = [levels, info.format.rawValue.uppercased(), info.sizeText]
     if info.pixelDensity > 1 { facts.insert("\(info.tilePixels) px", at: 2) }
     if info.matrixSet != .webMercatorQuad { facts.append(info.matrixSet.identifier) }
     let description = info.metadata.description.map { "<p class=\"about\">\(Markup.escaped(clipped($0)))</p>" } ?? ""
