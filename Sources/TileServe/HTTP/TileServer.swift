@@ -111,6 +111,7 @@ public final class TileServer: Sendable {
     }
     for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
     accessLog?.flush()
+    service.hasEnded.store(true, ordering: .sequentiallyConsistent)
     try await group.shutdownGracefully()
   }
 

@@ -7,8 +7,12 @@ struct BundlePlaces: Sendable {
     var id: String
     var path: String
     var status: FileStatus
-    /// What is written to the bundle and not yet in it: changes in a write-ahead log make a new state of the tileset.
+    /// What is written to the bundle and not yet in it: changes in a write-ahead log make a new state of the tileset. For a folder of tiles, the
+    /// youngest of what lies directly in it.
     var log: FileStatus?
+
+    /// When its tiles changed last, as far as can be seen from outside; seconds since 1970.
+    var modified: Int { max(status.modified, log?.modified ?? 0) }
   }
 
   /// Sorted by id.
@@ -34,7 +38,7 @@ struct BundlePlaces: Sendable {
       if status.isFolder, !TileFolderReader.isTileFolder(root) {
         walk(root, prefix: "", depth: 0)
       } else {
-        let log = status.isFile ? FileStatus(root + "-wal") : nil
+        let log = status.isFile ? FileStatus(root + "-wal") : newest(in: root)
         add(id: Self.id(Self.name(root)), path: root, status, log: log)
       }
     }
@@ -69,12 +73,19 @@ struct BundlePlaces: Sendable {
         add(id: prefix + Self.id(name), path: path, status, log: log)
       } else if status.isFolder {
         if TileFolderReader.isTileFolder(path) {
-          add(id: prefix + name, path: path, status, log: nil)
+          add(id: prefix + name, path: path, status, log: newest(in: path))
         } else if depth < Self.depthMax {
           walk(path, prefix: prefix + name + "--", depth: depth + 1)
         }
       }
     }
+  }
+
+  /// The youngest entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are written anew within a column are
+  /// not noticed here (a look at every column would take seconds); they are served, with the old date.
+  private func newest(in folder: String) -> FileStatus? {
+    Folder.names(folder)?.prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
+      .max { ($0.modified, $0.modifiedNanoseconds) < ($1.modified, $1.modifiedNanoseconds) }
   }
 
   private mutating func add(id: String, path: String, _ status: FileStatus, log: FileStatus?) {

@@ -54,7 +54,7 @@ public final class TileShelf: Sendable {
     let found = BundlePlaces(paths)
     var contents = Contents()
     for place in found.places {
-      contents.tilesets[place.id] = Tileset(place, lane: work.lane(device: place.status.device), open: open)
+      contents.tilesets[place.id] = Tileset(place, work, open: open)
     }
     contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
     contents.failures = found.refused
@@ -150,7 +150,7 @@ public final class TileShelf: Sendable {
   package var openCount: Int { open.count }
 
   private func tileset(at place: BundlePlaces.Place) -> Tileset {
-    Tileset(place, lane: work.lane(device: place.status.device), open: open)
+    Tileset(place, work, open: open)
   }
 
   /// Ends the threads. Tilesets can be read on, but not served.

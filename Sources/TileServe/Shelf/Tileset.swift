@@ -11,6 +11,8 @@ public final class Tileset: TileSource {
   public var path: String { place.path }
   public let revision = SourceRevision.next()
   let lane: WorkPool.Lane
+  /// For composites over this tileset: another bundle of theirs that stalls does not hold up this one alone.
+  let compositeLane: WorkPool.Lane
   private let open: OpenTilesets
 
   private struct State {
@@ -37,9 +39,10 @@ public final class Tileset: TileSource {
   /// Idle readers that are kept; each holds a descriptor and some of SQLite's page cache.
   private static let idleCountMax = 6
 
-  init(_ place: BundlePlaces.Place, lane: WorkPool.Lane, open: OpenTilesets) {
+  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets) {
     self.place = place
-    self.lane = lane
+    lane = work.lane(device: place.status.device)
+    compositeLane = work.lane(device: place.status.device)
     self.open = open
   }
 
@@ -52,7 +55,7 @@ public final class Tileset: TileSource {
   public func info() throws -> TilesetInfo {
     if let known = knownInfo { return known }
     return try reading { reader in
-      let info = try TilesetInfo(id: id, modified: place.status.modified, reader)
+      let info = try TilesetInfo(id: id, modified: place.modified, reader)
       state.withLock { $0.info = info }
       return info
     }

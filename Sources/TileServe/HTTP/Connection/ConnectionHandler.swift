@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// One client's connection: requests are answered one after the other, in their order, whoever makes the answer.
 ///
@@ -224,8 +225,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     case .work(let lane, let make):
       let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
       let eventLoop = context.eventLoop
+      let service = service
       let accepted = service.shelf.work.submit(lane) {
         let reply = make()
+        guard !service.hasEnded.load(ordering: .sequentiallyConsistent) else { return }
         eventLoop.execute {
           let handler = handler.value
           guard let context = handler.context, !handler.isEnding else { return }
@@ -249,7 +252,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func finish(_ reply: Reply, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = false
     let time = record(reply, start, context)
-    loop.accessLog?.record(facts, reply, peer: peer, nanoseconds: time.nanoseconds)
+    loop.accessLog?.record(
+      facts, reply, peer: isTrusted ? facts.forwardedFor ?? peer : peer, nanoseconds: time.nanoseconds)
   }
 
   /// Counts an answer and writes it.

@@ -78,6 +78,23 @@ struct RequestFacts: Sendable {
   var acceptsGzip: Bool { values("accept-encoding").contains(where: Self.acceptsGzip) }
   var forwardedProto: String? { values("x-forwarded-proto").first }
   var forwardedHost: String? { values("x-forwarded-host").first }
+  /// Whom the proxy before us answers: the last of the list, which it added itself. Nil for what is no address.
+  var forwardedFor: String? {
+    guard let last = values("x-forwarded-for").last?.split(separator: ",").last else { return nil }
+    let address = String(last.filter { $0 != " " && $0 != "\t" })
+    let isAddress =
+      !address.isEmpty && address.utf8.count <= 64
+      && address.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+          UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "["),
+          UInt8(ascii: "]"):
+          true
+        default: false
+        }
+      }
+    return isAddress ? address : nil
+  }
   var forwardedPort: String? { values("x-forwarded-port").first }
   var forwardedPrefix: String? { values("x-forwarded-prefix").first }
   var referer: String? { values("referer").first }

@@ -13,7 +13,9 @@ extension TileService {
     }
     do {
       let layers = try layers(address.id)
-      return .work(layers[0].lane) { self.tile(address, layers, route, exchange) }
+      return .work(layers.count == 1 ? layers[0].lane : layers[0].compositeLane) {
+        self.tile(address, layers, route, exchange)
+      }
     } catch {
       return .reply(failure(error, route, exchange))
     }
@@ -166,7 +168,13 @@ extension TileService {
   private func serve(_ tileset: Tileset) throws -> ServedTileset {
     if let known = known(tileset) { return known }
     let new = try ServedTileset(tileset, info(tileset), options)
-    served.withLock { $0[tileset.id] = new }
+    served.withLock { served in
+      served[tileset.id] = new
+      // Those that are gone would stay for good.
+      if served.count > 16, served.count > 2 * shelf.tilesets.count {
+        served = served.filter { shelf[$0.key] === $0.value.tileset }
+      }
+    }
     return new
   }
 

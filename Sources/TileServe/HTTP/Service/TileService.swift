@@ -44,6 +44,8 @@ final class TileService: Sendable {
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
   var readyReplies: ReadyReplies { metrics.readyReplies }
+  /// True when the event loops are about to end: what threads still make reaches nobody.
+  let hasEnded = Atomic(false)
   /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
   let served = Mutex<[String: ServedTileset]>([:])
 

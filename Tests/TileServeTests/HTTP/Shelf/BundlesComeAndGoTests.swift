@@ -22,6 +22,30 @@ import TileIndex
 
   private func images(seed: Int) throws -> [UInt8] { try SampleTiles.image(seed * 3) }
 
+  /// A folder of tiles that got a deeper zoom, or another column, is another tileset.
+  @Test func foldersThatGrow() async throws {
+    let image = Data(try images(seed: 1))
+    func add(_ path: String) throws {
+      let file = URL(fileURLWithPath: folder.file("tiles/\(path).png"))
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try image.write(to: file)
+    }
+    try add("0/0/0")
+    try add("1/0/0")
+    try await serving([folder.path]) { (served) async throws in
+      #expect(try served.get("/tiles.json").text.contains(#""maxzoom":1"#))
+      try add("2/1/1")
+      #expect(served.shelf.refresh().replaced == ["tiles"])
+      #expect(try served.get("/tiles.json").text.contains(#""maxzoom":2"#))
+      let before = try served.get("/tiles/2/1/1.png")["Last-Modified"]
+      #expect(served.shelf.refresh().isEmpty)
+      try await Task.sleep(for: .seconds(1.1))
+      try add("2/2/1")
+      #expect(served.shelf.refresh().replaced == ["tiles"])
+      #expect(try served.get("/tiles/2/1/1.png")["Last-Modified"] != before)
+    }
+  }
+
   @Test func noRequestFailsWhileBundlesComeAndGo() async throws {
     try put("stays.mbtiles", seed: 1)
     try put("changes.mbtiles", seed: 2)

@@ -25,6 +25,24 @@ import Testing
     }
   }
 
+  /// A composite waits for the slower of its layers; its layers do not wait for it.
+  @Test func compositesThatHang() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      let gate = Gate()
+      defer { gate.open() }
+      let lane = try #require(served.shelf["relief"]).compositeLane
+      for _ in 0..<10 { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      let waiting = try served.connect()
+      try waiting.send(HTTPConnection.head("/relief,labels/1/0/0.png"))
+      for _ in 0..<10 {
+        #expect(try served.get("/relief/1/0/0.jpg").status == 200)
+        #expect(try served.get("/photo,labels/1/0/0.png").status == 200)
+      }
+      gate.open()
+      #expect(try waiting.response().status == 200)
+    }
+  }
+
   /// What a lane cannot take is refused at once, not queued without end.
   @Test func tooManyThatWait() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
