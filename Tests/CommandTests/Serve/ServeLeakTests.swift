@@ -35,4 +35,35 @@ import Testing
     // Some get a second to read the last answer.
     #expect(try eventually { try server.get("/metrics").text.contains("\ntileserve_connections 1\n") })
   }
+
+  /// Ten thousand clients that ask nothing, or half a question, take nothing from the one that asks.
+  @Test(.enabled(if: isLong, "takes TILESERVE_LONG=1")) func tenThousandConnections() throws {
+    let folder = try TemporaryFolder()
+    try folder.writeBundle("relief.mbtiles", zooms: 0...1)
+    let server = try RunningServer([folder.path])
+    var held: [HTTPConnection] = []
+    for index in 0..<10_000 {
+      let connection = try server.connect()
+      if index % 2 == 0 { try connection.send("GET / HTTP/1.1\r\n") }
+      held.append(connection)
+      // Nobody waits longer for the ten thousandth than for the first.
+      if index % 1000 == 999 { #expect(try server.get("/relief/1/0/0.png").status == 200) }
+    }
+    func metric(_ name: String) throws -> Double {
+      let line = try server.get("/metrics").text.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
+      return line.flatMap { Double($0.dropFirst(name.utf8.count + 1)) } ?? 0
+    }
+    // On a slow machine the first have used up their ten seconds by now, and are gone.
+    #expect(try metric("tileserve_connections_opened_total") >= 10_000)
+    let open = try metric("tileserve_connections")
+    let asking = try server.connect()
+    let start = ContinuousClock.now
+    for _ in 0..<1000 { #expect(try asking.request("/relief/1/0/0.png").status == 200) }
+    print("1,000 requests beside \(Int(open)) connections: \((ContinuousClock.now - start) / .milliseconds(1)) ms")
+    for connection in held { connection.socket.close() }
+    asking.socket.close()
+    #expect(try eventually(seconds: 30) { try metric("tileserve_connections") == 1 })
+  }
 }
+
+private let isLong = ProcessInfo.processInfo.environment["TILESERVE_LONG"] == "1"

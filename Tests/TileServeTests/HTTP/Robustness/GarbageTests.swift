@@ -117,28 +117,4 @@ import Testing
       #expect(try served.isQuiet())
     }
   }
-
-  /// Ten thousand idle clients take nothing from the one that asks.
-  @Test(.enabled(if: isLong, "takes TILESERVE_LONG=1")) func tenThousandConnections() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
-      guard FileDescriptors.raiseLimit() > 20_500 else {
-        try Test.cancel("the process may not have 20,500 files open; raise ulimit -n")
-      }
-      var held: [HTTPConnection] = []
-      for index in 0..<10_000 {
-        let connection = try served.connect()
-        if index % 2 == 0 { try connection.send("GET / HTTP/1.1\r\n") }
-        held.append(connection)
-      }
-      let asking = try served.connect()
-      let start = ContinuousClock.now
-      for _ in 0..<1000 { #expect(try asking.request("/relief/1/0/0.png").status == 200) }
-      print("1,000 requests beside 10,000 connections: \((ContinuousClock.now - start) / .milliseconds(1)) ms")
-      #expect(try served.metric("tileserve_connections") ?? 0 >= 10_000)
-      for connection in held { connection.socket.close() }
-      #expect(try served.connect().request("/health").status == 200)
-      asking.socket.close()
-      #expect(try served.isQuiet())
-    }
-  }
 }
