@@ -6,7 +6,8 @@ extension AppStoreClient {
   /// - Parameter transactionID: Any transaction of that customer.
   /// - Throws: `LedgerError` with code `store`; pages before are stored with their revision.
   public func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
-    try await pullRevisions("history", "/inApps/v2/history/\(transactionID)", query: "sort=ASCENDING&", transactionID, sink)
+    try await pullRevisions(
+      "history", "/inApps/v2/history/\(transactionID)", query: "sort=ASCENDING&", transactionID, sink)
   }
 
   /// A customer's refunded transactions.
@@ -19,12 +20,16 @@ extension AppStoreClient {
   /// - Parameters:
   ///   - start: Milliseconds since 1970; Apple keeps 180 days.
   ///   - end: Milliseconds since 1970.
-  public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws -> PullReport {
+  public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
+    -> PullReport
+  {
     var report = PullReport()
     let name = "apple.notifications.\(environment)"
     // `FROM TO PAGE`: a window that was left in the middle is finished first, one that was finished says where the next begins.
     var window = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
-    if let left = window, left.page == nil { window = NotificationWindow(start: max(left.end, start), end: end, page: nil) }
+    if let left = window, left.page == nil {
+      window = NotificationWindow(start: max(left.end, start), end: end, page: nil)
+    }
     var current = window ?? NotificationWindow(start: start, end: end, page: nil)
     if current.start >= current.end { return report }
     var seen: Set<String> = []
@@ -91,7 +96,9 @@ extension AppStoreClient {
 
   private func noProgress(_ request: StoreRequests.Request, _ what: String) -> LedgerError {
     requests.failure(
-      request, "says there is more, but gives the same or an empty \(what); stopped, pages before are stored: run it again later")
+      request,
+      "says there is more, but gives the same or an empty \(what); stopped, pages before are stored: run it again later"
+    )
   }
 
   static func escape(_ text: String) -> String {

@@ -18,7 +18,9 @@ struct StoreRequests: Sendable {
   /// Text for the `Authorization` field; `true` asks for a new one, after the last was refused.
   let authorization: @Sendable (Bool) async throws -> String?
   /// Whether a failure with this body may end by itself.
-  var isRetryable: @Sendable (Int, JSONValue?) -> Bool = { status, _ in [401, 408, 429].contains(status) || status >= 500 }
+  var isRetryable: @Sendable (Int, JSONValue?) -> Bool = { status, _ in
+    [401, 408, 429].contains(status) || status >= 500
+  }
   let clock: LedgerClock
 
   static let answerBytesMax = 32 << 20
@@ -61,7 +63,9 @@ struct StoreRequests: Sendable {
       }
       if attempt < retry.attemptsMax { try await Task.sleep(for: .seconds(wait)) }
     }
-    throw failure(request, "gave up after \(retry.attemptsMax) attempts, the last: \(complaint); run it again, it goes on where it was")
+    throw failure(
+      request,
+      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint); run it again, it goes on where it was")
   }
 
   private func exchange(

@@ -2,24 +2,14 @@
 struct GoogleFields {
   let value: JSONValue
 
-  /// Milliseconds of 1970-01-01 and of 10000-01-01.
-  private static let dates: ClosedRange<Int64> = 0...253_402_300_799_999
-
   /// Printable ASCII without spaces, of the first name that is there and not empty.
   func identifier(_ names: String..., upTo length: Int = 512) throws(Refusal) -> String? {
     for name in names {
       guard let member = value[name] else { continue }
       guard let text = member.identifier else { throw Refusal(.malformed, "\(name) is no text") }
-      if !text.isEmpty { return try Self.checked(text, name, upTo: length) }
+      if !text.isEmpty { return try FieldRules.identifier(text, name, bytesMax: length) }
     }
     return nil
-  }
-
-  static func checked(_ text: String, _ name: String, upTo length: Int = 512) throws(Refusal) -> String {
-    guard text.utf8.count <= length, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw Refusal(.malformed, "\(name) is longer than \(length) bytes or holds other than printable ASCII")
-    }
-    return text
   }
 
   func token() throws(Refusal) -> String? { try identifier("purchaseToken", upTo: 4096) }
@@ -29,8 +19,7 @@ struct GoogleFields {
     for name in names {
       guard let member = value[name] else { continue }
       guard let date = member.integer else { throw Refusal(.malformed, "\(name) is no number") }
-      guard Self.dates.contains(date) else { throw Refusal(.dateOutOfRange, "\(name) is \(date)") }
-      return date
+      return try FieldRules.date(date, name)
     }
     return nil
   }

@@ -37,7 +37,7 @@ extension GoogleVerifier {
     let digest = SHA256.hash(data: Data(fallback.utf8)).map { String(format: "%02x", $0) }.joined()
     found.notification = NotificationFact(
       store: .google, environment: environment,
-      uuid: try GoogleFields.checked(answer.messageID ?? "rtdn:\(digest)", "messageId"),
+      uuid: try FieldRules.identifier(answer.messageID ?? "rtdn:\(digest)", "messageId"),
       type: name ?? "unknown", subtype: subtype, signedDate: date, transaction: found.lookups.first?.key)
     return found
   }

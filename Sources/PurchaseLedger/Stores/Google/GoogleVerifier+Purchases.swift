@@ -43,8 +43,8 @@ extension GoogleVerifier {
       throw Refusal(.incomplete, "the product is not named; give productId beside the evidence")
     }
     let token = stated.token ?? context.purchaseToken
-    _ = try GoogleFields.checked(product, "productId")
-    _ = try GoogleFields.checked(token ?? "", "purchaseToken", upTo: 4096)
+    _ = try FieldRules.identifier(product, "productId")
+    if let token { _ = try FieldRules.identifier(token, "purchaseToken", bytesMax: 4096) }
     let purchaseType = try fields.count("purchaseType")
     let states: [Int64: Statement] = [0: .purchased, 1: .revoked, 2: .pending]
     var details = package.map { [VerifiedEvidence.Detail("packageName", $0)] } ?? []

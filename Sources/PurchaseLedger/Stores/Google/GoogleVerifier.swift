@@ -6,12 +6,12 @@ import Foundation
 ///
 /// Signed purchases are checked against the app's licensing key; resources of the API and voided lists are unsigned, so their facts have `trust` 0; real-time
 /// messages are hints that ask for a look-up.
-public struct GoogleVerifier: StoreEvidenceVerifier {
+package struct GoogleVerifier: StoreEvidenceVerifier {
   let identity: StoreIdentity
   private let key: _RSA.Signing.PublicKey?
 
   /// - Throws: `LedgerError` with code `configuration` when the licensing key is no RSA key.
-  public init(identity: StoreIdentity) throws(LedgerError) {
+  package init(identity: StoreIdentity) throws(LedgerError) {
     self.identity = identity
     do {
       // Keys of apps from before 2012 may have 1024 bits.
@@ -23,7 +23,7 @@ public struct GoogleVerifier: StoreEvidenceVerifier {
     }
   }
 
-  public func verify(
+  package func verify(
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
   ) async throws(Refusal) -> VerifiedEvidence {
     guard bytes.count <= identity.evidenceBytesMax else {
@@ -55,7 +55,7 @@ public struct GoogleVerifier: StoreEvidenceVerifier {
     guard let key else {
       throw Refusal(.badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
     }
-    guard let signature = Data(base64Encoded: signature, options: .ignoreUnknownCharacters) else {
+    guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
       throw Refusal(.malformed, "the signature is not base64")
     }
     guard
