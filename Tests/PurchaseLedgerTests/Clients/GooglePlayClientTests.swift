@@ -44,10 +44,11 @@ import Testing
     try await withClient(answer: { _, _ in
       .json("{\"purchaseTimeMillis\": \"1780000000000\", \"purchaseState\": 0, \"orderId\": \"GPA.1\"}")
     }) { client, server in
-      #expect(try await client.pullProduct("region.alps", token: "a/b", into: sink).pieces == 1)
+      let found = try await client.pullProduct("region.alps", token: "a/b", into: sink).pieces
+      #expect(found == 1)
       let target = "/androidpublisher/v3/applications/org.example.maps/purchases/products/region.alps/tokens/a%2Fb"
       #expect(server.requests.map(\.target) == [target])
-      #expect(server.requests.first?.headers.first(name: "authorization") == "Bearer given")
+      #expect(server.requests.first?.field("authorization") == "Bearer given")
     }
     #expect(sink.transactionIDs == [["GPA.1"]])
   }
@@ -78,7 +79,7 @@ import Testing
       // token, refused, new token, done; and the second with the token it has.
       #expect(server.requests.map { $0.path == "/token" } == [true, false, true, false, false])
       #expect(
-        server.requests.map { $0.headers.first(name: "authorization") ?? "" } == [
+        server.requests.map { $0.field("authorization") ?? "" } == [
           "", "Bearer k0", "", "Bearer k2", "Bearer k2",
         ])
       let form = server.requests[0].text

@@ -15,6 +15,8 @@ final class StoreServer: Sendable {
     var path: String { String(target.prefix { $0 != "?" }) }
     var text: String { String(decoding: body, as: UTF8.self) }
 
+    func field(_ name: String) -> String? { headers.first(name: name) }
+
     /// A parameter of the query, percent-decoding left out: tests use plain names.
     func query(_ name: String) -> String? {
       target.drop { $0 != "?" }.dropFirst().split(separator: "&").first { $0.hasPrefix("\(name)=") }
