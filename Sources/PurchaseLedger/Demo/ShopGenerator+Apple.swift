@@ -1,3 +1,5 @@
+import Foundation
+
 extension ShopGenerator {
   mutating func applePurchase(by buyer: Int) throws {
     let (id, time, product, price) = (id(), random.time(Self.start..<(Self.end - 10 * Self.day)), product(), price())

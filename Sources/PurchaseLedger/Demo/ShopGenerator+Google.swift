@@ -1,3 +1,5 @@
+import Foundation
+
 extension ShopGenerator {
   mutating func googlePurchase(by buyer: Int) throws {
     let time = random.time(Self.start..<(Self.end - 10 * Self.day))
