@@ -119,6 +119,8 @@ let package = Package(
       name: "PurchaseLedger",
       dependencies: [
         .product(name: "GRDB", package: "GRDB.swift"),
+        // SQLite's own functions, for the statements that run once for each piece of evidence.
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
         // RSA for receipts and for Google's signatures, scrypt for passwords.
         .product(name: "CryptoExtras", package: "swift-crypto"),
