@@ -25,6 +25,12 @@ extension ShopGenerator {
     if random.happens(1), !isLost {
       try present(bought, by: (buyer + 1 + random.number(0...7)) % accounts.count, at: time + 2 * Self.day)
     }
+    // A server's clock that went wrong.
+    if random.happens(0.1) {
+      var early = bought
+      early.signedDate = Self.end + 30 * Self.day
+      try present(early, by: buyer, at: time + 5000)
+    }
     // What the store has forgotten is only in our book.
     if bought.environment == .production, !random.happens(0.2) { try listApple(final, of: buyer) }
   }
@@ -33,6 +39,10 @@ extension ShopGenerator {
   private mutating func listApple(_ final: StoreTransaction, of buyer: Int) throws {
     var final = final
     final.signedDate = Self.end - random.time(0..<Self.day)
+    // The app named another account than the one that presented it.
+    if final.appAccountToken == nil, random.happens(0.5) {
+      final.appAccountToken = accounts[(buyer + 1) % accounts.count].token
+    }
     list(try authority.transaction(final, bundleID: Self.bundleID))
   }
 

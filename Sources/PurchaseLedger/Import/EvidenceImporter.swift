@@ -90,7 +90,7 @@ package struct EvidenceImporter: Sendable {
     _ = try ledger.commit([PreparedPiece](), progress: run)
   }
 
-  private static func batch(_ file: EvidenceFile) throws -> [EvidencePiece]? {
+  static func batch(_ file: EvidenceFile) throws -> [EvidencePiece]? {
     var batch: [EvidencePiece] = []
     var bytes = 0
     let start = ContinuousClock.now

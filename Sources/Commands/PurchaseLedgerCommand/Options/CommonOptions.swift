@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 
 /// The options of every subcommand; nil where the environment, the file or the default decides.
 struct CommonOptions: ParsableArguments {

@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 import CommandSupport
 import Foundation
 import PurchaseLedger
