@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Walks through a projection of the ledger and the same one folded beside it, in the order of their key.
@@ -58,14 +59,19 @@ extension SQLStatement {
         if int(column) != other.int(column) { return int(column) < other.int(column) ? -1 : 1 }
         continue
       }
-      let order = Self.compare(bytes(column), other.bytes(column))
+      let order = Self.order(bytes(column), other.bytes(column))
       if order != 0 { return order }
     }
     return 0
   }
 
-  static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-    if a.elementsEqual(b) { return 0 }
-    return a.lexicographicallyPrecedes(b) ? -1 : 1
+  /// Orders bytes as SQLite's BINARY collation does.
+  static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    let common = min(a.count, b.count)
+    if common > 0, let a = a.baseAddress, let b = b.baseAddress {
+      let order = memcmp(a, b, common)
+      if order != 0 { return Int(order) }
+    }
+    return a.count - b.count
   }
 }
