@@ -51,7 +51,7 @@ package final class EvidenceFile {
       guard let end = try endOfLine() else { return nil }
       line += 1
       let text = buffer[start..<end]
-      start = end + 1
+      start = min(end + 1, buffer.count)
       if text.contains(where: { $0 > 0x20 }) { return piece(text) }
     }
   }

@@ -1,7 +1,7 @@
 import PurchaseLedger
 
 extension LedgerSettings {
-  func appStoreClient(for ledger: Ledger, _ verifier: EvidenceVerifier) throws -> AppStoreClient {
+  func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
     let file = try required(reader.path("apple.privateKey"), "apple.privateKey")
     let credentials = AppStoreCredentials(
       issuerID: try required(reader.text("apple.issuerId"), "apple.issuerId"),
@@ -9,11 +9,11 @@ extension LedgerSettings {
       privateKey: String(decoding: try InputFile.read(file), as: UTF8.self),
       bundleID: try required(identity.bundleID, "bundleId"))
     return try AppStoreClient(
-      credentials: credentials, environment: ledger.policy.environment, verifier: verifier, clock: clock,
-      baseURL: reader.text("apple.baseUrl"))
+      credentials: credentials, environment: ledger.policy.environment,
+      verifier: AppleVerifier(identity: identity(for: ledger)), clock: clock, baseURL: reader.text("apple.baseUrl"))
   }
 
-  func googlePlayClient(for ledger: Ledger, _ verifier: EvidenceVerifier) throws -> GooglePlayClient {
+  func googlePlayClient(for ledger: Ledger) throws -> GooglePlayClient {
     let credentials: GoogleCredentials
     if let file = reader.path("google.accessTokenFile") {
       let text = String(decoding: try InputFile.read(file), as: UTF8.self)
@@ -24,7 +24,8 @@ extension LedgerSettings {
     }
     return try GooglePlayClient(
       packageName: try required(identity.packageName, "packageName"), credentials: credentials,
-      environment: ledger.policy.environment, verifier: verifier, clock: clock, baseURL: reader.text("google.baseUrl"))
+      environment: ledger.policy.environment, verifier: GoogleVerifier(identity: identity(for: ledger)), clock: clock,
+      baseURL: reader.text("google.baseUrl"))
   }
 
   private func required(_ value: String?, _ name: String) throws -> String {

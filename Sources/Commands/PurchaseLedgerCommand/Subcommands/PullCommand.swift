@@ -29,7 +29,6 @@ struct PullCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await LedgerSettings(options)
     let ledger = try settings.openLedger()
-    let verifier = try EvidenceVerifier(identity: settings.identity(for: ledger))
     let now = settings.clock.now()
     let since = try self.since.map { try TimeArgument.milliseconds($0, option: "since") } ?? now - 30 * 86_400_000
     let pull = try StorePull(ledger: ledger, clock: settings.clock)
@@ -37,12 +36,12 @@ struct PullCommand: AsyncParsableCommand {
     let report: PullReport
     switch store {
     case .apple:
-      let client = try settings.appStoreClient(for: ledger, verifier)
+      let client = try settings.appStoreClient(for: ledger)
       report = try await client.closing {
         try await pull.apple($0, since: since, everyone: all, transactions: transaction) { printer.show($0, of: $1) }
       }
     case .google:
-      let client = try settings.googlePlayClient(for: ledger, verifier)
+      let client = try settings.googlePlayClient(for: ledger)
       report = try await client.closing {
         try await pull.google($0, since: since, everyone: all, acknowledge: acknowledge) { printer.show($0, of: $1) }
       }
