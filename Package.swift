@@ -180,7 +180,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "TileCut", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "TileCut", "TileImage", "TileIndex",
+        "PurchaseLedger", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),

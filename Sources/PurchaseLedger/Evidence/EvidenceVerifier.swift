@@ -5,7 +5,9 @@ public struct EvidenceVerifier: Sendable {
   private let bytesMax: Int
 
   /// - Throws: `LedgerError` (`configuration`) that names the root certificate which is none.
-  public init(identity: StoreIdentity) throws(LedgerError) { try self.init(identity: identity, others: [GoogleVerifier(identity: identity)]) }
+  public init(identity: StoreIdentity) throws(LedgerError) {
+    try self.init(identity: identity, others: [GoogleVerifier(identity: identity)])
+  }
 
   /// - Parameter others: The verifiers of other stores than Apple's; each is asked for the kinds of its store.
   /// - Throws: `LedgerError` (`configuration`) that names the root certificate which is none.

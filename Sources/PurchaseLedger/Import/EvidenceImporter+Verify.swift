@@ -33,7 +33,8 @@ extension EvidenceImporter {
       if case .success(let content) = result, let option = missingOption(content, policy) {
         throw LedgerError(
           .configuration, at: "\(piece.source):\(piece.line)",
-          "is a \(content.kind.name), which cannot be checked without \(option); give it, or put it into the configuration file")
+          "is a \(content.kind.name), which cannot be checked without \(option); give it, or put it into the configuration file"
+        )
       }
       prepared.append(PreparedPiece(submission, result))
     }

@@ -7,10 +7,13 @@ package struct EvidenceImporter: Sendable {
   package struct Defaults: Sendable {
     package var account: AccountID?
     package var kind: EvidenceKind?
+    /// How many pieces share a commit.
+    package var batchCount: Int
 
-    package init(account: AccountID? = nil, kind: EvidenceKind? = nil) {
+    package init(account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 8192) {
       self.account = account
       self.kind = kind
+      self.batchCount = batchCount
     }
   }
 
@@ -34,7 +37,6 @@ package struct EvidenceImporter: Sendable {
   let clock: LedgerClock
   let defaults: Defaults
 
-  package static let batchCount = 8192
   private static let batchBytes = 64 << 20
 
   package init(
@@ -72,7 +74,7 @@ package struct EvidenceImporter: Sendable {
     let total = opened.map(\.bytesTotal)
     done.bytesTotal = total.contains(nil) ? nil : total.compactMap { $0 }.reduce(0, +)
     for file in opened {
-      while let batch = try Self.batch(file) {
+      while let batch = try batch(file) {
         let prepared = try await prepare(batch, policy)
         try await finish()
         run.position = "\(batch.last?.source ?? "") \(batch.last?.line ?? 0)"
@@ -90,11 +92,11 @@ package struct EvidenceImporter: Sendable {
     _ = try ledger.commit([PreparedPiece](), progress: run)
   }
 
-  static func batch(_ file: EvidenceFile) throws -> [EvidencePiece]? {
+  func batch(_ file: EvidenceFile) throws -> [EvidencePiece]? {
     var batch: [EvidencePiece] = []
     var bytes = 0
     let start = ContinuousClock.now
-    while batch.count < batchCount, bytes < batchBytes, let piece = try file.next() {
+    while batch.count < defaults.batchCount, bytes < Self.batchBytes, let piece = try file.next() {
       batch.append(piece)
       bytes += piece.bytes.count
       // Of a pipe that drips, nothing waits long for its commit.

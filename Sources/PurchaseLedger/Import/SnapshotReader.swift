@@ -19,7 +19,7 @@ package struct SnapshotReader: Sendable {
     var report = PullReport()
     var cleared: Set<Scope> = []
     let file = try EvidenceFile(path: path, evidenceBytesMax: policy.evidenceBytesMax)
-    while let batch = try EvidenceImporter.batch(file) {
+    while let batch = try importer.batch(file) {
       var page = SnapshotPage(evidence: [], cursor: nil)
       for piece in try await importer.prepare(batch, policy) {
         switch piece.result {

@@ -50,7 +50,9 @@ package struct StorePull: Sendable {
     for (index, hint) in questions.enumerated() {
       progress(index + 1, questions.count)
       guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
-      if asked.insert(token).inserted { try await report.add(client.pullProduct(product, token: token, into: snapshot)) }
+      if asked.insert(token).inserted {
+        try await report.add(client.pullProduct(product, token: token, into: snapshot))
+      }
       if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
     }
     if acknowledge {

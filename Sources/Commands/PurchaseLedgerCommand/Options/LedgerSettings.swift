@@ -29,7 +29,9 @@ struct LedgerSettings {
     var identity = StoreIdentity(rootCertificates: try reader.paths("rootCertificates").map(InputFile.der))
     identity.bundleID = reader.text("bundleId")
     identity.appAppleID = try reader.text("appAppleId").map { text in
-      guard let id = Int64(text) else { throw LedgerError(.configuration, at: "appAppleId", "\"\(text)\" is no number") }
+      guard let id = Int64(text) else {
+        throw LedgerError(.configuration, at: "appAppleId", "\"\(text)\" is no number")
+      }
       return id
     }
     identity.googlePublicKey = try reader.path("googlePublicKey").map(InputFile.der)

@@ -8,7 +8,8 @@ extension LedgerSettings {
     if let environment, environment != policy.environment {
       throw LedgerError(
         .configuration, at: "environment",
-        "is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another ledger")
+        "is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another ledger"
+      )
     }
     let recorded = policy
     for (name, value) in policies { try policy.set(name, to: value) }

@@ -32,7 +32,8 @@ enum EvidenceText {
     if let environment = evidence.environment { lines.append("  environment: \(environment)") }
     if let date = evidence.signedDate { lines.append("  signed: \(TimeArgument.text(date))") }
     if let notification = evidence.notification {
-      lines.append("  notification: \(notification.type)\(notification.subtype.map { " \($0)" } ?? "") \(notification.uuid)")
+      lines.append(
+        "  notification: \(notification.type)\(notification.subtype.map { " \($0)" } ?? "") \(notification.uuid)")
     }
     for detail in evidence.details { lines.append("  \(detail.name): \(detail.value)") }
     for transaction in evidence.transactions {

@@ -7,7 +7,8 @@ enum ImportText {
     let first = booking.transactions.first
     var fields: [(String, JSONValue)] = [
       ("source", .string(line.source)), ("line", .init(line.line)), ("outcome", .string(booking.outcome.rawValue)),
-      ("reason", .init(booking.reason?.code.rawValue ?? booking.notes.first)), ("message", .init(booking.reason?.reason)),
+      ("reason", .init(booking.reason?.code.rawValue ?? booking.notes.first)),
+      ("message", .init(booking.reason?.reason)),
       ("store", .init(booking.store?.rawValue)), ("environment", .init(booking.environment?.rawValue)),
       ("transactionId", .init(first?.transactionID)), ("originalTransactionId", .init(first?.originalTransactionID)),
       ("productId", .init(first?.productID)), ("kind", .init(booking.kind?.name)),

@@ -15,7 +15,8 @@ struct DemoCommand: AsyncParsableCommand {
   var seed: UInt64 = 170
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder"))
+    help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder")
+  )
   var output: String?
 
   func validate() throws {
@@ -44,22 +45,25 @@ struct DemoCommand: AsyncParsableCommand {
     try await importer.run([folder.path("evidence.jsonl")]) { lines in
       for line in lines {
         counts[line.booking.outcome, default: 0] += 1
-        if let reason = line.booking.reason { reasons[reason.code.rawValue, default: 0] += 1 }
+        guard [.refused, .quarantined].contains(line.booking.outcome), let reason = line.booking.reason else {
+          continue
+        }
+        reasons[reason.code.rawValue, default: 0] += 1
       }
-    } progress: { _ in }
+    } progress: { _ in
+    }
     say("import: \(ImportText.summary(counts))", start)
     for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { print("  \(count) \(reason)") }
 
     _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl"))
     say("reconcile: what the stores say against what we have; the first of each kind", start)
     print()
-    try reconcile(ledger, apply: false, shown: 2)
-    say("reconcile --apply", start)
-    print()
-    try reconcile(ledger, apply: true, shown: 0)
+    try reconcile(ledger, shown: 2)
+    let applied = try Reconciler(ledger: ledger).run(apply: true)
+    say("reconcile --apply: \(applied.applied) booked", start)
     say("reconcile, once more: what is left is for a person", start)
     print()
-    try reconcile(ledger, apply: false, shown: 1)
+    try reconcile(ledger, shown: 1)
     let report = try ledger.verify()
     say("verify", start)
     print(VerifyCommand.text(report))
@@ -68,10 +72,10 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   /// Prints the report with so many differences of each class.
-  private func reconcile(_ ledger: Ledger, apply: Bool, shown: Int) throws {
+  private func reconcile(_ ledger: Ledger, shown: Int) throws {
     var writer = ReconcileWriter(.text) { print($0, terminator: "") }
     var counts: [ReconcileClass: Int] = [:]
-    let report = try Reconciler(ledger: ledger).run(apply: apply) { line in
+    let report = try Reconciler(ledger: ledger).run(apply: false) { line in
       counts[line.class, default: 0] += 1
       if counts[line.class, default: 0] <= shown { try writer.add(line) }
     }

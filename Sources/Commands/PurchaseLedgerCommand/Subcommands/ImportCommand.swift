@@ -18,19 +18,27 @@ struct ImportCommand: AsyncParsableCommand {
   var files: [String]
   @Option(help: ArgumentHelp("The account that presents what does not name one: login or id.", valueName: "id"))
   var account: String?
-  @Option(help: ArgumentHelp("\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
+  @Option(
+    help: ArgumentHelp(
+      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
   var format: KindArgument?
   @Option(help: "text, or json: a line for each piece, after it was committed.")
   var report: Report = .text
+  @Option(help: ArgumentHelp("How many pieces share a commit.", valueName: "count"))
+  var batch = 8192
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
+
+  func validate() throws {
+    if !(1...1_000_000).contains(batch) { throw ValidationError("--batch goes from 1 to 1000000") }
+  }
 
   func run() async throws {
     let settings = try await LedgerSettings(options)
     let ledger = try settings.openLedger()
     let identity = try settings.identity(for: ledger)
     let printer = progress.printer("pieces")
-    var defaults = EvidenceImporter.Defaults(kind: format?.kind)
+    var defaults = EvidenceImporter.Defaults(kind: format?.kind, batchCount: batch)
     defaults.account = try account.map { try ledger.accounts.existing($0) }
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,

@@ -15,7 +15,8 @@ struct InspectCommand: AsyncParsableCommand {
   var file: String
   @Option(
     name: .customLong("as"),
-    help: ArgumentHelp("\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
+    help: ArgumentHelp(
+      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
   var kind: KindArgument?
   @Option(help: "The product of a purchases.products answer, which does not name it.")
   var productId: String?

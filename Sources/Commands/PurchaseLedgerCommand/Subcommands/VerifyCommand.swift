@@ -5,10 +5,13 @@ import PurchaseLedger
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Checks the hash chain, the evidence, that postings balance, and that the projections are those of the events.",
+    abstract:
+      "Checks the hash chain, the evidence, that postings balance, and that the projections are those of the events.",
     discussion: "Exits with 1 when damage is found.")
 
-  @Option(help: ArgumentHelp("A head that was printed before and kept elsewhere: it must be in the chain.", valueName: "hash"))
+  @Option(
+    help: ArgumentHelp("A head that was printed before and kept elsewhere: it must be in the chain.", valueName: "hash")
+  )
   var head: String?
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
@@ -34,7 +37,9 @@ struct VerifyCommand: AsyncParsableCommand {
     for total in report.totals {
       lines.append("\(total.currency): sales \(total.sales), refunds \(total.refunds) in minor units")
     }
-    lines.append("\(report.events) events, \(report.evidence) pieces of evidence: \(report.isClean ? "clean" : "\(report.findingCount) found")")
+    lines.append(
+      "\(report.events) events, \(report.evidence) pieces of evidence: \(report.isClean ? "clean" : "\(report.findingCount) found")"
+    )
     lines.append("head \(Hexadecimal.text(report.head))")
     return lines.joined(separator: "\n")
   }

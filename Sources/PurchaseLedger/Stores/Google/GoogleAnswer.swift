@@ -22,7 +22,9 @@ struct GoogleAnswer {
       body = try Self.parse(Array(text.utf8))
       signed = (text, signature)
     } else if let message = value["message"], let data = message["data"]?.string {
-      guard let decoded = Base64.decode(data.utf8, skippingSpace: true) else { throw Refusal(.malformed, "message.data is not base64") }
+      guard let decoded = Base64.decode(data.utf8, skippingSpace: true) else {
+        throw Refusal(.malformed, "message.data is not base64")
+      }
       body = try Self.parse(decoded)
       messageID = (message["messageId"] ?? message["message_id"])?.identifier
     } else {
