@@ -29,7 +29,8 @@ public struct Accounts: Sendable {
     try await ledger.commits.perform { booker in
       guard try Self.credential(booker.db, login: login) == nil else { throw Self.taken(login) }
       guard try booker.projections.accounts.account(token: token.uuid) == nil else {
-        throw LedgerError(.account, at: login, "the appAccountToken is another account's; leave it out to get a new one")
+        throw LedgerError(
+          .account, at: login, "the appAccountToken is another account's; leave it out to get a new one")
       }
       try booker.append(.accountOpened(id, token: token))
       guard let account = try booker.projections.accounts.account(id: id) else { return }

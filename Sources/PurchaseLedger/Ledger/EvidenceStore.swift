@@ -2,7 +2,10 @@ import GRDB
 
 /// Keeps evidence once, headers of JWS apart. Lives within one transaction of the database.
 struct EvidenceStore {
-  enum Outcome: Int64 { case accepted = 1, quarantined = 2 }
+  enum Outcome: Int64 {
+    case accepted = 1
+    case quarantined = 2
+  }
 
   private let db: Database
   private let recordedAt: Int64

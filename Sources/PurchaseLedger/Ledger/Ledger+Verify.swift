@@ -59,7 +59,9 @@ extension Ledger {
         findings.append((location, "its body cannot be read"))
         return nil
       }
-      if event.content.key(body: body).bytes != row.blob(4) { findings.append((location, "its key is of another body")) }
+      if event.content.key(body: body).bytes != row.blob(4) {
+        findings.append((location, "its key is of another body"))
+      }
       return event
     }
     for (location, message) in findings { report.find(location, message) }

@@ -9,7 +9,11 @@ struct OwnerFold {
   /// A token that is no account's makes every claim void (policy `unknown-token` = `refuse`).
   let refusesClaims: Bool
 
-  private enum Step { case opened, claim(ClaimRow), erased(Int64) }
+  private enum Step {
+    case opened
+    case claim(ClaimRow)
+    case erased(Int64)
+  }
 
   /// The owner's number, nil while nobody owns it.
   var owner: Int64? {

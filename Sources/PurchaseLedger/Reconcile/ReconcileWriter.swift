@@ -23,7 +23,9 @@ public struct ReconcileWriter: ~Copyable {
     defer { written += 1 }
     switch format {
     case .text:
-      if groups[line.class, default: []].count < Self.groupLinesMax { groups[line.class, default: []].append(line.text) }
+      if groups[line.class, default: []].count < Self.groupLinesMax {
+        groups[line.class, default: []].append(line.text)
+      }
     case .json: try write((written == 0 ? "{\"differences\":[\n" : ",\n") + line.json.text)
     case .csv: try write((written == 0 ? ReconcileLine.csvHeader : "") + line.csv)
     }

@@ -121,7 +121,8 @@ import Testing
       try test.book(google(id, daysAgo: days))
     }
     #expect(try test.ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.1", "GPA.2", "GPA.3"])
-    #expect(try test.ledger.unacknowledged(olderThan: TestLedger.day).map(\.purchaseToken) == ["token-GPA.1", "token-GPA.2"])
+    #expect(
+      try test.ledger.unacknowledged(olderThan: TestLedger.day).map(\.purchaseToken) == ["token-GPA.1", "token-GPA.2"])
     try await test.ledger.recordAcknowledgement(google("GPA.2", daysAgo: 2).key)
     try await test.ledger.recordAcknowledgement(google("GPA.9", daysAgo: 2).key)
     #expect(try test.events(.acknowledgement) == 1)
