@@ -12,9 +12,9 @@ struct LedgerShop {
     folder = try TemporaryFolder()
     let authority = try ThrowAwayAuthority()
     shop = try ShopGenerator(buyers: buyers, seed: seed, authority: authority)
-    try folder.write("root.der", bytes: Data(authority.rootCertificate))
-    try folder.write("evidence.jsonl", bytes: Data(shop.evidence.joined(separator: [0x0a])))
-    try folder.write("store.jsonl", bytes: Data(shop.storeLists.joined(separator: [0x0a])))
+    try folder.write("root.der", bytes: authority.rootCertificate)
+    try folder.write("evidence.jsonl", bytes: Array(shop.evidence.joined(separator: [0x0a])))
+    try folder.write("store.jsonl", bytes: Array(shop.storeLists.joined(separator: [0x0a])))
     try folder.write(
       "config.json",
       """

@@ -218,7 +218,7 @@ import Testing
 
   @Test func notificationsAreReadByWindow() async throws {
     let sink = PageSink()
-    func body(_ request: StoreServer.Request) -> StoreServer.Reply {
+    @Sendable func body(_ request: StoreServer.Request) -> StoreServer.Reply {
       let note = try! Self.authority.notification(
         type: "REFUND", uuid: "u-\(request.query("paginationToken") ?? "0")", signedDate: 1_780_000_002_000,
         environment: .production, bundleID: "org.example.maps", transaction: Array(Self.transaction("4").utf8))
