@@ -141,7 +141,10 @@ struct RandomHistory {
 /// The projections as text, event numbers as their ranks: those depend on how much evidence lay between.
 func rankedProjections(_ db: Database) throws -> [String: [String]] {
   let numbers = try Int64.fetchAll(
-    db, sql: "SELECT seq FROM claim UNION SELECT opened_seq FROM account UNION SELECT erased_seq FROM account")
+    db,
+    sql:
+      "SELECT seq FROM claim UNION SELECT opened_seq FROM account UNION SELECT erased_seq FROM account WHERE erased_seq > 0"
+  )
   var tables: [String: [String]] = [:]
   for (table, key) in LedgerSchema.projections where table != "policy" {
     tables[table] = try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))").map {
