@@ -52,7 +52,7 @@ fi
 if [ -x "$ledger" ]; then
   echo
   echo "\$ purchase-ledger demo"
-  "$ledger" demo
+  "$ledger" demo ${DEMO_BUYERS:+--buyers "$DEMO_BUYERS"}
 fi
 echo
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"

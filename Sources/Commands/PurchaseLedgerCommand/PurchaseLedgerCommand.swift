@@ -14,7 +14,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
 
       Exit codes: 0 done, valid, or the books agree; 1 evidence was refused or quarantined, differences remain, or verify found damage; \
       2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or written; 4 a store's API failed for good; \
-      64 wrong usage; 70 internal error; 130 or 143 interrupted, what was committed is kept.
+      64 wrong usage; 70 internal error; 129, 130 or 143 interrupted, what was committed is kept.
       """,
     version: "0.1.0",
     subcommands: [
