@@ -6,7 +6,7 @@ import Testing
 /// Damaged evidence is refused or read, and never stops the process.
 @Suite struct AppleMutationTests {
   /// `LEDGER_LONG` makes it a longer search.
-  private static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == nil ? 1_500 : 200_000
+  private static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == nil ? 500 : 200_000
   private static let seed: UInt64 = 20_261_121
 
   @Test func damagedSignedJSONNeverTraps() async throws {
