@@ -4,6 +4,17 @@ import GRDB
 extension Ledger {
   /// Verifies, books, commits, then answers. Concurrent calls share commits.
   ///
+  /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
+    let now = clock.now()
+    return try await book(submission) { (submission, trusted) async throws(Refusal) in
+      try await verifier.verify(
+        submission.evidence, as: submission.kind, context: submission.context, at: now, trusted: trusted)
+    }
+  }
+
+  /// The same with whatever verifies.
+  ///
   /// - Parameter verify: Verifies the submission; the second argument tells whether the very bytes were accepted before, so that
   ///   signatures need not be checked again.
   /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
