@@ -1,4 +1,4 @@
-# make demo    cuts, verifies and pictures the three sample regions, and serves them once
+# make demo    cuts, verifies and pictures the three sample regions, serves them once, and reconciles a made-up shop
 # make test    runs all tests
 # make test-clients  runs the tests of tileserve with real clients: GDAL, and Chromium, which it installs; pictures of the pages go to .build/screenshots
 # make bless   takes over help texts and conversations with curl as golden files
@@ -21,9 +21,10 @@ web-libraries:
 	@scripts/install-web-libraries.sh
 
 build: packages
-	@echo "building tilecut and tileserve (release); the first time takes a few minutes"
+	@echo "building tilecut, tileserve and purchase-ledger (release); the first time takes a few minutes"
 	@swift build $(RELEASE) --product tilecut 2>&1 | scripts/quiet-build.sh
 	@swift build $(RELEASE) --product tileserve 2>&1 | scripts/quiet-build.sh
+	@swift build $(RELEASE) --product purchase-ledger 2>&1 | scripts/quiet-build.sh
 
 demo: build web-libraries
 	@scripts/demo.sh

@@ -119,6 +119,8 @@ let package = Package(
       name: "PurchaseLedger",
       dependencies: [
         .product(name: "GRDB", package: "GRDB.swift"),
+        // SQLite's own functions, for the statements that run once for each piece of evidence.
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
         // RSA for receipts and for Google's signatures, scrypt for passwords.
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -126,6 +128,7 @@ let package = Package(
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -177,7 +180,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "TileCut", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "TileCut", "TileImage", "TileIndex",
+        "PurchaseLedger", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),

@@ -4,6 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}
 tileserve=${TILESERVE:-.build/release/tileserve}
+ledger=${PURCHASE_LEDGER:-.build/release/purchase-ledger}
 out=${DEMO_OUTPUT:-demo}
 mkdir -p "$out"
 run() {
@@ -45,6 +46,13 @@ if command -v curl >/dev/null; then
   done
   kill $server
   wait $server
+fi
+
+# Another house: a year of a shop that sells such regions.
+if [ -x "$ledger" ]; then
+  echo
+  echo "\$ purchase-ledger demo"
+  "$ledger" demo ${DEMO_BUYERS:+--buyers "$DEMO_BUYERS"}
 fi
 echo
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"

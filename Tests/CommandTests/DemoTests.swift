@@ -17,8 +17,13 @@ import TileIndex
       atexit { if let demo = try? Demo.shared.get() { try? FileManager.default.removeItem(atPath: demo.folder.path) } }
       let tilecut = try Command(built: "tilecut").path
       let tileserve = try Command(built: "tileserve").path
+      let ledger = try Command(built: "purchase-ledger").path
       let run = try Command(path: ProjectFiles.path("scripts/demo.sh")).run(
-        [], environment: ["TILECUT": tilecut, "TILESERVE": tileserve, "DEMO_OUTPUT": folder.path], timeout: 300)
+        [],
+        environment: [
+          "TILECUT": tilecut, "TILESERVE": tileserve, "PURCHASE_LEDGER": ledger, "DEMO_BUYERS": "20",
+          "DEMO_OUTPUT": folder.path,
+        ], timeout: 300)
       return Demo(run: run, folder: folder)
     }
   }
@@ -51,6 +56,7 @@ import TileIndex
       #expect(demo.run.stdout.contains("\(demo.folder.path)/\(region.name).png\n"), "\(demo.run)")
     }
     #expect(demo.run.stdout.contains("200 image/png"), "\(demo.run)")
+    #expect(demo.run.stdout.contains("evidence: clean"), "\(demo.run)")
     #expect(!demo.run.stdout.contains("warning") && !demo.run.stderr.contains("warning"), "\(demo.run)")
     // Nothing but what it says.
     #expect(demo.folder.names == Self.regions.flatMap { ["\($0.name).mbtiles", "\($0.name).png"] })

@@ -37,12 +37,25 @@ public struct Booking: Sendable {
   public var store: Store?
   public var environment: StoreEnvironment?
   public var transactions: [StoreTransaction]
-  /// The entitlements that its grants have now, in the same order.
+  /// What became of each transaction, in the same order; empty where the piece was refused or quarantined as a whole.
+  public var results: [Result]
+  /// The entitlements that its grants have now, in the same order; an import for no account does not look them up.
   public var entitlements: [Entitlement]
+
+  public struct Result: Sendable, Hashable {
+    public var outcome: Outcome
+    public var reason: Refusal?
+
+    public init(outcome: Outcome, reason: Refusal?) {
+      self.outcome = outcome
+      self.reason = reason
+    }
+  }
 
   public init(
     outcome: Outcome, reason: Refusal? = nil, notes: [String] = [], kind: EvidenceKind? = nil, store: Store? = nil,
-    environment: StoreEnvironment? = nil, transactions: [StoreTransaction] = [], entitlements: [Entitlement] = []
+    environment: StoreEnvironment? = nil, transactions: [StoreTransaction] = [], results: [Result] = [],
+    entitlements: [Entitlement] = []
   ) {
     self.outcome = outcome
     self.reason = reason
@@ -51,6 +64,7 @@ public struct Booking: Sendable {
     self.store = store
     self.environment = environment
     self.transactions = transactions
+    self.results = results
     self.entitlements = entitlements
   }
 }

@@ -29,3 +29,11 @@ public struct AccountToken: Sendable, Hashable, Codable, CustomStringConvertible
 
   public var description: String { uuid.uuidString.lowercased() }
 }
+
+extension AccountID {
+  static func random() -> Self { Self(UUID()) }
+}
+
+extension AccountToken {
+  static func random() -> Self { Self(UUID()) }
+}

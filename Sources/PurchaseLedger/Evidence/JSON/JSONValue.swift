@@ -14,6 +14,11 @@ package indirect enum JSONValue: Sendable, Equatable {
   package struct Member: Sendable, Equatable {
     package var name: String
     package var value: JSONValue
+
+    package init(name: String, value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
   }
 
   /// The member of an object; nil also where it is null.

@@ -1,0 +1,74 @@
+import Configuration
+import Foundation
+import PurchaseLedger
+import SystemPackage
+
+/// The values of options; paths in the file are relative to it, others to where the command runs.
+struct SettingsReader {
+  private let given: ConfigReader
+  private let file: ConfigReader?
+  private let folder: String
+  /// The file's policies, by name.
+  let policies: [(name: String, value: String)]
+
+  init(_ options: CommonOptions) async throws {
+    given = ConfigReader(providers: [
+      InMemoryProvider(values: options.values),
+      EnvironmentVariablesProvider().prefixKeys(with: "purchaseLedger"),
+    ])
+    guard let path = options.config ?? ProcessInfo.processInfo.environment["PURCHASE_LEDGER_CONFIG"] else {
+      (file, folder, policies) = (nil, ".", [])
+      return
+    }
+    try ConfigurationFile.check(path)
+    do {
+      file = ConfigReader(provider: try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+    } catch {
+      throw LedgerError(.configuration, at: path, "cannot be used: \(error)")
+    }
+    folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let members = try JSONReader.read(try InputFile.read(path))["policy"]?.members ?? []
+    policies = members.map { ($0.name, $0.value.identifier ?? "") }
+  }
+
+  /// A text, or a number's digits. A point in the name goes into an object.
+  func text(_ name: String) -> String? {
+    let key = ConfigKey(name.split(separator: ".").map(String.init))
+    return Self.text(given, key) ?? file.flatMap { Self.text($0, key) }
+  }
+
+  func path(_ name: String) -> String? {
+    let key = ConfigKey(name.split(separator: ".").map(String.init))
+    return Self.text(given, key) ?? file.flatMap { Self.text($0, key) }.map(resolved)
+  }
+
+  func paths(_ name: String) -> [String] {
+    let key = ConfigKey([name])
+    if let paths = given.stringArray(forKey: key) { return paths }
+    return (file?.stringArray(forKey: key) ?? []).map(resolved)
+  }
+
+  private func resolved(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+
+  private static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
+    reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
+  }
+}
+
+extension CommonOptions {
+  /// The flags that were given, by the names of the configuration.
+  fileprivate var values: [AbsoluteConfigKey: ConfigValue] {
+    var values: [AbsoluteConfigKey: ConfigValue] = [:]
+    let texts = [
+      "ledger": ledger, "bundleId": bundleId, "appAppleId": appAppleId, "environment": environment,
+      "googlePublicKey": googlePublicKey, "packageName": packageName, "now": now,
+    ]
+    for (name, text) in texts {
+      if let text { values[AbsoluteConfigKey([name])] = ConfigValue(.string(text), isSecret: false) }
+    }
+    if !rootCertificates.isEmpty {
+      values[AbsoluteConfigKey(["rootCertificates"])] = ConfigValue(.stringArray(rootCertificates), isSecret: false)
+    }
+    return values
+  }
+}

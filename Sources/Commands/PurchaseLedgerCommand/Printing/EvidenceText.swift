@@ -1,0 +1,99 @@
+import PurchaseLedger
+
+/// Verified evidence and refusals for people and programs.
+enum EvidenceText {
+  static func json(_ evidence: VerifiedEvidence) -> JSONValue {
+    .fields([
+      ("valid", .bool(evidence.quarantine == nil)), ("kind", .string(evidence.kind.name)),
+      ("store", .string(evidence.store.rawValue)), ("environment", .init(evidence.environment?.rawValue)),
+      ("signedDate", .init(evidence.signedDate)), ("reason", .init(evidence.quarantine?.code.rawValue)),
+      ("message", .init(evidence.quarantine?.reason)),
+      ("notes", .array(evidence.notes.map(JSONValue.string))),
+      ("notification", evidence.notification.map(json) ?? .null),
+      ("renewal", evidence.renewal.map(json) ?? .null),
+      ("transactions", .array(evidence.transactions.map(\.json))),
+      ("lookups", .array(evidence.lookups.map(json))),
+      ("details", .object(evidence.details.map { .init(name: $0.name, value: .string($0.value)) })),
+    ])
+  }
+
+  static func json(_ refusal: Refusal) -> JSONValue {
+    .fields([
+      ("valid", .bool(false)), ("reason", .string(refusal.code.rawValue)), ("message", .string(refusal.reason)),
+    ])
+  }
+
+  /// A field a line.
+  static func lines(_ evidence: VerifiedEvidence) -> String {
+    var lines = [
+      evidence.quarantine.map { "quarantined: \($0)" } ?? "valid",
+      "  kind: \(evidence.kind.name)", "  store: \(evidence.store.rawValue)",
+    ]
+    if let environment = evidence.environment { lines.append("  environment: \(environment)") }
+    if let date = evidence.signedDate { lines.append("  signed: \(TimeArgument.text(date))") }
+    if let notification = evidence.notification {
+      lines.append(
+        "  notification: \(notification.type)\(notification.subtype.map { " \($0)" } ?? "") \(notification.uuid)")
+    }
+    for detail in evidence.details { lines.append("  \(detail.name): \(detail.value)") }
+    for transaction in evidence.transactions {
+      lines.append("  transaction \(transaction.transactionID)")
+      for member in transaction.json.members ?? [] where member.name != "transactionId" && member.value != .null {
+        let text = member.value.identifier ?? member.value.text
+        let isTime = member.name.hasSuffix("Date")
+        lines.append("    \(member.name): \(isTime ? TimeArgument.text(member.value.integer ?? 0) : text)")
+      }
+    }
+    for hint in evidence.lookups { lines.append("  look up: \(hint.key.id) \(hint.productID ?? "")") }
+    if !evidence.notes.isEmpty { lines.append("  notes: \(evidence.notes.joined(separator: ", "))") }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func json(_ notification: NotificationFact) -> JSONValue {
+    .fields([
+      ("type", .string(notification.type)), ("subtype", .init(notification.subtype)),
+      ("uuid", .string(notification.uuid)), ("signedDate", .init(notification.signedDate)),
+    ])
+  }
+
+  private static func json(_ renewal: RenewalFact) -> JSONValue {
+    .fields([
+      ("originalTransactionId", .init(renewal.originalTransactionID)), ("productId", .init(renewal.productID)),
+      ("signedDate", .init(renewal.signedDate)),
+    ])
+  }
+
+  private static func json(_ hint: LookupHint) -> JSONValue {
+    .fields([
+      ("id", .string(hint.key.id)), ("productId", .init(hint.productID)), ("purchaseToken", .init(hint.purchaseToken)),
+    ])
+  }
+}
+
+extension StoreTransaction {
+  /// In the order and with the names of reports; null where a fact has nothing to say.
+  var json: JSONValue {
+    .fields([
+      ("transactionId", .string(transactionID)), ("originalTransactionId", .string(originalTransactionID)),
+      ("productId", .init(productID)), ("type", .string(productType.rawValue)),
+      ("state", .string("\(statement)")), ("environment", .string(environment.rawValue)),
+      ("purchaseDate", .init(purchaseDate)), ("expiresDate", .init(expiresDate)), ("quantity", .init(quantity)),
+      ("ownership", .string(ownership.rawValue)), ("appAccountToken", .init(appAccountToken?.description)),
+      ("price", .init(price?.milliunits)), ("currency", .init(price?.currency)), ("reason", .string(reason)),
+      ("purchaseToken", .init(purchaseToken)), ("signedDate", .init(signedDate)),
+      ("trust", .string("\(trust)")), ("revocationDate", .init(revocation?.date)),
+      ("revocationReason", .init(revocation?.reason)), ("revocationPercentage", .init(revocation?.percentageMilli)),
+      ("revocationType", .init(revocation?.type)), ("revocationQuantity", .init(revocation?.quantity)),
+    ])
+  }
+}
+
+extension JSONValue {
+  /// An object with members in this order.
+  static func fields(_ fields: [(String, JSONValue)]) -> JSONValue {
+    .object(fields.map { Member(name: $0.0, value: $0.1) })
+  }
+
+  /// Null for nil.
+  init(_ number: Int64?) { self = number.map { .number("\($0)") } ?? .null }
+}

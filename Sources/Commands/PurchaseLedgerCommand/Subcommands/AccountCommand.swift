@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import PurchaseLedger
+
+/// `purchase-ledger account`
+struct AccountCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "account", abstract: "Adds, lists and erases accounts.",
+    subcommands: [AddCommand.self, ListCommand.self, EraseCommand.self])
+
+  struct AddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "add", abstract: "Adds an account and prints its id and token.",
+      discussion: "The password is the first line of --password-file, or of standard input.")
+
+    @Argument(help: "The login name.")
+    var login: String
+    @Option(help: ArgumentHelp("Where the password stands; - for standard input.", valueName: "file"))
+    var passwordFile = "-"
+    @Option(help: ArgumentHelp("The appAccountToken that the app uses already.", valueName: "uuid"))
+    var token: String?
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      let settings = try await LedgerSettings(options)
+      let token = try self.token.map { text in
+        guard let token = AccountToken(text) else { throw ValidationError("--token wants a UUID, not \(text)") }
+        return token
+      }
+      let accounts = try settings.openLedger().accounts
+      let text = String(decoding: try InputFile.read(passwordFile), as: UTF8.self)
+      guard let password = text.split(separator: "\n").first.map(String.init), !password.isEmpty else {
+        throw LedgerError(.input, at: passwordFile, "holds no password; write one into its first line")
+      }
+      let id = try await accounts.add(login: login, password: password, token: token)
+      let made = try accounts.token(of: id)
+      if options.json {
+        print(JSONValue.fields([("account", .string("\(id)")), ("token", .init(made?.description))]).text)
+      } else {
+        print("account \(id)\ntoken   \(made?.description ?? "")")
+      }
+    }
+  }
+
+  struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists the accounts.")
+
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      for account in try await LedgerSettings(options).openLedger().accounts.list() {
+        if options.json {
+          print(
+            JSONValue.fields([
+              ("account", .string("\(account.id)")), ("login", .init(account.login)),
+              ("token", .string("\(account.token)")), ("erased", .bool(account.erasedAt != nil)),
+            ]).text)
+        } else {
+          print("\(account.id)  \(account.erasedAt != nil ? "(erased)" : account.login ?? "")")
+        }
+      }
+    }
+  }
+
+  struct EraseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "erase", abstract: "Removes the person; the books keep a pseudonym.")
+
+    @Argument(help: "Login name or id.")
+    var account: String
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      let accounts = try await LedgerSettings(options).openLedger().accounts
+      let id = try accounts.existing(account)
+      try await accounts.erase(id)
+      print(options.json ? JSONValue.fields([("erased", .string("\(id)"))]).text : "erased \(id)")
+    }
+  }
+}
+
+extension Accounts {
+  /// - Throws: `LedgerError` when there is none.
+  func existing(_ loginOrID: String) throws -> AccountID {
+    guard let id = try find(loginOrID) else {
+      throw LedgerError(.account, at: loginOrID, "is no account's login or id; see purchase-ledger account list")
+    }
+    return id
+  }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Foundation
+import PurchaseLedger
+
+/// `purchase-ledger demo`
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Makes up a year of a shop of 170 regions, books it and reconciles it.",
+    discussion: "Everything is signed by a certification authority that is made for it and thrown away.")
+
+  @Option(help: "How many people buy.")
+  var buyers = 1000
+  @Option(help: "Decides everything but the signatures.")
+  var seed: UInt64 = 170
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder")
+  )
+  var output: String?
+
+  func validate() throws {
+    if !(1...1_000_000).contains(buyers) { throw ValidationError("--buyers goes from 1 to 1000000") }
+  }
+
+  func run() async throws {
+    let folder = try DemoFolder(output)
+    defer { folder.removeIfTemporary() }
+    let start = ContinuousClock.now
+    let authority = try ThrowAwayAuthority()
+    let shop = try ShopGenerator(buyers: buyers, seed: seed, authority: authority)
+    try folder.write(shop, authority)
+    say("a year of a shop: \(buyers) buyers, \(shop.evidence.count) pieces of evidence reached us", start)
+
+    let clock = LedgerClock.fixed(ShopGenerator.end)
+    let ledger = try Ledger.create(at: folder.path("ledger.sqlite"), policy: LedgerPolicy(), clock: clock)
+    try shop.openAccounts(in: ledger)
+    let identity = StoreIdentity(
+      rootCertificates: [authority.rootCertificate], bundleID: ShopGenerator.bundleID,
+      appAppleID: ShopGenerator.appAppleID, packageName: ShopGenerator.packageName)
+    let importer = EvidenceImporter(
+      into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: clock)
+    var counts: [Booking.Outcome: Int] = [:]
+    var reasons: [String: Int] = [:]
+    try await importer.run([folder.path("evidence.jsonl")]) { lines in
+      for line in lines {
+        counts[line.booking.outcome, default: 0] += 1
+        guard [.refused, .quarantined].contains(line.booking.outcome), let reason = line.booking.reason else {
+          continue
+        }
+        reasons[reason.code.rawValue, default: 0] += 1
+      }
+    } progress: { _ in
+    }
+    say("import: \(ImportText.summary(counts))", start)
+    for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { print("  \(count) \(reason)") }
+
+    _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl"))
+    say("reconcile: what the stores say against what we have; the first of each kind", start)
+    print()
+    try reconcile(ledger, shown: 2)
+    let applied = try Reconciler(ledger: ledger).run(apply: true)
+    say("reconcile --apply: \(applied.applied) booked", start)
+    say("reconcile, once more: what is left is for a person", start)
+    print()
+    try reconcile(ledger, shown: 1)
+    let report = try ledger.verify()
+    say("verify", start)
+    print(VerifyCommand.text(report))
+    folder.sayWhatNext()
+    if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
+  }
+
+  /// Prints the report with so many differences of each class.
+  private func reconcile(_ ledger: Ledger, shown: Int) throws {
+    var writer = ReconcileWriter(.text) { print($0, terminator: "") }
+    var counts: [ReconcileClass: Int] = [:]
+    let report = try Reconciler(ledger: ledger).run(apply: false) { line in
+      counts[line.class, default: 0] += 1
+      if counts[line.class, default: 0] <= shown { try writer.add(line) }
+    }
+    try writer.finish(report)
+  }
+
+  private func say(_ text: String, _ start: ContinuousClock.Instant) {
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    print("\n== \(text) [\(String(format: "%.1f", seconds)) s]")
+  }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import CommandSupport
+import PurchaseLedger
+
+/// `purchase-ledger import`
+struct ImportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Books evidence: signed transactions, notifications, receipts, verifyReceipt and Google JSON.",
+    discussion: """
+      A file is one piece, or JSON Lines of pieces and of wrappers {"account": ..., "evidence": ...}. The format is found out. \
+      Run again after an interruption: what was booked is a duplicate. Exits with 1 when some were refused or quarantined.
+      """)
+
+  enum Report: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+  @Argument(help: ArgumentHelp("Evidence; - for standard input.", valueName: "file"))
+  var files: [String]
+  @Option(help: ArgumentHelp("The account that presents what does not name one: login or id.", valueName: "id"))
+  var account: String?
+  @Option(
+    help: ArgumentHelp(
+      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
+  var format: KindArgument?
+  @Option(help: "text, or json: a line for each piece, after it was committed.")
+  var report: Report = .text
+  @Option(help: ArgumentHelp("How many pieces share a commit.", valueName: "count"))
+  var batch = 8192
+  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: CommonOptions
+
+  func validate() throws {
+    if !(1...1_000_000).contains(batch) { throw ValidationError("--batch goes from 1 to 1000000") }
+  }
+
+  func run() async throws {
+    let settings = try await LedgerSettings(options)
+    let ledger = try settings.openLedger()
+    let identity = try settings.identity(for: ledger)
+    let printer = progress.printer("pieces")
+    var defaults = EvidenceImporter.Defaults(kind: format?.kind, batchCount: batch)
+    defaults.account = try account.map { try ledger.accounts.existing($0) }
+    let importer = EvidenceImporter(
+      into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,
+      defaults: defaults)
+    var counts: [Booking.Outcome: Int] = [:]
+    let isJSON = options.json || report == .json
+    try await importer.run(files) { lines in
+      for line in lines {
+        counts[line.booking.outcome, default: 0] += 1
+        if isJSON {
+          print(ImportText.json(line).text)
+        } else if let complaint = ImportText.complaint(line) {
+          print(complaint)
+        }
+      }
+      // Whoever reads these lines counts on what they say.
+      guard StandardStreams.flush() else {
+        throw LedgerError(.database, at: "standard output", "cannot be written; what was committed is kept")
+      }
+    } progress: { done in
+      printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
+    }
+    printer.finish()
+    if !isJSON { print(ImportText.summary(counts)) }
+    if counts[.refused, default: 0] + counts[.quarantined, default: 0] > 0 {
+      throw ExitCode(ExitStatus.found.rawValue)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import PurchaseLedger
+
+/// `purchase-ledger init`
+struct InitCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init", abstract: "Makes a new ledger.",
+    discussion: "Policies come from the configuration file or from --policy; docs/ledger.md lists them.")
+
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp("A policy, such as second-claim=transfer; repeatable.", valueName: "name=value"))
+  var policy: [String] = []
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let settings = try await LedgerSettings(options)
+    var policy = LedgerPolicy()
+    for (name, value) in settings.policies { try policy.set(name, to: value) }
+    if let environment = settings.environment { policy.environment = environment }
+    for setting in self.policy {
+      let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2 else { throw ValidationError("--policy wants name=value, as in second-claim=transfer") }
+      try policy.set(parts[0], to: parts[1])
+    }
+    _ = try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock)
+    if options.json {
+      let settings = policy.settings.map { JSONValue.Member(name: $0.name, value: .string($0.value)) }
+      print(
+        JSONValue.fields([("ledger", .string(self.options.ledger ?? "ledger.sqlite")), ("policy", .object(settings))])
+          .text)
+    } else {
+      print("\(settings.ledgerPath): a new ledger; \(policy.environment.rawValue.lowercased()) grants")
+    }
+  }
+}

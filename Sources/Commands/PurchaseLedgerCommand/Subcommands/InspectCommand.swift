@@ -1,0 +1,54 @@
+import ArgumentParser
+import PurchaseLedger
+
+/// `purchase-ledger inspect`
+struct InspectCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect",
+    abstract: "Verifies and decodes evidence without booking it.",
+    discussion: """
+      Exits with 0 when it is valid, with 1 when it is refused or would go into quarantine. An option that is not given is a check that is not made; \
+      nothing of Apple's verifies without a root certificate.
+      """)
+
+  @Argument(help: ArgumentHelp("One piece of evidence; - for standard input.", valueName: "file"))
+  var file: String
+  @Option(
+    name: .customLong("as"),
+    help: ArgumentHelp(
+      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
+  var kind: KindArgument?
+  @Option(help: "The product of a purchases.products answer, which does not name it.")
+  var productId: String?
+  @Option(help: "The purchase token of such an answer.")
+  var purchaseToken: String?
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let settings = try await LedgerSettings(options)
+    var identity = settings.identity
+    identity.requiredEnvironment = settings.environment
+    let verifier = try EvidenceVerifier(identity: identity)
+    let context = EvidenceContext(
+      productID: productId, purchaseToken: purchaseToken, packageName: nil, environment: settings.environment)
+    do {
+      let evidence = try await verifier.verify(
+        try InputFile.read(file), as: kind?.kind, context: context, at: settings.clock.now())
+      print(options.json ? EvidenceText.json(evidence).text : EvidenceText.lines(evidence))
+      if evidence.quarantine != nil { throw ExitCode(ExitStatus.found.rawValue) }
+    } catch let refusal as Refusal {
+      print(options.json ? EvidenceText.json(refusal).text : "refused: \(refusal)")
+      throw ExitCode(ExitStatus.found.rawValue)
+    }
+  }
+}
+
+/// A kind of evidence by its name.
+struct KindArgument: ExpressibleByArgument {
+  let kind: EvidenceKind
+
+  init?(argument: String) {
+    guard let kind = EvidenceKind(name: argument) else { return nil }
+    self.kind = kind
+  }
+}

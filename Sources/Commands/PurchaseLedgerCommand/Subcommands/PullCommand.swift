@@ -1,0 +1,68 @@
+public import ArgumentParser
+public import PurchaseLedger
+
+/// `purchase-ledger pull`
+struct PullCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pull",
+    abstract: "Asks a store's API and keeps its answers for reconcile; books nothing.",
+    discussion: """
+      Keys stand in the configuration file, under apple (issuerId, keyId, privateKey) and google (serviceAccount, or accessTokenFile). \
+      After an interruption it goes on where it was.
+      """)
+
+  @Option(help: "apple or google.")
+  var store: Store
+  @Option(help: ArgumentHelp("How far back, the first time. (default: 30 days)", valueName: "time"))
+  var since: String?
+  @Flag(help: "Ask for every customer and purchase that we know, not only for what changed.")
+  var all = false
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp("Ask Apple for the history of the customer with this transaction; repeatable.", valueName: "id"))
+  var transaction: [String] = []
+  @Flag(help: "Tell Google which purchases arrived.")
+  var acknowledge = false
+  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let settings = try await LedgerSettings(options)
+    let ledger = try settings.openLedger()
+    let now = settings.clock.now()
+    let since = try self.since.map { try TimeArgument.milliseconds($0, option: "since") } ?? now - 30 * 86_400_000
+    let pull = try StorePull(ledger: ledger, clock: settings.clock)
+    let printer = progress.printer("questions")
+    let report: PullReport
+    switch store {
+    case .apple:
+      let client = try settings.appStoreClient(for: ledger)
+      report = try await client.closing {
+        try await pull.apple($0, since: since, everyone: all, transactions: transaction) { printer.show($0, of: $1) }
+      }
+    case .google:
+      let client = try settings.googlePlayClient(for: ledger)
+      report = try await client.closing {
+        try await pull.google($0, since: since, everyone: all, acknowledge: acknowledge) { printer.show($0, of: $1) }
+      }
+    }
+    printer.finish()
+    for refusal in report.refusals where !options.json { print("refused: \(refusal)") }
+    print(options.json ? Self.json(report).text : Self.text(report))
+    if !report.refusals.isEmpty { throw ExitCode(ExitStatus.found.rawValue) }
+  }
+
+  static func text(_ report: PullReport) -> String {
+    let lost = report.isWindowLost ? "; window-lost: the voided list has a hole, every purchase was asked for" : ""
+    return "\(report.pieces) pieces on \(report.pages) pages, \(report.refusals.count) refused\(lost)"
+  }
+
+  private static func json(_ report: PullReport) -> JSONValue {
+    .fields([
+      ("pieces", .init(report.pieces)), ("pages", .init(report.pages)), ("windowLost", .bool(report.isWindowLost)),
+      ("refusals", .array(report.refusals.map { EvidenceText.json($0) })),
+    ])
+  }
+}
+
+extension Store: ExpressibleByArgument {}

@@ -1,0 +1,51 @@
+public import ArgumentParser
+import CommandSupport
+public import PurchaseLedger
+
+/// `purchase-ledger reconcile`
+struct ReconcileCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reconcile",
+    abstract: "Compares the store's book with ours.",
+    discussion: """
+      Compares what pull brought, or with --store an export of the store's evidence, and books nothing unless --apply is given. \
+      Exits with 0 when the books agree, with 1 when differences remain.
+      """)
+
+  @Flag(help: "Book what follows from the store's evidence.")
+  var apply = false
+  @Option(help: ArgumentHelp("An export of the store's evidence, read in place of what was pulled.", valueName: "file"))
+  var store: String?
+  @Option(help: "text, json or csv.")
+  var report: ReconcileFormat?
+  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let settings = try await LedgerSettings(options)
+    let ledger = try settings.openLedger()
+    if let store {
+      let identity = try settings.identity(for: ledger)
+      let importer = EvidenceImporter(
+        into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock)
+      let printer = progress.printer("pieces read")
+      let read = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(store) { done in
+        printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
+      }
+      printer.finish()
+      for refusal in read.refusals { printError("purchase-ledger: \(store): \(refusal)") }
+    }
+    var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { print($0, terminator: "") }
+    let printer = progress.printer("transactions")
+    let found = try Reconciler(ledger: ledger).run(apply: apply) {
+      try writer.add($0)
+    } progress: {
+      printer.show($0, of: $1)
+    }
+    printer.finish()
+    try writer.finish(found)
+    if !found.isAgreed { throw ExitCode(ExitStatus.found.rawValue) }
+  }
+}
+
+extension ReconcileFormat: ExpressibleByArgument {}

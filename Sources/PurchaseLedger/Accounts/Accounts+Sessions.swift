@@ -1,0 +1,91 @@
+import Foundation
+import GRDB
+
+extension Accounts {
+  /// Opens a session for a login and its password.
+  ///
+  /// An unknown login costs as much as a known one, so that the time does not tell which exist.
+  ///
+  /// - Throws: `LedgerError` with code `account`, the same for an unknown login and a wrong password.
+  public func signIn(login: String, password: String, lasting milliseconds: Int64) async throws -> SessionToken {
+    let name = try? Self.normalised(login)
+    let credential = try name.flatMap { name in
+      try ledger.readStatement { try Self.credential($0, login: name) }
+    }
+    let stored =
+      credential?.password
+      ?? PasswordHash(salt: [UInt8](repeating: 0, count: 16), hash: [UInt8](repeating: 0, count: 32), cost: cost)
+    let cost = self.cost
+    let (matches, renewed) = try await Self.hash {
+      // Nobody's password is that long: hashing it would be work for nothing.
+      let matches = try password.utf8.count <= 1024 && stored.matches(password)
+      return (matches, matches && stored.cost != cost ? try PasswordHash(of: password, cost: cost) : nil)
+    }
+    guard let credential, matches else {
+      throw LedgerError(.account, at: "sign-in", "login or password is wrong")
+    }
+    let token = SessionToken.random()
+    try await ledger.commits.perform { booker in
+      // The password may have changed, or the account gone, since it was looked at.
+      let row = try Self.living(credential.id, in: booker)
+      guard let name, try Self.credential(booker.db, login: name)?.password == credential.password else {
+        throw LedgerError(.account, at: "sign-in", "login or password is wrong")
+      }
+      if let renewed { try Self.replace(renewed, of: row.number, at: booker.now, in: booker.db) }
+      try Self.removeExpired(at: booker.now, of: row.number, in: booker.db)
+      let insert = try SQLStatement(
+        booker.db, "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
+      insert.bind(1, token.sha256)
+      insert.bind(2, row.number)
+      insert.bind(3, booker.now)
+      insert.bind(4, booker.now.addingReportingOverflow(max(0, milliseconds)).partialValue)
+      try insert.run()
+    }
+    return token
+  }
+
+  /// Whose session it is; nil once it is over, revoked or the account erased.
+  public func account(for token: SessionToken) throws -> AccountID? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT a.id FROM session AS s JOIN account AS a ON a.number = s.account
+        WHERE s.token_sha256 = ? AND s.expires_at > ? AND a.erased_seq IS NULL
+        """)
+      select.bind(1, token.sha256)
+      select.bind(2, ledger.clock.now())
+      return try select.first { $0.uuid(0).map(AccountID.init) } ?? nil
+    }
+  }
+
+  /// Ends a session; one that is over already is none of our concern.
+  public func signOut(_ token: SessionToken) throws {
+    try ledger.write { booker in
+      let delete = try SQLStatement(booker.db, "DELETE FROM session WHERE token_sha256 = ?")
+      delete.bind(1, token.sha256)
+      try delete.run()
+    }
+  }
+
+  /// Ends all sessions of an account.
+  public func signOutEverywhere(_ account: AccountID) throws {
+    try ledger.write { booker in
+      guard let row = try booker.projections.accounts.account(id: account) else { return }
+      try Self.endSessions(of: row.number, in: booker.db)
+    }
+  }
+
+  static func endSessions(of account: Int64, in db: Database) throws {
+    let delete = try SQLStatement(db, "DELETE FROM session WHERE account = ?")
+    delete.bind(1, account)
+    try delete.run()
+  }
+
+  private static func removeExpired(at now: Int64, of account: Int64, in db: Database) throws {
+    let delete = try SQLStatement(db, "DELETE FROM session WHERE account = ? AND expires_at <= ?")
+    delete.bind(1, account)
+    delete.bind(2, now)
+    try delete.run()
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+
+/// Reads the pieces of a file: one piece, or JSON Lines (docs/ledger.md, The command). The memory it needs is that of a line.
+package final class EvidenceFile {
+  private let name: String
+  private let handle: FileHandle
+  private let pieceBytesMax: Int
+  private var buffer: [UInt8] = []
+  private var start = 0
+  private var line = 0
+  private var isAtEnd = false
+  private var isWhole: Bool?
+  /// Bytes read so far; of a pipe nobody knows how many will come.
+  package private(set) var bytesRead = 0
+  package let bytesTotal: Int?
+
+  private static let chunkBytes = 1 << 20
+
+  /// - Parameter path: `-` is standard input.
+  /// - Throws: `LedgerError` with code `input`.
+  package init(path: String, evidenceBytesMax: Int) throws(LedgerError) {
+    name = path
+    // A wrapper escapes what it wraps and says more.
+    pieceBytesMax = evidenceBytesMax * 2 + 65_536
+    if path == "-" {
+      (handle, bytesTotal) = (.standardInput, nil)
+    } else {
+      guard let handle = FileHandle(forReadingAtPath: path) else {
+        throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
+      }
+      self.handle = handle
+      let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+      bytesTotal = size
+    }
+  }
+
+  /// The next piece; nil at the end.
+  package func next() throws -> EvidencePiece? {
+    if isWhole == nil {
+      // Enough to see a whole line of the usual length.
+      while buffer.count < Self.chunkBytes, try fill() {}
+      isWhole = Self.isOnePiece(buffer)
+    }
+    if isWhole == true {
+      guard line == 0 else { return nil }
+      line = 1
+      while buffer.count <= pieceBytesMax, try fill() {}
+      return piece(buffer[...])
+    }
+    while true {
+      guard let end = try endOfLine() else { return nil }
+      line += 1
+      let text = buffer[start..<end]
+      start = min(end + 1, buffer.count)
+      if text.contains(where: { $0 > 0x20 }) { return piece(text) }
+    }
+  }
+
+  /// Where the line that begins at `start` ends; nil behind the last one. Of a line that is too long only its end is kept.
+  private func endOfLine() throws -> Int? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: 0x0a) { return end }
+      if start > 0 {
+        buffer.removeFirst(start)
+        start = 0
+      }
+      if buffer.count > pieceBytesMax + Self.chunkBytes { buffer.removeLast(buffer.count - pieceBytesMax - 1) }
+      searched = buffer.count
+      if try !fill() { return start < buffer.count ? buffer.count : nil }
+    }
+  }
+
+  private func fill() throws -> Bool {
+    guard !isAtEnd else { return false }
+    guard let data = try handle.read(upToCount: Self.chunkBytes), !data.isEmpty else {
+      isAtEnd = true
+      return false
+    }
+    bytesRead += data.count
+    buffer.append(contentsOf: data)
+    return true
+  }
+
+  private func piece(_ bytes: ArraySlice<UInt8>) -> EvidencePiece {
+    let isTooLarge = bytes.count > pieceBytesMax
+    return EvidencePiece(source: name, line: line, bytes: isTooLarge ? [] : Array(bytes), isTooLarge: isTooLarge)
+  }
+
+  /// DER, a JSON document of several lines, or wrapped base64, judged by the beginning.
+  private static func isOnePiece(_ bytes: [UInt8]) -> Bool {
+    guard let first = bytes.firstIndex(where: { $0 > 0x20 }) else { return false }
+    if bytes[first] == 0x30, first + 1 < bytes.count, bytes[first + 1] >= 0x80 { return true }
+    let line = bytes[first...].prefix { $0 != 0x0a && $0 != 0x0d }
+    if bytes[first] == UInt8(ascii: "{") { return (try? JSONReader.read(line)) == nil }
+    // Receipts in one line are longer than any line that a mail program or `base64` makes.
+    return line.count <= 128 && !line.contains(UInt8(ascii: ".")) && line.endIndex < bytes.count
+  }
+}

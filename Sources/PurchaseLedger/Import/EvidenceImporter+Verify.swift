@@ -1,0 +1,90 @@
+import Crypto
+import Foundation
+
+extension EvidenceImporter {
+  /// Verifies a batch on all cores.
+  func prepare(_ batch: [EvidencePiece], _ policy: LedgerPolicy) async throws -> [PreparedPiece] {
+    let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, batch.count / 16))
+    let share = (batch.count + workers - 1) / workers
+    return try await withThrowingTaskGroup(of: (Int, [PreparedPiece]).self) { group in
+      for start in stride(from: 0, to: batch.count, by: share) {
+        let part = batch[start..<min(start + share, batch.count)]
+        group.addTask { (start, try await prepare(part, policy)) }
+      }
+      var parts: [Int: [PreparedPiece]] = [:]
+      for try await (start, part) in group { parts[start] = part }
+      return parts.keys.sorted().flatMap { parts[$0]! }
+    }
+  }
+
+  private func prepare(_ part: ArraySlice<EvidencePiece>, _ policy: LedgerPolicy) async throws -> [PreparedPiece] {
+    let submissions = try part.map { try submission($0, policy) }
+    let known = try ledger.areKnown(submissions.map { [UInt8](SHA256.hash(data: $0.0.evidence)) })
+    var prepared: [PreparedPiece] = []
+    prepared.reserveCapacity(part.count)
+    for (index, piece) in part.enumerated() {
+      let (submission, refusal) = submissions[index]
+      var result: Result<VerifiedEvidence, Refusal>
+      if let refusal {
+        result = .failure(refusal)
+      } else {
+        result = await verify(submission, isKnown: known[index])
+      }
+      if case .success(let content) = result, let option = missingOption(content, policy) {
+        throw LedgerError(
+          .configuration, at: "\(piece.source):\(piece.line)",
+          "is a \(content.kind.name), which cannot be checked without \(option); give it, or put it into the configuration file"
+        )
+      }
+      prepared.append(PreparedPiece(submission, result))
+    }
+    return prepared
+  }
+
+  private func verify(_ submission: Submission, isKnown: Bool) async -> Result<VerifiedEvidence, Refusal> {
+    do throws(Refusal) {
+      return .success(
+        try await verifier.verify(
+          submission.evidence, as: submission.kind, context: submission.context, at: clock.now(), trusted: isKnown))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// What a line asks for; with a refusal when it asks for what there is not.
+  private func submission(_ piece: EvidencePiece, _ policy: LedgerPolicy) throws -> (Submission, Refusal?) {
+    var submission = Submission(
+      evidence: piece.bytes, kind: defaults.kind, context: EvidenceContext(environment: policy.environment),
+      account: defaults.account, channel: .operatorImport)
+    guard !piece.isTooLarge else { return (submission, Refusal(.tooLarge, "the line is longer than the cap allows")) }
+    guard let wrapper = EvidenceWrapper(piece.bytes) else { return (submission, nil) }
+    submission.evidence = wrapper.evidence
+    submission.isExplicit = wrapper.isExplicit
+    submission.context = wrapper.context
+    submission.context.environment = wrapper.context.environment ?? policy.environment
+    if let format = wrapper.format {
+      guard let kind = EvidenceKind(name: format) else {
+        return (submission, Refusal(.malformed, "format \"\(format.prefix(40))\" is not known"))
+      }
+      submission.kind = kind
+    }
+    if let name = wrapper.account {
+      guard let account = try ledger.accounts.find(name) else {
+        return (submission, Refusal(.noSuchAccount, "there is no account of this name or id"))
+      }
+      submission.account = account
+    }
+    return (submission, nil)
+  }
+
+  /// The option without which evidence would be believed of any app.
+  private func missingOption(_ content: VerifiedEvidence, _ policy: LedgerPolicy) -> String? {
+    switch content.store {
+    case .apple:
+      if identity.bundleID == nil { return "--bundle-id" }
+      let isProduction = content.environment == .production
+      return content.kind == .notification && isProduction && identity.appAppleID == nil ? "--app-apple-id" : nil
+    case .google: return identity.packageName == nil ? "--package-name" : nil
+    }
+  }
+}

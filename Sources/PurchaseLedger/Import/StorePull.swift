@@ -1,0 +1,76 @@
+/// Pulls a store's book into the snapshot: what it sent, what it refunded, and what hints and lost windows ask about.
+package struct StorePull: Sendable {
+  private let ledger: Ledger
+  private let snapshot: Snapshot
+  private let environment: StoreEnvironment
+  private let clock: LedgerClock
+
+  package init(ledger: Ledger, clock: LedgerClock) throws {
+    self.ledger = ledger
+    self.clock = clock
+    snapshot = Snapshot(of: ledger)
+    environment = try ledger.policy.environment
+  }
+
+  /// Notifications of the window, then the histories and refunds of customers.
+  ///
+  /// - Parameters:
+  ///   - since: Milliseconds since 1970.
+  ///   - everyone: Asks for the history of each customer, not only of those that something asks about.
+  ///   - transactions: Customers to ask for besides, each by a transaction's id.
+  package func apple(
+    _ client: AppStoreClient, since: Int64, everyone: Bool, transactions: [String],
+    progress: (Int, Int) -> Void
+  ) async throws -> PullReport {
+    var report = try await client.pullNotifications(from: since, to: clock.now(), into: snapshot)
+    let hints = try ledger.lookups().filter { $0.key.store == .apple && $0.key.environment == environment }
+    var ids = transactions + hints.map(\.key.id)
+    if everyone { ids += try ledger.customers(of: .apple, in: environment) }
+    var asked: Set<String> = []
+    for (index, id) in ids.enumerated() where asked.insert(id).inserted {
+      try await report.add(client.pullHistory(of: id, into: snapshot))
+      try await report.add(client.pullRefunds(of: id, into: snapshot))
+      for hint in hints where hint.key.id == id { try await ledger.removeLookup(hint.key) }
+      progress(index + 1, ids.count)
+    }
+    return report
+  }
+
+  /// The voided list, then what hints ask about; after a hole in the list every purchase.
+  ///
+  /// - Parameter acknowledge: Tells Google of purchases that arrived, and books that it knows.
+  package func google(
+    _ client: GooglePlayClient, since: Int64, everyone: Bool, acknowledge: Bool, progress: (Int, Int) -> Void
+  ) async throws -> PullReport {
+    var report = try await client.pullVoided(since: since, into: snapshot)
+    let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
+    var questions = hints
+    if everyone || report.isWindowLost { questions += try ledger.googlePurchases(in: environment) }
+    var asked: Set<String> = []
+    for (index, hint) in questions.enumerated() {
+      progress(index + 1, questions.count)
+      guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
+      if asked.insert(token).inserted {
+        try await report.add(client.pullProduct(product, token: token, into: snapshot))
+      }
+      if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
+    }
+    if acknowledge {
+      for hint in try ledger.unacknowledged(olderThan: Int64(ledger.policy.acknowledgeAfterSeconds) * 1000) {
+        guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
+        try await client.acknowledge(product, token: token)
+        try await ledger.recordAcknowledgement(hint.key)
+      }
+    }
+    return report
+  }
+}
+
+extension PullReport {
+  fileprivate mutating func add(_ other: PullReport) {
+    pages += other.pages
+    pieces += other.pieces
+    refusals += other.refusals
+    isWindowLost = isWindowLost || other.isWindowLost
+  }
+}

@@ -1,0 +1,36 @@
+extension Booker {
+  /// Books that an account presented a fact, unless that says nothing new (docs/ledger.md, Owners).
+  ///
+  /// - Returns: Whether there is a new event.
+  func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool) throws -> Bool {
+    // The evidence itself says whose it is.
+    if fact.transaction.appAccountToken?.uuid == account.token { return false }
+    guard let row = try projections.row(fact.row.key) else { return false }
+    var claims: [ClaimRow] = []
+    for member in try projections.members(of: row.grant) { claims += try projections.claims.claims(of: member.key) }
+    let own = claims.filter { $0.account == account.number && $0.mode >= (isTransfer ? 1 : 0) }.map(\.seq).max()
+    if let own {
+      let wasTakenSince = claims.contains { $0.account != account.number && $0.mode == 1 && $0.seq > own }
+      if !wasTakenSince && projections.accounts.lastErasure <= own { return false }
+    }
+    let previous = try projections.claims.claims(of: row.key).last { $0.account == account.number }?.seq ?? 0
+    return try append(
+      .claim(fact.transaction.key, account: AccountID(account.id), isTransfer: isTransfer, after: previous)) != nil
+  }
+
+  /// Why a transaction is not the account's, nil if it is.
+  func refusal(of key: RowKey, to account: AccountRow) throws -> Refusal? {
+    guard let grant = try projections.row(key)?.grant, let (fold, owners) = try projections.folds(of: grant) else {
+      return nil
+    }
+    if try projections.entitlement(of: grant)?.account == account.number { return nil }
+    if owners.tokenAccount.map({ $0.erasedSeq == nil }) ?? (fold.token != nil && policy.unknownToken == .refuse) {
+      return Refusal(
+        .tokenOfAnotherAccount,
+        "transaction \(key.id) was bought for another account; sign in to that one")
+    }
+    return Refusal(
+      .claimedByAnotherAccount,
+      "transaction \(key.id) belongs to another account already; sign in to that one")
+  }
+}

@@ -1,0 +1,157 @@
+extension Booker {
+  /// Books one piece of evidence (docs/ledger.md, Outcomes):
+  /// 1. what did not verify, or is for nobody we know, is refused and leaves nothing behind;
+  /// 2. what must not be believed yet goes into quarantine;
+  /// 3. facts and the notification become events, each once;
+  /// 4. the account's claims are booked and judged;
+  /// 5. evidence that brought something is kept.
+  func book(_ piece: PreparedPiece) throws -> Booking {
+    let content: VerifiedEvidence
+    switch piece.result {
+    case .failure(let refusal): return Booking(outcome: .refused, reason: refusal)
+    case .success(let verified): content = verified
+    }
+    var booking = Booking(
+      outcome: .duplicate, notes: content.notes, kind: content.kind, store: content.store,
+      environment: content.environment, transactions: content.transactions)
+    var claimant: AccountRow?
+    if let account = piece.submission.account {
+      claimant = try projections.accounts.account(id: account)
+      guard let known = claimant, known.erasedSeq == nil else {
+        return booking.refused(Refusal(.noSuchAccount, "account \(account) is unknown or erased; add it first"))
+      }
+    }
+    if let refusal = unsignedRefusal(of: piece) { return booking.refused(refusal) }
+    if let quarantine = content.quarantine ?? unknownEnvironment(in: content) {
+      return try self.quarantine(piece, content, quarantine, booking)
+    }
+
+    let isNew = try book(piece.facts, evidence: piece.sha256)
+    var hasNews = isNew.contains(true)
+    if try book(content.notification, evidence: piece.sha256) { hasNews = true }
+    try remember(content.lookups)
+    var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
+    if let claimant {
+      let isTransfer = policy.secondClaim == .transfer && piece.submission.isExplicit
+      for (index, fact) in piece.facts.enumerated() where try claim(fact, by: claimant, isTransfer: isTransfer) {
+        hasNews = true
+        results[index].outcome = .accepted
+      }
+      for (index, fact) in piece.facts.enumerated() {
+        guard let refusal = try refusal(of: fact.row.key, to: claimant) else { continue }
+        results[index] = Booking.Result(outcome: .refused, reason: refusal)
+      }
+    }
+    if hasNews {
+      try evidence.keep(
+        piece.submission.evidence, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: content.kind,
+        outcome: .accepted)
+    }
+    booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
+    return booking
+  }
+
+  /// Unsigned answers are believed only when the operator brings them.
+  private func unsignedRefusal(of piece: PreparedPiece) -> Refusal? {
+    guard piece.facts.contains(where: { $0.transaction.trust == .unsigned }) else { return nil }
+    if piece.submission.channel == .operatorImport && policy.unsignedEvidence == .import { return nil }
+    return Refusal(.unsigned, "carries no signature of the store; only an operator's import may bring it")
+  }
+
+  private func unknownEnvironment(in content: VerifiedEvidence) -> Refusal? {
+    guard let fact = content.transactions.first(where: { $0.environment.code == nil }) else { return nil }
+    return Refusal(
+      .unknownEnvironment, "names the environment \"\(fact.environment)\", which this version does not know")
+  }
+
+  private func quarantine(
+    _ piece: PreparedPiece, _ content: VerifiedEvidence, _ reason: Refusal, _ booking: Booking
+  ) throws -> Booking {
+    let key = content.transactions.first?.key ?? content.notification?.transaction
+    try append(
+      .quarantine(
+        kind: content.kind, reason: reason.code.rawValue, transaction: key?.environment.code == nil ? nil : key,
+        signedDate: content.signedDate, note: content.notification?.uuid),
+      evidence: piece.sha256)
+    try evidence.keep(
+      piece.submission.evidence, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: content.kind,
+      outcome: .quarantined, reason: reason.code.rawValue)
+    var booking = booking
+    booking.outcome = .quarantined
+    booking.reason = reason
+    return booking
+  }
+
+  private func book(_ notification: NotificationFact?, evidence: [UInt8]) throws -> Bool {
+    guard var notification else { return false }
+    // A message that names no environment is the ledger's.
+    if notification.environment?.code == nil { notification.environment = policy.environment }
+    if notification.transaction?.environment.code == nil { notification.transaction = nil }
+    return try append(.notification(notification), evidence: evidence) != nil
+  }
+
+  /// Keeps what an unsigned message says to ask about, at most 10,000 questions: anybody can send one.
+  func remember(_ hints: [LookupHint]) throws {
+    guard !hints.isEmpty else { return }
+    let insert = try SQLStatement(
+      db,
+      """
+      INSERT OR IGNORE INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
+      SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM lookup) < 10000
+      """)
+    for hint in hints {
+      guard let key = RowKey(hint.key) else { continue }
+      insert.bind(1, key)
+      insert.bind(4, hint.productID)
+      insert.bind(5, hint.purchaseToken)
+      insert.bind(6, now)
+      try insert.run()
+    }
+  }
+}
+
+extension Booking {
+  fileprivate func refused(_ refusal: Refusal) -> Booking {
+    var booking = self
+    booking.outcome = .refused
+    booking.reason = refusal
+    return booking
+  }
+
+  fileprivate mutating func conclude(_ results: [Result], hasNews: Bool, ownEnvironment: StoreEnvironment) {
+    self.results = results
+    outcome = hasNews ? .accepted : .duplicate
+    let refusals = results.compactMap(\.reason)
+    if !refusals.isEmpty && refusals.count == results.count {
+      outcome = .refused
+      reason = refusals.first
+      return
+    }
+    if !refusals.isEmpty { notes.append("partly-claimed") }
+    if transactions.contains(where: { $0.environment != ownEnvironment }), !notes.contains("sandbox"),
+      ownEnvironment == .production
+    {
+      notes.append("sandbox")
+    }
+    if transactions.contains(where: { $0.productType.isSubscription || $0.productType == .consumable }),
+      !notes.contains("product-does-not-grant")
+    {
+      notes.append("product-does-not-grant")
+    }
+    reason = notes.first.map { Refusal(Refusal.Code(rawValue: $0), Self.explanation(of: $0)) }
+  }
+
+  private static func explanation(of note: String) -> String {
+    switch note {
+    case "sandbox": "booked as a test purchase, which grants nothing here"
+    case "pending": "not paid yet; nothing is granted"
+    case "partial-refund": "a part of the price went back; see the policy partial-refund"
+    case "no-transactions": "verified, and says of no transaction"
+    case "unknown-type": "a message of a type that this version does not know; kept"
+    case "look-up": "unsigned; the store has to be asked"
+    case "product-does-not-grant": "a consumable or subscription: booked to the account, grants nothing"
+    case "partly-claimed": "some of its transactions belong to another account"
+    default: note
+    }
+  }
+}

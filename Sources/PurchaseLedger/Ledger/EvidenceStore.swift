@@ -1,0 +1,55 @@
+import GRDB
+
+/// Keeps evidence once, headers of JWS apart. Lives within one transaction of the database.
+struct EvidenceStore {
+  enum Outcome: Int64 {
+    case accepted = 1
+    case quarantined = 2
+  }
+
+  private let db: Database
+  private let recordedAt: Int64
+  private var prefixes: [ArraySlice<UInt8>: Int64] = [:]
+  private let insert: SQLStatement
+
+  init(_ db: Database, recordedAt: Int64) throws {
+    self.db = db
+    self.recordedAt = recordedAt
+    insert = try SQLStatement(
+      db,
+      """
+      INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (sha256) DO UPDATE SET outcome = 1, reason = NULL WHERE outcome = 2 AND excluded.outcome = 1
+      """)
+  }
+
+  mutating func keep(
+    _ bytes: [UInt8], sha256: [UInt8], prefixCount: Int, kind: EvidenceKind, outcome: Outcome, reason: String? = nil
+  ) throws {
+    insert.bind(1, sha256)
+    insert.bind(2, kind.rawValue)
+    insert.bind(3, outcome.rawValue)
+    insert.bind(4, reason)
+    insert.bind(5, recordedAt)
+    insert.bind(6, prefixCount == 0 ? nil : try prefixID(bytes[..<prefixCount]))
+    bytes.withUnsafeBytes { insert.bind(7, UnsafeRawBufferPointer(rebasing: $0[prefixCount...])) }
+    try insert.run()
+  }
+
+  private mutating func prefixID(_ prefix: ArraySlice<UInt8>) throws -> Int64 {
+    if let known = prefixes[prefix] { return known }
+    let bytes = [UInt8](prefix)
+    let select = try SQLStatement(db, "SELECT id FROM evidence_prefix WHERE bytes = ?")
+    select.bind(1, bytes)
+    var id = try select.first { $0.int(0) }
+    if id == nil {
+      let insert = try SQLStatement(db, "INSERT INTO evidence_prefix (bytes) VALUES (?)")
+      insert.bind(1, bytes)
+      try insert.run()
+      id = db.lastInsertedRowID
+    }
+    guard let id else { return 0 }
+    prefixes[prefix] = id
+    return id
+  }
+}

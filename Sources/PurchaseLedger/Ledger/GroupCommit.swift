@@ -1,0 +1,79 @@
+import Dispatch
+import GRDB
+import Synchronization
+
+/// Lets concurrent writers of this process share one commit, off the threads of Swift's concurrency: the disk's
+/// flush is most of the cost of a small write.
+final class GroupCommit: Sendable {
+  /// Work of one caller. It must fail, if it does, before it has changed anything.
+  private struct Item: Sendable {
+    let work: @Sendable (Booker) throws -> any Sendable
+    let done: @Sendable (Swift.Result<any Sendable, any Error>) -> Void
+  }
+
+  private struct Waiting {
+    var items: [Item] = []
+    var isDraining = false
+  }
+
+  private static let batchMax = 4096
+
+  private let path: String
+  private let pool: DatabasePool
+  private let clock: LedgerClock
+  private let waiting = Mutex(Waiting())
+  private let queue = DispatchQueue(label: "purchase-ledger.commits")
+
+  init(path: String, pool: DatabasePool, clock: LedgerClock) {
+    self.path = path
+    self.pool = pool
+    self.clock = clock
+  }
+
+  /// Runs `work` in a write transaction that others may share; answers after the commit.
+  func perform<Value: Sendable>(_ work: @escaping @Sendable (Booker) throws -> Value) async throws -> Value {
+    let value: any Sendable = try await withCheckedThrowingContinuation { continuation in
+      let item = Item(work: work) { continuation.resume(with: $0) }
+      let starts = waiting.withLock { waiting in
+        waiting.items.append(item)
+        defer { waiting.isDraining = true }
+        return !waiting.isDraining
+      }
+      if starts { queue.async { self.drain() } }
+    }
+    guard let value = value as? Value else { preconditionFailure("the work of another caller was answered") }
+    return value
+  }
+
+  private func drain() {
+    while true {
+      let batch = waiting.withLock { waiting in
+        let batch = Array(waiting.items.prefix(Self.batchMax))
+        waiting.items.removeFirst(batch.count)
+        if batch.isEmpty { waiting.isDraining = false }
+        return batch
+      }
+      if batch.isEmpty { return }
+      commit(batch)
+    }
+  }
+
+  private func commit(_ batch: [Item]) {
+    do {
+      let results = try LedgerDatabase.reporting(path) {
+        try pool.write { db in
+          let booker = try Booker(db, now: clock.now())
+          let results = try batch.map { item -> Swift.Result<any Sendable, any Error> in
+            do { return .success(try item.work(booker)) } catch let error as LedgerError { return .failure(error) }
+          }
+          try booker.finish()
+          return results
+        }
+      }
+      for (item, result) in zip(batch, results) { item.done(result) }
+    } catch {
+      // The transaction was rolled back: nothing of anybody was booked.
+      for item in batch { item.done(.failure(error)) }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Crypto
+import GRDB
+
+extension Ledger {
+  /// Verifies, books, commits, then answers. Concurrent calls share commits.
+  ///
+  /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
+    let now = clock.now()
+    return try await book(submission) { (submission, trusted) async throws(Refusal) in
+      try await verifier.verify(
+        submission.evidence, as: submission.kind, context: submission.context, at: now, trusted: trusted)
+    }
+  }
+
+  /// The same with whatever verifies.
+  ///
+  /// - Parameter verify: Verifies the submission; the second argument tells whether the very bytes were accepted before, so that
+  ///   signatures need not be checked again.
+  /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  package func book(
+    _ submission: Submission,
+    verifying verify: (Submission, _ trusted: Bool) async throws(Refusal) -> VerifiedEvidence
+  ) async throws -> Booking {
+    let trusted = try isKnown(sha256: [UInt8](SHA256.hash(data: submission.evidence)))
+    let result: Result<VerifiedEvidence, Refusal>
+    do { result = .success(try await verify(submission, trusted)) } catch { result = .failure(error) }
+    let piece = PreparedPiece(submission, result)
+    return try await commits.perform { booker in
+      var booking = try booker.book(piece)
+      booking.entitlements = try booker.entitlements(of: booking.transactions)
+      return booking
+    }
+  }
+
+  /// Books a batch in one transaction of the database, together with how far the import came; nil keeps no account of that.
+  package func commit(
+    _ batch: [(Submission, Result<VerifiedEvidence, Refusal>)], progress: ImportPosition?
+  ) throws -> [Booking] {
+    try commit(batch.map { PreparedPiece($0.0, $0.1) }, progress: progress)
+  }
+
+  /// The same for pieces that were prepared on other threads.
+  package func commit(_ pieces: [PreparedPiece], progress: ImportPosition?) throws -> [Booking] {
+    try write { booker in
+      var bookings = try pieces.map { try booker.book($0) }
+      for index in bookings.indices where pieces[index].submission.account != nil {
+        bookings[index].entitlements = try booker.entitlements(of: bookings[index].transactions)
+      }
+      if let progress { try booker.record(progress) }
+      return bookings
+    }
+  }
+
+  /// Whether evidence with this SHA-256 was accepted before.
+  package func isKnown(sha256: [UInt8]) throws -> Bool { try areKnown([sha256])[0] }
+
+  /// The same for many, with one access to the database.
+  package func areKnown(_ digests: [[UInt8]]) throws -> [Bool] {
+    try readStatement { db in
+      let select = try SQLStatement(db, "SELECT 1 FROM evidence WHERE sha256 = ? AND outcome = 1")
+      return try digests.map { digest in
+        select.bind(1, digest)
+        return try select.first { _ in true } ?? false
+      }
+    }
+  }
+
+  /// Records that Google was told, or already knew, that a purchase arrived. A transaction that is not known is left alone.
+  public func recordAcknowledgement(_ key: TransactionKey) async throws {
+    try await commits.perform { booker in
+      guard let row = RowKey(key), try booker.projections.row(row) != nil else { return }
+      try booker.append(.acknowledgement(key))
+    }
+  }
+
+  /// Notes that something was done or tried, by whom and with what outcome: nothing personal may stand in the texts.
+  public func recordAudit(
+    kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?
+  ) async throws {
+    try await commits.perform { booker in
+      try booker.append(
+        .audit(
+          kind: kind, account: account, subject: subject, outcome: outcome, detail: detail, nonce: AccountID.random()))
+      return
+    }
+  }
+}
+
+extension Booker {
+  func entitlements(of transactions: [StoreTransaction]) throws -> [Entitlement] {
+    try transactions.compactMap { fact in
+      guard let key = RowKey(fact.key), let grant = try projections.row(key)?.grant,
+        let row = try projections.entitlement(of: grant)
+      else { return nil }
+      let account = try row.account.flatMap { try projections.accounts.account(number: $0) }
+      return Entitlement(row, account: account.map { AccountID($0.id) })
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import GRDB
+
+/// In what form the books leave the ledger.
+public enum ExportFormat: String, Sendable, CaseIterable {
+  /// One JSON object for each event, then one with `events` and `head`.
+  case jsonLines = "jsonl"
+  /// A journal of hledger: every posting as a transaction of two accounts.
+  case hledger
+}
+
+extension Ledger {
+  /// Writes events or postings, line by line, from one view of the file and in constant memory.
+  public func export(_ format: ExportFormat, to write: (String) throws -> Void) throws {
+    try read { db in
+      switch format {
+      case .jsonLines: try exportEvents(db, to: write)
+      case .hledger: try exportJournal(db, to: write)
+      }
+    }
+  }
+
+  private func exportEvents(_ db: Database, to write: (String) throws -> Void) throws {
+    let select = try SQLStatement(db, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
+    defer { select.reset() }
+    while try select.step() { try write(LedgerEvent(select, in: path).jsonLine + "\n") }
+    let head = try EventWriter.head(db)
+    var last = JSONObjectWriter()
+    last.add("events", head.seq)
+    last.add("head", head.hash.hexadecimal)
+    try write(last.text + "\n")
+  }
+
+  private func exportJournal(_ db: Database, to write: (String) throws -> Void) throws {
+    try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n")
+    let select = try SQLStatement(
+      db,
+      """
+      SELECT p.store, p.transaction_id, p.entry, p.date, p.debit, p.credit, p.amount, p.currency, t.product_id
+      FROM posting AS p JOIN store_transaction AS t USING (store, environment, transaction_id)
+      ORDER BY p.date, p.store, p.environment, p.transaction_id, p.entry
+      """)
+    defer { select.reset() }
+    while try select.step() {
+      let store = Store(code: UInt8(truncatingIfNeeded: select.int(0)))?.rawValue ?? "unknown"
+      let amount = Self.amount(select.int(6), currency: select.text(7))
+      try write(
+        """
+
+        \(Self.day(select.int(3))) (\(Self.plain("\(store):\(select.text(1))"))) \
+        \(select.int(2) == 1 ? "sale" : "refund") \(Self.plain(select.text(8)))
+            \(Self.account(select.int(4), store: store))  \(amount)
+            \(Self.account(select.int(5), store: store))  \(amount == "0" ? "0" : "-" + amount)
+
+        """)
+    }
+  }
+
+  private static func account(_ number: Int64, store: String) -> String {
+    let name =
+      switch number % Posting.Account.sandbox {
+      case Posting.Account.receivable: "assets:receivable"
+      case Posting.Account.sales: "income:sales"
+      default: "income:refunds"
+      }
+    return (number > Posting.Account.sandbox ? "sandbox:" : "") + "\(name):\(store)"
+  }
+
+  /// An amount in minor units as people write it; nothing has no currency.
+  static func amount(_ minor: Int64, currency: String) -> String {
+    if minor == 0 { return "0" }
+    let digits = Posting.digits(of: currency)
+    if digits == 0 { return "\(minor) \(currency)" }
+    let text = String(minor)
+    let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text
+    return "\(padded.dropLast(digits)).\(padded.suffix(digits)) \(currency)"
+  }
+
+  private static func day(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601.year().month().day())
+  }
+
+  /// Without what ends a code or begins a comment in a journal.
+  private static func plain(_ text: String) -> String {
+    String(text.map { ";()|".contains($0) ? "_" : $0 })
+  }
+}

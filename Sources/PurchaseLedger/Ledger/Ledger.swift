@@ -1,0 +1,67 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// Our book: events in a hash chain and what follows from them, in one SQLite file (docs/ledger.md).
+///
+/// Several processes may open one file; writers queue on its lock, readers never wait.
+public final class Ledger: Sendable {
+  public let path: String
+  let clock: LedgerClock
+  let pool: DatabasePool
+  let commits: GroupCommit
+
+  private init(path: String, pool: DatabasePool, clock: LedgerClock) {
+    self.path = path
+    self.pool = pool
+    self.clock = clock
+    commits = GroupCommit(path: path, pool: pool, clock: clock)
+  }
+
+  /// Makes a new ledger.
+  ///
+  /// - Throws: `LedgerError` when there is a file already or the place cannot be written.
+  public static func create(at path: String, policy: LedgerPolicy, clock: LedgerClock) throws -> Ledger {
+    let ledger = Ledger(path: path, pool: try LedgerDatabase.create(at: path), clock: clock)
+    try ledger.write { try $0.record(policy) }
+    return ledger
+  }
+
+  /// Opens a ledger. Policies given that differ from the recorded ones are recorded; nil keeps them as they are.
+  ///
+  /// - Throws: `LedgerError`: no file, not a ledger, another environment than it was made for.
+  public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
+    let ledger = Ledger(path: path, pool: try LedgerDatabase.open(at: path), clock: clock)
+    if let policy, try ledger.policy != policy { try ledger.write { try $0.record(policy) } }
+    return ledger
+  }
+
+  /// The policies in force, as the file has them.
+  public var policy: LedgerPolicy {
+    get throws { try read { try Booker.policy($0) } }
+  }
+
+  // MARK: Transactions of the database
+
+  /// One write transaction: what `work` books is folded and committed when this returns, or nothing is.
+  func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
+    try LedgerDatabase.reporting(path) {
+      try pool.write { db in
+        let booker = try Booker(db, now: clock.now())
+        let value = try work(booker)
+        try booker.finish()
+        return value
+      }
+    }
+  }
+
+  /// One view of the last commit.
+  func read<Value>(_ work: (Database) throws -> Value) throws -> Value {
+    try LedgerDatabase.reporting(path) { try pool.read(work) }
+  }
+
+  /// Single statements, each of which sees one commit by itself; cheaper than `read`.
+  func readStatement<Value>(_ work: (Database) throws -> Value) throws -> Value {
+    try LedgerDatabase.reporting(path) { try pool.unsafeRead(work) }
+  }
+}

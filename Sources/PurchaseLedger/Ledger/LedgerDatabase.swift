@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+
+/// Opens the file of a ledger: write-ahead log, `synchronous=FULL`, one writer, several readers.
+enum LedgerDatabase {
+  /// Pages of the log after which it is written back, 128 MB.
+  private static let checkpointPages = 16_384
+
+  static func create(at path: String) throws -> DatabasePool {
+    // An empty file is what a temporary name leaves; anything else is somebody's.
+    if let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 {
+      throw LedgerError(.configuration, at: path, "there is a file already; open it, or name another for a new ledger")
+    }
+    return try reporting(path) {
+      let pool = try DatabasePool(path: path, configuration: configuration)
+      try prepareWriter(pool)
+      try migrator.migrate(pool)
+      // So that the header in the file itself says what it is, not only the log.
+      try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+      return pool
+    }
+  }
+
+  static func open(at path: String) throws -> DatabasePool {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw LedgerError(.noLedger, at: path, "there is no ledger; make one with `purchase-ledger init`")
+    }
+    return try reporting(path) {
+      // Before the pool, which would turn any database into one with a write-ahead log.
+      try checkHeader(path)
+      let pool = try DatabasePool(path: path, configuration: configuration)
+      try prepareWriter(pool)
+      try migrator.migrate(pool)
+      return pool
+    }
+  }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(30)
+    configuration.maximumReaderCount = 8
+    configuration.label = "purchase-ledger"
+    configuration.prepareDatabase { db in
+      // The size of a page counts only while the file is empty.
+      try db.execute(sql: "PRAGMA page_size = 8192; PRAGMA secure_delete = ON; PRAGMA cache_size = -16384")
+    }
+    return configuration
+  }
+
+  /// The pool sets `synchronous=NORMAL` on its writer after preparing it, so this has to come later.
+  private static func prepareWriter(_ pool: DatabasePool) throws {
+    try pool.writeWithoutTransaction { db in
+      try db.execute(
+        sql: """
+          PRAGMA synchronous = FULL; PRAGMA cache_size = -131072; PRAGMA wal_autocheckpoint = \(checkpointPages)
+          """)
+    }
+  }
+
+  private static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("ledger 1") { db in
+      try LedgerSchema.createPrimary(db)
+      try LedgerSchema.createProjections(db)
+      try db.execute(
+        sql: """
+          PRAGMA application_id = \(LedgerSchema.applicationID); PRAGMA user_version = \(LedgerSchema.version)
+          """)
+    }
+    return migrator
+  }
+
+  /// Application id and version stand in the header of the file, at bytes 68 and 60.
+  private static func checkHeader(_ path: String) throws {
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw LedgerError(.database, at: path, "cannot be read; check its permissions")
+    }
+    defer { try? file.close() }
+    let header = [UInt8](try file.read(upToCount: 100) ?? Data())
+    func integer(at offset: Int) -> Int32 {
+      header[offset..<offset + 4].reduce(0) { $0 << 8 | Int32($1) }
+    }
+    guard header.count == 100, header.starts(with: Array("SQLite format 3".utf8)),
+      integer(at: 68) == LedgerSchema.applicationID
+    else { throw LedgerError(.notALedger, at: path, "is not a ledger; name the file that `purchase-ledger init` made") }
+    guard integer(at: 60) <= LedgerSchema.version else {
+      throw LedgerError(.notALedger, at: path, "was written by a newer version; open it with that one")
+    }
+  }
+
+  /// Turns what the database says into an error that names the file and the remedy.
+  static func reporting<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
+    do { return try work() } catch let error as DatabaseError {
+      let remedy =
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "another process is writing; try again when it is done"
+        case .SQLITE_FULL: "the disk is full; make room and run it again"
+        case .SQLITE_NOTADB: "is not a ledger; name the file that `purchase-ledger init` made"
+        case .SQLITE_CORRUPT: "the file is damaged; restore it from a copy"
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: "check the permissions of the file and its folder"
+        default: "the database failed"
+        }
+      let code: LedgerError.Code =
+        switch error.resultCode {
+        case .SQLITE_NOTADB: .notALedger
+        case .SQLITE_CORRUPT: .damaged
+        default: .database
+        }
+      throw LedgerError(code, at: path, "\(remedy) (\(error.message ?? "code \(error.resultCode.rawValue)"))")
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import Crypto
+
+/// A submission with everything computed that does not need the database: digests, bodies, keys. Made outside the write lock.
+package struct PreparedPiece: Sendable {
+  let submission: Submission
+  let result: Result<VerifiedEvidence, Refusal>
+  /// Of the evidence; empty when it was refused.
+  let sha256: [UInt8]
+  /// Bytes at the beginning that are the header of a JWS, kept once for many.
+  let prefixCount: Int
+  let facts: [PreparedFact]
+
+  /// - Complexity: O(bytes of the evidence).
+  package init(_ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>) {
+    self.submission = submission
+    self.result = result
+    guard case .success(let content) = result else {
+      sha256 = []
+      prefixCount = 0
+      facts = []
+      return
+    }
+    sha256 = [UInt8](SHA256.hash(data: submission.evidence))
+    prefixCount = Self.headerCount(submission.evidence)
+    facts = content.transactions.compactMap { $0.environment.code == nil ? nil : PreparedFact($0) }
+  }
+
+  /// The header of a compact JWS with its point, if it is long enough to be worth a row of its own.
+  static func headerCount(_ bytes: [UInt8]) -> Int {
+    guard bytes.count > 512, bytes[0] == UInt8(ascii: "e"), bytes[1] == UInt8(ascii: "y"),
+      let point = bytes.firstIndex(of: UInt8(ascii: ".")), point > 256
+    else { return 0 }
+    return point + 1
+  }
+}
+
+/// A fact with its event's body and key and its row's digest.
+struct PreparedFact: Sendable {
+  let transaction: StoreTransaction
+  let row: TransactionRow
+  let digest: [UInt8]
+  let body: [UInt8]
+  let key: EventKey
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+    row = TransactionRow(transaction)
+    digest = row.digest
+    var encoder = CanonicalEncoder()
+    transaction.encodeBody(into: &encoder)
+    body = encoder.bytes
+    key = EventKey(type: .transaction, fields: body)
+  }
+
+  /// What a refund that is not whole asks the policy.
+  func decision(_ policy: LedgerPolicy) -> EventContent? {
+    guard let revocation = transaction.revocation, !revocation.isWhole(of: transaction.quantity) else { return nil }
+    return .decision(
+      transaction.key, revocationDate: revocation.date,
+      percentageMilli: revocation.sharedMilli(of: transaction.quantity), policy: "partial-refund",
+      value: policy.partialRefund.rawValue)
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import GRDB
+
+/// Walks through a projection of the ledger and the same one folded beside it, in the order of their key.
+struct ProjectionComparison {
+  let table: String
+  let key: [String]
+
+  func run(_ db: Database, _ beside: Database, report: inout VerifyReport) throws {
+    let columns = try db.columns(in: table).map(\.name)
+    let others = columns.filter { !key.contains($0) }
+    let sql = "SELECT \((key + others).joined(separator: ", ")) FROM \(table) ORDER BY \(key.joined(separator: ", "))"
+    let ours = try SQLStatement(db, sql)
+    let folded = try SQLStatement(beside, sql)
+    defer {
+      ours.reset()
+      folded.reset()
+    }
+    let keyCount = Int32(key.count)
+    var hasOurs = try ours.step()
+    var hasFolded = try folded.step()
+    while hasOurs || hasFolded {
+      let order = !hasOurs ? 1 : !hasFolded ? -1 : ours.compare(folded, columns: 0..<keyCount)
+      if order < 0 {
+        report.find(location(ours), "does not follow from the events; `rebuild` removes it")
+      } else if order > 0 {
+        report.find(location(folded), "is missing; `rebuild` brings it back")
+      } else {
+        let different = others.indices.filter {
+          ours.compare(folded, columns: keyCount + Int32($0)..<keyCount + Int32($0) + 1) != 0
+        }
+        if !different.isEmpty {
+          let names = different.map { others[$0] }.joined(separator: ", ")
+          report.find(location(ours), "\(names) not as the events say; `rebuild` sets it right")
+        }
+      }
+      if order <= 0 { hasOurs = try ours.step() }
+      if order >= 0 { hasFolded = try folded.step() }
+    }
+  }
+
+  private func location(_ row: SQLStatement) -> String {
+    "\(table) " + (0..<Int32(key.count)).map { row.text($0) }.joined(separator: "/")
+  }
+}
+
+extension SQLStatement {
+  /// Orders this row and another's by columns, as SQLite does: NULL, then integers, then bytes. Negative, zero or positive.
+  func compare(_ other: SQLStatement, columns: Range<Int32>) -> Int {
+    for column in columns {
+      switch (isNull(column), other.isNull(column)) {
+      case (true, true): continue
+      case (true, false): return -1
+      case (false, true): return 1
+      case (false, false): break
+      }
+      if isInteger(column) || other.isInteger(column) {
+        guard isInteger(column), other.isInteger(column) else { return isInteger(column) ? -1 : 1 }
+        if int(column) != other.int(column) { return int(column) < other.int(column) ? -1 : 1 }
+        continue
+      }
+      let order = Self.order(bytes(column), other.bytes(column))
+      if order != 0 { return order }
+    }
+    return 0
+  }
+
+  /// Orders bytes as SQLite's BINARY collation does.
+  static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    let common = min(a.count, b.count)
+    if common > 0, let a = a.baseAddress, let b = b.baseAddress {
+      let order = memcmp(a, b, common)
+      if order != 0 { return Int(order) }
+    }
+    return a.count - b.count
+  }
+}

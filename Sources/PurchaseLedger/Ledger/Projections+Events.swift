@@ -1,0 +1,87 @@
+import Foundation
+
+extension Projections {
+  /// Folds one event. Notifications, quarantine, decisions, corrections and audits change no projection.
+  func apply(_ content: EventContent, seq: Int64) throws {
+    switch content {
+    case .transaction(let fact): try join(TransactionRow(fact), digest: nil)
+    case .claim(let key, let account, let isTransfer, _): try claim(key, account, isTransfer, seq: seq)
+    case .accountOpened(let account, let token): try open(account, token: token, seq: seq)
+    case .accountErased(let account): try erase(account, seq: seq)
+    case .policy(let name, let value, _): try setPolicy(name, value, seq: seq)
+    case .acknowledgement(let key):
+      if let key = RowKey(key) { try acknowledge(key) }
+    case .notification, .quarantine, .decision, .correction, .audit: break
+    }
+  }
+
+  func claim(_ key: TransactionKey, _ account: AccountID, _ isTransfer: Bool, seq: Int64) throws {
+    guard let key = RowKey(key), let account = try accounts.account(id: account) else { return }
+    try claims.add(ClaimRow(seq: seq, account: account.number, mode: isTransfer ? 1 : 0), to: key)
+    if let row = try row(key) { touch(row.grant) }
+  }
+
+  /// Grants that were waiting for this account's token become its own.
+  private func open(_ account: AccountID, token: AccountToken, seq: Int64) throws {
+    // Grants of this batch are found in the table only after they were written.
+    try flush()
+    try accounts.open(account, token: token, seq: seq)
+    let orphans = try SQLStatement(db, "SELECT store, environment, original_id FROM entitlement WHERE token = ?")
+    orphans.bind(1, token.uuid)
+    for grant in try orphans.all(Self.grantKey) { touch(grant) }
+  }
+
+  private func erase(_ account: AccountID, seq: Int64) throws {
+    try flush()
+    guard let row = try accounts.account(id: account) else { return }
+    try accounts.erase(account, seq: seq)
+    let owned = try SQLStatement(db, "SELECT store, environment, original_id FROM entitlement WHERE account = ?")
+    owned.bind(1, row.number)
+    for grant in try owned.all(Self.grantKey) { touch(grant) }
+  }
+
+  private func setPolicy(_ name: String, _ value: String, seq: Int64) throws {
+    let write = try SQLStatement(
+      db,
+      """
+      INSERT INTO policy (name, value, seq) VALUES (?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, seq = excluded.seq
+      """)
+    write.bind(1, name)
+    write.bind(2, value)
+    write.bind(3, seq)
+    try write.run()
+    if isReplaying { return }
+    var changed = policy
+    // A value that this version does not know stays in the table and changes nothing.
+    try? changed.set(name, to: value)
+    guard changed != policy else { return }
+    policy = changed
+    try foldAllGrants()
+  }
+
+  /// Computes every grant again: after a policy that shapes them has changed.
+  private func foldAllGrants() throws {
+    try flush()
+    var last: RowKey? = RowKey(store: 0, environment: 0, id: "")
+    let page = try SQLStatement(
+      db,
+      """
+      SELECT store, environment, original_id FROM entitlement
+      WHERE (store, environment, original_id) > (?, ?, ?) ORDER BY store, environment, original_id LIMIT 4096
+      """)
+    while let from = last {
+      page.bind(1, from)
+      let keys = try page.all(Self.grantKey)
+      keys.forEach(touch)
+      try flush()
+      last = keys.last
+    }
+  }
+
+  private static func grantKey(_ row: borrowing SQLStatement) -> RowKey {
+    RowKey(
+      store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
+      id: row.text(2))
+  }
+}

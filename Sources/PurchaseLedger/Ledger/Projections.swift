@@ -1,0 +1,187 @@
+import Foundation
+import GRDB
+
+/// Folds events into the tables of projections: rows of a batch are joined in memory and written once (`flush`).
+///
+/// Lives within one transaction of one connection: the ledger's when booking and rebuilding, a scratch database's in `verify`.
+final class Projections {
+  let db: Database
+  var policy: LedgerPolicy
+  /// `policy` is that of the last event already.
+  var isReplaying = false
+  var rows: [RowKey: CachedRow] = [:]
+  /// Transactions of this batch under originals other than themselves.
+  private var copies: [RowKey: Set<RowKey>] = [:]
+  /// Grants whose entitlement has to be written; nil until it is computed.
+  private var grants: [RowKey: EntitlementRow?] = [:]
+  var accounts: AccountCache
+  var claims: ClaimCache
+
+  private let selectRow: SQLStatement
+  private let upsertRow: SQLStatement
+  private let selectCopies: SQLStatement
+  private let upsertGrant: SQLStatement
+  private let deleteGrant: SQLStatement
+  private let upsertPosting: SQLStatement
+  private let deletePosting: SQLStatement
+
+  struct CachedRow {
+    var row: TransactionRow
+    /// What the table holds.
+    var stored: TransactionRow?
+    /// Of `row`, if it is known already.
+    var digest: [UInt8]?
+  }
+
+  init(_ db: Database, policy: LedgerPolicy) throws {
+    self.db = db
+    self.policy = policy
+    accounts = try AccountCache(db)
+    claims = try ClaimCache(db)
+    selectRow = try SQLStatement(
+      db,
+      """
+      SELECT \(TransactionRow.columns) FROM store_transaction
+      WHERE store = ? AND environment = ? AND transaction_id = ?
+      """)
+    upsertRow = try SQLStatement(db, TransactionRow.upsert)
+    selectCopies = try SQLStatement(
+      db,
+      """
+      SELECT transaction_id FROM store_transaction
+      WHERE store = ? AND environment = ? AND original_id = ? AND transaction_id <> original_id
+      """)
+    upsertGrant = try SQLStatement(db, EntitlementRow.upsert)
+    deleteGrant = try SQLStatement(
+      db, "DELETE FROM entitlement WHERE store = ? AND environment = ? AND original_id = ?")
+    upsertPosting = try SQLStatement(db, Posting.upsert)
+    deletePosting = try SQLStatement(
+      db, "DELETE FROM posting WHERE store = ? AND environment = ? AND transaction_id = ? AND entry = ?")
+  }
+
+  // MARK: Transactions
+
+  /// The row of a transaction as it stands, with what this batch has added.
+  func row(_ key: RowKey) throws -> TransactionRow? {
+    if let cached = rows[key] { return cached.row }
+    selectRow.bind(1, key)
+    guard let row = try selectRow.first({ TransactionRow($0) }) else { return nil }
+    rows[key] = CachedRow(row: row, stored: row, digest: nil)
+    return row
+  }
+
+  /// Joins a fact to its transaction. `digest` is that of `fact`, which holds if there is no row yet.
+  func join(_ fact: TransactionRow, digest: [UInt8]?) throws {
+    guard let old = try row(fact.key) else {
+      rows[fact.key] = CachedRow(row: fact, stored: nil, digest: digest)
+      return note(fact)
+    }
+    var joined = old
+    joined.join(fact)
+    if joined != old { replace(old, with: joined) }
+  }
+
+  func acknowledge(_ key: RowKey) throws {
+    guard let old = try row(key), !old.isAcknowledged else { return }
+    var row = old
+    row.isAcknowledged = true
+    replace(old, with: row)
+  }
+
+  private func replace(_ old: TransactionRow, with row: TransactionRow) {
+    rows[row.key]?.row = row
+    rows[row.key]?.digest = nil
+    if old.originalID != row.originalID {
+      copies[old.grant]?.remove(row.key)
+      touch(old.grant)
+    }
+    note(row)
+  }
+
+  private func note(_ row: TransactionRow) {
+    if !row.isOriginal { copies[row.grant, default: []].insert(row.key) }
+    touch(row.grant)
+  }
+
+  // MARK: Grants
+
+  /// The entitlement has to be computed again.
+  func touch(_ grant: RowKey) { grants[grant] = .some(nil) }
+
+  /// All transactions of a grant.
+  func members(of grant: RowKey) throws -> [TransactionRow] {
+    selectCopies.bind(1, grant)
+    let stored = try selectCopies.all { grant.with(id: $0.text(0)) }
+    var keys = copies[grant] ?? []
+    keys.formUnion(stored)
+    keys.insert(grant)
+    return try keys.compactMap { key in
+      guard let row = try row(key), row.originalID == grant.id else { return nil }
+      return row
+    }
+  }
+
+  /// The entitlement as it stands after everything applied so far; nil if no transaction has this original.
+  func entitlement(of grant: RowKey) throws -> EntitlementRow? {
+    if let known = grants[grant], let known { return known }
+    guard let (fold, owners) = try folds(of: grant) else { return nil }
+    let orphan = owners.tokenAccount == nil ? fold.token : nil
+    let entitlement = fold.entitlement(account: owners.owner, orphan: orphan)
+    if grants[grant] != nil { grants[grant] = entitlement }
+    return entitlement
+  }
+
+  /// What a grant's state and owner follow from.
+  func folds(of grant: RowKey) throws -> (GrantFold, OwnerFold)? {
+    let members = try members(of: grant)
+    guard !members.isEmpty else { return nil }
+    let fold = GrantFold(key: grant, members: members, policy: policy)
+    let token = fold.token
+    let tokenAccount = try token.flatMap { try accounts.account(token: $0) }
+    let claims = try members.flatMap { try self.claims.claims(of: $0.key) }
+    let owners = OwnerFold(
+      tokenAccount: tokenAccount, claims: claims,
+      claimants: try claims.compactMap { try accounts.account(number: $0.account) },
+      refusesClaims: token != nil && policy.unknownToken == .refuse)
+    return (fold, owners)
+  }
+
+  // MARK: Writing
+
+  /// Writes what changed and forgets it. Rows go in the order of their tables, so that a page is touched once.
+  func flush() throws {
+    let changed = rows.values.filter { $0.row != $0.stored }.sorted { $0.row.key < $1.row.key }
+    for entry in changed {
+      entry.row.bind(to: upsertRow, digest: entry.digest ?? entry.row.digest)
+      try upsertRow.run()
+      try writePostings(of: entry)
+    }
+    for grant in grants.keys.sorted() {
+      if let entitlement = try entitlement(of: grant) {
+        entitlement.bind(to: upsertGrant)
+        try upsertGrant.run()
+      } else {
+        deleteGrant.bind(1, grant)
+        try deleteGrant.run()
+      }
+    }
+    rows.removeAll(keepingCapacity: true)
+    copies.removeAll(keepingCapacity: true)
+    grants.removeAll(keepingCapacity: true)
+    claims.forget()
+  }
+
+  private func writePostings(of entry: CachedRow) throws {
+    let wanted = Posting.postings(of: entry.row)
+    let stored = entry.stored.map { Posting.postings(of: $0) } ?? []
+    for posting in wanted where !stored.contains(posting) {
+      posting.bind(to: upsertPosting, key: entry.row.key)
+      try upsertPosting.run()
+    }
+    for posting in stored where !wanted.contains(where: { $0.entry == posting.entry }) {
+      deletePosting.bind(1, entry.row.key)
+      deletePosting.bind(4, posting.entry)
+      try deletePosting.run()
+    }
+  }
+}

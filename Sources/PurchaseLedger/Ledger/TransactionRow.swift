@@ -1,0 +1,89 @@
+import Crypto
+import Foundation
+
+/// A row of `store_transaction`: the least upper bound of all facts about one transaction (docs/ledger.md, The fold).
+struct TransactionRow: Sendable, Equatable {
+  var key: RowKey
+  var originalID: String
+  /// Empty when unknown.
+  var productID: String
+  var productType: ProductType
+  var purchaseDate: Int64
+  var expiresDate: Int64?
+  var quantity: Int64
+  var ownership: String
+  var price: Money?
+  var reason: String
+  var purchaseToken: String?
+  var signedDate: Int64
+  var statement: Statement
+  var trust: Trust
+  var revocation: Revocation?
+  var token: UUID?
+  var tokenDate: Int64?
+  var isAcknowledged: Bool
+
+  /// What a single fact says.
+  ///
+  /// - Precondition: The fact's environment has a code.
+  init(_ fact: StoreTransaction) {
+    guard let key = RowKey(fact.key) else { preconditionFailure("environment \(fact.environment) is never booked") }
+    self.key = key
+    originalID = fact.originalTransactionID
+    productID = fact.productID ?? ""
+    productType = fact.productType
+    purchaseDate = fact.purchaseDate
+    expiresDate = fact.expiresDate
+    quantity = fact.quantity
+    ownership = fact.ownership.rawValue
+    price = fact.price
+    reason = fact.reason
+    purchaseToken = fact.purchaseToken
+    signedDate = fact.signedDate
+    statement = fact.statement
+    trust = fact.trust
+    revocation = fact.revocation
+    token = fact.appAccountToken?.uuid
+    tokenDate = fact.appAccountToken == nil ? nil : fact.signedDate
+    isAcknowledged = fact.isAcknowledged
+  }
+
+  init(
+    key: RowKey, originalID: String, productID: String, productType: ProductType, purchaseDate: Int64,
+    expiresDate: Int64?, quantity: Int64, ownership: String, price: Money?, reason: String, purchaseToken: String?,
+    signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, token: UUID?, tokenDate: Int64?,
+    isAcknowledged: Bool
+  ) {
+    self.key = key
+    self.originalID = originalID
+    self.productID = productID
+    self.productType = productType
+    self.purchaseDate = purchaseDate
+    self.expiresDate = expiresDate
+    self.quantity = quantity
+    self.ownership = ownership
+    self.price = price
+    self.reason = reason
+    self.purchaseToken = purchaseToken
+    self.signedDate = signedDate
+    self.statement = statement
+    self.trust = trust
+    self.revocation = revocation
+    self.token = token
+    self.tokenDate = tokenDate
+    self.isAcknowledged = isAcknowledged
+  }
+
+  var isOriginal: Bool { key.id == originalID }
+  var grant: RowKey { key.with(id: originalID) }
+
+  /// What reconcile compares, 16 bytes: original, product, statement and revocation.
+  var digest: [UInt8] {
+    var encoder = CanonicalEncoder(reserving: 128)
+    encoder.text(originalID)
+    encoder.text(productID)
+    encoder.u8((statement == .reversed ? .purchased : statement).rawValue)
+    encoder.optional(revocation) { $1.encode(into: &$0) }
+    return [UInt8](SHA256.hash(data: encoder.bytes).prefix(16))
+  }
+}

@@ -1,0 +1,69 @@
+import GRDB
+
+/// Books the store's facts in batches while the merge goes on in its own view, and hands lines out once they are booked.
+final class Corrections {
+  private let ledger: Ledger
+  private let run: ImportPosition
+  private var lines: [ReconcileLine] = []
+  private var facts: [Int: (fact: PreparedFact, evidence: [UInt8])] = [:]
+  private(set) var applied = 0
+
+  init(_ ledger: Ledger) throws {
+    self.ledger = ledger
+    run = try ledger.startRun(of: "reconcile", input: "store_snapshot")
+  }
+
+  func add(_ line: ReconcileLine, _ details: ReconcileDetails, each: (ReconcileLine) throws -> Void) throws {
+    if line.class == .storeOnly || line.class == .stateDiffers, let key = line.transaction.flatMap({ RowKey($0) }) {
+      facts[lines.count] = try details.fact(key)
+    }
+    lines.append(line)
+    if lines.count == Reconciler.batch { try commit(isLast: false, each: each) }
+  }
+
+  /// Books what is left. A lost window asks for every active purchase of Google by itself.
+  func finish(windowLost: Bool, each: (ReconcileLine) throws -> Void) throws {
+    try commit(isLast: true, each: each)
+    guard windowLost else { return }
+    try ledger.write { booker in
+      try booker.askForActivePurchases()
+      try booker.removeCursor(Snapshot.lostWindow)
+    }
+  }
+
+  private func commit(isLast: Bool, each: (ReconcileLine) throws -> Void) throws {
+    try ledger.write { booker in
+      for index in lines.indices {
+        if let (fact, evidence) = facts[index], let key = lines[index].transaction {
+          _ = try booker.book([fact], evidence: evidence)
+          try booker.append(.correction(run: run.run, class: lines[index].class, key), evidence: evidence)
+          lines[index].isApplied = true
+        } else if lines[index].class == .ownOnly, let key = lines[index].transaction {
+          try booker.remember([LookupHint(key: key, productID: lines[index].ours?.productID, purchaseToken: nil)])
+        }
+      }
+      let position = lines.last?.transaction?.id ?? ""
+      try booker.record(ImportPosition(run: run.run, position: position, isFinished: isLast))
+    }
+    applied += facts.count
+    defer {
+      lines.removeAll(keepingCapacity: true)
+      facts.removeAll(keepingCapacity: true)
+    }
+    for line in lines { try each(line) }
+  }
+}
+
+extension Booker {
+  /// A hole in the voided list: any purchase may have been voided in it.
+  fileprivate func askForActivePurchases() throws {
+    try SQLStatement(
+      db,
+      """
+      INSERT OR IGNORE INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
+      SELECT store, environment, transaction_id, product_id, purchase_token, \(now) FROM store_transaction
+      WHERE store = 2 AND statement IN (1, 3)
+      """
+    ).run()
+  }
+}

@@ -1,0 +1,88 @@
+/// One difference between the two books, and what to do about it.
+public struct ReconcileLine: Sendable, Hashable {
+  /// How a transaction stands in one of the books.
+  public struct Side: Sendable, Hashable {
+    public var productID: String?
+    public var originalTransactionID: String
+    public var statement: Statement
+    public var signedDate: Int64
+    public var revocation: Revocation?
+    public var token: AccountToken?
+  }
+
+  public var `class`: ReconcileClass
+  /// Nil for evidence in quarantine that names none.
+  public var transaction: TransactionKey?
+  /// The store's book.
+  public var theirs: Side?
+  /// Our book.
+  public var ours: Side?
+  /// Who owns our grant.
+  public var owner: AccountID?
+  /// Whom the store names, where that is another account of ours.
+  public var claimant: AccountID?
+  /// Of evidence in quarantine: the reason's code and the digest.
+  public var quarantine: String?
+  /// Whether `--apply` booked it in this run.
+  public var isApplied: Bool
+
+  init(_ kind: ReconcileClass, _ transaction: TransactionKey?) {
+    self.class = kind
+    self.transaction = transaction
+    isApplied = false
+  }
+
+  /// What to do, in a few words.
+  public var remedy: String {
+    switch self.class {
+    case .matched: "nothing"
+    case .storeOnly: isApplied ? "booked" : "book it: run reconcile --apply"
+    case .stateDiffers: isApplied ? "booked" : "take over the store's state: run reconcile --apply"
+    case .ownOnly: "ask the store for it by its id; absence alone revokes nothing"
+    case .accountConflict: "decide whose it is; import the store's evidence to follow the store"
+    case .quarantined: "import it again once the reason is gone"
+    }
+  }
+}
+
+extension ReconcileLine.Side {
+  init(_ row: TransactionRow) {
+    productID = row.productID.isEmpty ? nil : row.productID
+    originalTransactionID = row.originalID
+    statement = row.statement
+    signedDate = row.signedDate
+    revocation = row.revocation
+    token = row.token.map(AccountToken.init)
+  }
+}
+
+/// What a reconciliation found, in numbers.
+public struct ReconcileReport: Sendable, Hashable {
+  /// Transactions by class.
+  public internal(set) var counts: [ReconcileClass: Int] = [:]
+  /// Of the matched: where the store's copy is the older one.
+  public internal(set) var staleSnapshots = 0
+  /// Corrective events booked in this run.
+  public internal(set) var applied = 0
+  /// When Google's voided list was read last, if that is too long ago to be without a hole.
+  public internal(set) var windowLostSince: Int64?
+  /// Stores and environments that were compared.
+  public internal(set) var scopes: [Scope] = []
+
+  public struct Scope: Sendable, Hashable {
+    public var store: Store
+    public var environment: StoreEnvironment
+  }
+
+  public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
+
+  /// Differences that are left after this run.
+  public var remaining: Int {
+    self[.storeOnly] + self[.stateDiffers] - applied + self[.ownOnly] + self[.accountConflict] + self[.quarantined]
+  }
+
+  /// Nothing is left to do.
+  public var isAgreed: Bool { remaining == 0 && windowLostSince == nil }
+
+  mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import GRDB
+
+/// Compares the snapshot of the store's book with ours and books what is missing (docs/ledger.md, Reconciliation).
+public struct Reconciler: Sendable {
+  let ledger: Ledger
+  /// Corrections that share a transaction of the database.
+  static let batch = 1000
+
+  public init(ledger: Ledger) { self.ledger = ledger }
+
+  /// Walks through both books. Differences are handed out in the order store, environment, id; quarantine comes last.
+  ///
+  /// With `apply` the store's facts are booked in batches, each with its place in `progress`; what is handed out is
+  /// booked by then. Killed at any instant, the next run finds what is left.
+  ///
+  /// - Parameter progress: Rows looked at, and how many there are.
+  public func run(
+    apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws -> ReconcileReport {
+    var report = ReconcileReport()
+    let corrections = apply ? try Corrections(ledger) : nil
+    // One view for all: what this run books is not met by its own cursors.
+    try ledger.read { db in
+      report.scopes = try Self.scopes(db)
+      let total = try Self.count(db, report.scopes)
+      let details = try ReconcileDetails(db)
+      var looked = 0
+      for scope in report.scopes {
+        let (store, environment) = (scope.store.code, scope.environment.code ?? 0)
+        try SnapshotMerge(db, store: store, environment: environment).run { step in
+          looked += 1
+          if looked % 65_536 == 0 { progress(looked, total) }
+          let line: ReconcileLine?
+          switch step {
+          case .matched: line = nil
+          case .differs(let id):
+            line = try details.difference(RowKey(store: store, environment: environment, id: id))
+            if line == nil { report.staleSnapshots += 1 }
+          case .storeOnly(let id):
+            line = try details.storeOnly(RowKey(store: store, environment: environment, id: id))
+          case .ownOnly(let id): line = try details.ownOnly(RowKey(store: store, environment: environment, id: id))
+          }
+          report.count(line?.class ?? .matched)
+          guard let line else { return }
+          guard let corrections else { return try each(line) }
+          try corrections.add(line, details, each: each)
+        }
+      }
+      try details.quarantined { line in
+        report.count(.quarantined)
+        if let corrections { try corrections.add(line, details, each: each) } else { try each(line) }
+      }
+      report.windowLostSince = try Self.lostWindow(db, now: ledger.clock.now(), report.scopes)
+      progress(total, total)
+    }
+    if let corrections {
+      try corrections.finish(windowLost: report.windowLostSince != nil, each: each)
+      report.applied = corrections.applied
+    }
+    return report
+  }
+
+  private static func scopes(_ db: Database) throws -> [ReconcileReport.Scope] {
+    let names = try SQLStatement(db, "SELECT name FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name")
+      .all { $0.text(0) }
+    return names.compactMap { name in
+      let parts = name.split(separator: ".").compactMap { UInt8($0) }
+      guard parts.count == 2, let store = Store(code: parts[0]), let environment = StoreEnvironment(code: parts[1])
+      else { return nil }
+      return ReconcileReport.Scope(store: store, environment: environment)
+    }
+  }
+
+  /// Rows of the larger side of each scope: the number that progress runs up to.
+  private static func count(_ db: Database, _ scopes: [ReconcileReport.Scope]) throws -> Int {
+    var total = 0
+    for scope in scopes {
+      let counts = try ["store_snapshot", "store_transaction"].map { table in
+        let select = try SQLStatement(db, "SELECT count(*) FROM \(table) WHERE store = ? AND environment = ?")
+        select.bind(1, scope.store.code)
+        select.bind(2, scope.environment.code ?? 0)
+        return try select.first { Int($0.int(0)) } ?? 0
+      }
+      total += counts.max() ?? 0
+    }
+    return total
+  }
+
+  private static func lostWindow(
+    _ db: Database, now: Int64, _ scopes: [ReconcileReport.Scope]
+  ) throws -> Int64? {
+    let lost = try SQLStatement(db, "SELECT value FROM cursor WHERE name = '\(Snapshot.lostWindow)'")
+      .first { Int64($0.text(0)) ?? 0 }
+    if let lost { return lost }
+    return try SQLStatement(
+      db, "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%' HAVING count(*) > 0"
+    ).first { $0.int(0) }.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
+  }
+}

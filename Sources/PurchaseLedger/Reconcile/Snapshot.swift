@@ -1,0 +1,151 @@
+import Crypto
+import Foundation
+import GRDB
+
+/// The store's own list, verified and not booked: what `reconcile` compares our book with.
+public struct Snapshot: SnapshotSink {
+  let ledger: Ledger
+
+  /// How long Google keeps its list of voided purchases, in milliseconds.
+  static let voidedWindow: Int64 = 30 * 86_400_000
+  static let voidedCursor = "google.voided."
+
+  /// Of one ledger's file.
+  public init(of ledger: Ledger) { self.ledger = ledger }
+
+  /// Stores a page: of several facts about a transaction the one with the greatest state stays. Its evidence is kept.
+  public func store(_ page: SnapshotPage) throws {
+    let pieces = page.evidence.map { entry in
+      PreparedPiece(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
+    }
+    try ledger.write { booker in
+      let writer = try SnapshotWriter(booker.db)
+      for (entry, piece) in zip(page.evidence, pieces) {
+        try booker.evidence.keep(
+          entry.bytes, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: entry.content.kind,
+          outcome: entry.content.quarantine == nil ? .accepted : .quarantined,
+          reason: entry.content.quarantine?.code.rawValue)
+        guard entry.content.quarantine == nil else { continue }
+        for fact in piece.facts {
+          try writer.put(fact, evidence: piece.sha256)
+          try booker.setCursor(Self.scope(fact.row.key.store, fact.row.key.environment), to: "")
+        }
+      }
+      if let cursor = page.cursor {
+        try noteLostWindow(behind: cursor.name, booker)
+        try booker.setCursor(cursor.name, to: cursor.value)
+      }
+    }
+  }
+
+  public func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(db, "SELECT value, updated_at FROM cursor WHERE name = ?")
+      select.bind(1, name)
+      return try select.first { ($0.text(0), $0.int(1)) }
+    }
+  }
+
+  /// Says that the snapshot holds all of a store's deals, even if there are none: what it lacks is then own-only.
+  public func cover(_ store: Store, _ environment: StoreEnvironment) throws {
+    guard let code = environment.code else { return }
+    try ledger.write { try $0.setCursor(Self.scope(store.code, code), to: "") }
+  }
+
+  /// Forgets what was pulled of a store, and that it was; the places to go on from stay.
+  public func clear(_ store: Store, _ environment: StoreEnvironment) throws {
+    guard let code = environment.code else { return }
+    try ledger.write { booker in
+      let rows = try SQLStatement(booker.db, "DELETE FROM store_snapshot WHERE store = ? AND environment = ?")
+      rows.bind(1, store.code)
+      rows.bind(2, code)
+      try rows.run()
+      try booker.removeCursor(Self.scope(store.code, code))
+    }
+  }
+
+  /// A list that was read last more than 30 days ago has a hole, whatever the page says that comes now.
+  private func noteLostWindow(behind name: String, _ booker: Booker) throws {
+    guard name.hasPrefix(Self.voidedCursor) else { return }
+    let select = try SQLStatement(booker.db, "SELECT updated_at FROM cursor WHERE name = ?")
+    select.bind(1, name)
+    guard let last = try select.first({ $0.int(0) }), last < booker.now - Self.voidedWindow else { return }
+    try booker.setCursor(Self.lostWindow, to: String(last))
+  }
+
+  static let lostWindow = "window-lost.google"
+
+  /// The name of the cursor that says that a store was pulled.
+  static func scope(_ store: UInt8, _ environment: UInt8) -> String { "snapshot.\(store).\(environment)" }
+}
+
+extension Booker {
+  func setCursor(_ name: String, to value: String) throws {
+    let upsert = try SQLStatement(
+      db,
+      """
+      INSERT INTO cursor (name, value, updated_at) VALUES (?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
+      """)
+    upsert.bind(1, name)
+    upsert.bind(2, value)
+    upsert.bind(3, now)
+    try upsert.run()
+  }
+
+  func removeCursor(_ name: String) throws {
+    let delete = try SQLStatement(db, "DELETE FROM cursor WHERE name = ?")
+    delete.bind(1, name)
+    try delete.run()
+  }
+}
+
+/// Puts facts into `store_snapshot` within one transaction of the database.
+private struct SnapshotWriter {
+  private let select: SQLStatement
+  private let upsert: SQLStatement
+
+  init(_ db: Database) throws {
+    select = try SQLStatement(
+      db, "SELECT fact FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+    upsert = try SQLStatement(
+      db,
+      """
+      INSERT INTO store_snapshot (store, environment, transaction_id, digest, token, fact, evidence)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (store, environment, transaction_id) DO UPDATE SET
+        digest = excluded.digest, token = excluded.token, fact = excluded.fact, evidence = excluded.evidence
+      """)
+  }
+
+  func put(_ fact: PreparedFact, evidence: [UInt8]) throws {
+    select.bind(1, fact.row.key)
+    if let body = try select.first({ $0.blob(0) }), let known = try? PreparedFact(body: body), !known.yields(to: fact) {
+      return
+    }
+    upsert.bind(1, fact.row.key)
+    upsert.bind(4, fact.digest)
+    upsert.bind(5, fact.row.token)
+    upsert.bind(6, fact.body)
+    upsert.bind(7, evidence)
+    try upsert.run()
+  }
+}
+
+extension PreparedFact {
+  /// Reads a fact from its event's body.
+  init(body: [UInt8]) throws {
+    var decoder = CanonicalDecoder(body)
+    let transaction = try StoreTransaction(from: &decoder)
+    try decoder.end()
+    self.init(transaction)
+  }
+
+  /// Of equal states the one that names an account is the better, else any, as long as it is always the same.
+  fileprivate func yields(to other: PreparedFact) -> Bool {
+    if row.precedes(other.row) { return true }
+    if other.row.precedes(row) { return false }
+    if (row.token == nil) != (other.row.token == nil) { return row.token == nil }
+    return body.lexicographicallyPrecedes(other.body)
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+
+extension AppStoreClient {
+  /// A customer's transactions of this app, from the stored revision on, the oldest change first.
+  ///
+  /// - Parameter transactionID: Any transaction of that customer.
+  /// - Throws: `LedgerError` with code `store`; pages before are stored with their revision.
+  public func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
+    try await pullRevisions(
+      "history", "/inApps/v2/history/\(transactionID)", query: "sort=ASCENDING&", transactionID, sink)
+  }
+
+  /// A customer's refunded transactions.
+  public func pullRefunds(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
+    try await pullRevisions("refunds", "/inApps/v2/refund/lookup/\(transactionID)", query: "", transactionID, sink)
+  }
+
+  /// The messages that Apple sent, or tried to send, in a window of time.
+  ///
+  /// - Parameters:
+  ///   - start: Milliseconds since 1970; Apple keeps 180 days.
+  ///   - end: Milliseconds since 1970.
+  public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
+    -> PullReport
+  {
+    var report = PullReport()
+    let name = "apple.notifications.\(environment)"
+    // `FROM TO PAGE`: a window that was left in the middle is finished first, one that was finished says where the next begins.
+    var window = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
+    if let left = window, left.page == nil {
+      window = NotificationWindow(start: max(left.end, start), end: end, page: nil)
+    }
+    var current = window ?? NotificationWindow(start: start, end: end, page: nil)
+    if current.start >= current.end { return report }
+    var seen: Set<String> = []
+    while true {
+      let page = current.page.map { "?paginationToken=\(Self.escape($0))" } ?? ""
+      let body = "{\"startDate\":\(current.start),\"endDate\":\(current.end)}"
+      let request = StoreRequests.Request(
+        method: "POST", url: "\(baseURL)/inApps/v1/notifications/history\(page)", contentType: "application/json",
+        body: Array(body.utf8))
+      let answer = try await requests.send(request) { _, value in
+        value?["notificationHistory"]?.elements == nil ? nil : value
+      }
+      let pieces = (answer["notificationHistory"]?.elements ?? []).compactMap { $0["signedPayload"]?.string }
+      let next = answer["paginationToken"]?.string
+      let hasMore = answer["hasMore"]?.bool ?? false
+      let moves = next.map { !$0.isEmpty && seen.insert($0).inserted && $0 != current.page } ?? false
+      current.page = hasMore && moves ? next : current.page
+      if !hasMore { current.page = nil }
+      try await store(
+        pieces, as: .notification, cursor: hasMore && !moves ? nil : (name, current.text), in: sink, &report)
+      guard hasMore else { return report }
+      guard moves else { throw noProgress(request, "pagination token") }
+    }
+  }
+
+  /// Asks Apple to send a test notification to our server; returns the token to ask about it with.
+  public func requestTestNotification() async throws -> String {
+    let request = StoreRequests.Request(method: "POST", url: "\(baseURL)/inApps/v1/notifications/test")
+    return try await requests.send(request) { _, value in value?["testNotificationToken"]?.string }
+  }
+
+  /// What became of a test notification: Apple's word for each attempt to send it.
+  public func testNotificationStatus(_ token: String) async throws -> [String] {
+    let request = StoreRequests.Request(url: "\(baseURL)/inApps/v1/notifications/test/\(Self.escape(token))")
+    return try await requests.send(request) { _, value in
+      value?["sendAttempts"]?.elements?.compactMap { $0["sendAttemptResult"]?.string }
+    }
+  }
+
+  private func pullRevisions(
+    _ what: String, _ path: String, query: String, _ id: String, _ sink: any SnapshotSink
+  ) async throws -> PullReport {
+    var report = PullReport()
+    let name = "apple.\(what).\(environment).\(id)"
+    var revision = try sink.cursor(name)?.value
+    var seen = Set([revision].compactMap { $0 })
+    while true {
+      let page = revision.map { "revision=\(Self.escape($0))" } ?? ""
+      let request = StoreRequests.Request(url: "\(baseURL)\(path)?\(query)\(page)")
+      // `{}` says nothing: it is no empty history, which has `hasMore`.
+      let answer = try await requests.send(request) { _, value in
+        value?["signedTransactions"]?.elements == nil || value?["hasMore"]?.bool == nil ? nil : value
+      }
+      let pieces = (answer["signedTransactions"]?.elements ?? []).compactMap { $0.string }
+      let hasMore = answer["hasMore"]?.bool ?? false
+      let next = answer["revision"]?.string ?? ""
+      let moves = !next.isEmpty && seen.insert(next).inserted
+      try await store(pieces, as: .transaction, cursor: moves ? (name, next) : nil, in: sink, &report)
+      guard hasMore else { return report }
+      guard moves else { throw noProgress(request, "revision") }
+      revision = next
+    }
+  }
+
+  private func noProgress(_ request: StoreRequests.Request, _ what: String) -> LedgerError {
+    requests.failure(
+      request,
+      "says there is more, but gives the same or an empty \(what); stopped, pages before are stored: run it again later"
+    )
+  }
+
+  static func escape(_ text: String) -> String {
+    let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+    return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+  }
+}
+
+/// A window of time that is being read page by page; `page` is nil before the first and after the last.
+struct NotificationWindow {
+  var start: Int64
+  var end: Int64
+  var page: String?
+
+  init(start: Int64, end: Int64, page: String?) {
+    self.start = start
+    self.end = end
+    self.page = page
+  }
+
+  init?(_ text: String) {
+    let parts = text.split(separator: " ", maxSplits: 2)
+    guard parts.count >= 2, let start = Int64(parts[0]), let end = Int64(parts[1]) else { return nil }
+    self.init(start: start, end: end, page: parts.count == 3 ? String(parts[2]) : nil)
+  }
+
+  var text: String { "\(start) \(end)" + (page.map { " \($0)" } ?? "") }
+}

@@ -1,0 +1,65 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import SwiftASN1
+@_spi(DisableValidityCheck) import X509
+
+/// Verifies that a chain leads to a pinned root and is one of the store's, not just any under that root.
+struct ChainVerifier: Sendable {
+  /// On the leaf of everything that the App Store signs.
+  private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
+  /// On Apple's Worldwide Developer Relations authorities.
+  private static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+
+  private let roots: CertificateStore
+  private let hasRoots: Bool
+
+  /// - Throws: `LedgerError` that names the root which is no certificate.
+  init(rootCertificates: [[UInt8]]) throws(LedgerError) {
+    var certificates: [Certificate] = []
+    for (index, bytes) in rootCertificates.enumerated() {
+      do { certificates.append(try Certificate(derEncoded: bytes)) } catch {
+        throw LedgerError(
+          .configuration, at: "root certificate \(index + 1)",
+          "not an X.509 certificate in DER; give the file as the store publishes it")
+      }
+    }
+    roots = CertificateStore(certificates)
+    hasRoots = !certificates.isEmpty
+  }
+
+  /// A chain of exactly three: leaf, one of `intermediates`, a pinned root.
+  ///
+  /// Validity in time is left to the caller, who judges at the signing date: the X.509 library takes no hostile date.
+  func verify(leaf: Certificate, intermediates: [Certificate]) async throws(Refusal) -> SigningChain {
+    guard hasRoots else {
+      throw Refusal(.untrustedChain, "no root certificate is configured; give --root-certificate")
+    }
+    var verifier = Verifier(rootCertificates: roots) { RFC5280Policy.withValidityCheckDisabled() }
+    let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))
+    guard case .validCertificate(let chain) = result else {
+      throw Refusal(.untrustedChain, "the certificates do not lead to a given root")
+    }
+    guard chain.count == 3 else {
+      throw Refusal(.untrustedChain, "the chain to the root has \(chain.count) certificates, not three")
+    }
+    guard chain[0].extensions[oid: Self.leafMarker] != nil else {
+      throw Refusal(.missingMarker, "the leaf is not marked as one that signs for the App Store")
+    }
+    guard chain[1].extensions[oid: Self.intermediateMarker] != nil else {
+      throw Refusal(.missingMarker, "the intermediate is not marked as one of Apple's developer authorities")
+    }
+    return SigningChain(
+      key: try Self.key(of: chain[0]), notBefore: chain.map { Self.milliseconds($0.notValidBefore) }.max() ?? .max,
+      notAfter: chain.map { Self.milliseconds($0.notValidAfter) }.min() ?? .min)
+  }
+
+  private static func key(of leaf: Certificate) throws(Refusal) -> SigningChain.Key {
+    if let key = P256.Signing.PublicKey(leaf.publicKey) { return .p256(key) }
+    if let key = _RSA.Signing.PublicKey(leaf.publicKey) { return .rsa(key) }
+    throw Refusal(.unsupportedAlgorithm, "the leaf's key is neither P-256 nor RSA")
+  }
+
+  /// A certificate's dates lie in the years 0 to 9999, so this cannot overflow.
+  private static func milliseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970) * 1000 }
+}

@@ -1,0 +1,100 @@
+/// An app receipt's payload as facts.
+///
+/// Numbers of attributes: 0 environment, 2 bundle id, 3 app version, 4 opaque value, 5 hash of the device, 12 creation date,
+/// 17 purchases, 19 original app version, 21 expiration date.
+struct AppReceipt {
+  let environment: StoreEnvironment
+  let bundleID: String?
+  let creationDate: Int64
+  let facts: [StoreTransaction]
+  let details: [VerifiedEvidence.Detail]
+
+  /// Only the date, which the certificates are judged at: it is read before anything is verified.
+  static func creationDate(of attributes: ReceiptAttributes) throws(Refusal) -> Int64 {
+    guard let text = try attributes.text(12, "creation date") else {
+      throw Refusal(.incomplete, "the receipt has no creation date (attribute 12)")
+    }
+    guard let date = StoreDate.rfc3339(text) else {
+      throw Refusal(.dateOutOfRange, "the creation date (attribute 12) is no date of RFC 3339")
+    }
+    return try FieldRules.signingDate(date, "creation date")
+  }
+
+  init(_ attributes: ReceiptAttributes) throws(Refusal) {
+    creationDate = try Self.creationDate(of: attributes)
+    bundleID = try attributes.text(2, "bundle id")
+    guard let kind = try attributes.text(0, "environment") else {
+      throw Refusal(.incomplete, "the receipt names no environment (attribute 0)")
+    }
+    environment = Self.environment(ofReceiptType: kind)
+    var facts: [StoreTransaction] = []
+    var seen: Set<StoreTransaction> = []
+    for bytes in attributes.inApp {
+      let fact = try Self.fact(ReceiptAttributes(bytes), environment, creationDate)
+      if seen.insert(fact).inserted { facts.append(fact) }
+    }
+    self.facts = facts
+    details = try Self.details(attributes, kind)
+  }
+
+  /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode`.
+  static func environment(ofReceiptType text: String) -> StoreEnvironment {
+    switch text {
+    case "ProductionSandbox", "ProductionVPPSandbox": .sandbox
+    case "ProductionVPP": .production
+    default: StoreEnvironment(storeText: text)
+    }
+  }
+
+  /// 1701 quantity, 1702 product, 1703 transaction, 1704 purchase date, 1705 original transaction, 1707 type of product, 1708
+  /// expiry, 1712 cancellation.
+  private static func fact(
+    _ entry: ReceiptAttributes, _ environment: StoreEnvironment, _ creationDate: Int64
+  ) throws(Refusal) -> StoreTransaction {
+    guard let id = try entry.identifier(1703, "transaction id"), let product = try entry.identifier(1702, "product id"),
+      let purchaseDate = try entry.date(1704, "purchase date")
+    else { throw Refusal(.incomplete, "a purchase in the receipt has no transaction id, product or date") }
+    let quantity = try entry.integer(1701, "quantity") ?? 1
+    guard (0...1_000_000_000).contains(quantity) else { throw Refusal(.malformed, "a quantity is \(quantity)") }
+    let cancellation = try entry.date(1712, "cancellation date")
+    return StoreTransaction(
+      store: .apple, environment: environment, transactionID: id,
+      originalTransactionID: try entry.identifier(1705, "original transaction id") ?? id, productID: product,
+      productType: try productType(entry.integer(1707, "type of product")), purchaseDate: purchaseDate,
+      expiresDate: try entry.date(1708, "expiry"), quantity: quantity, signedDate: creationDate, trust: .signed,
+      statement: cancellation == nil ? .purchased : .revoked, revocation: cancellation.map { Revocation(date: $0) })
+  }
+
+  /// Not documented by Apple; consistent in the receipts that are known.
+  private static func productType(_ code: Int64?) -> ProductType {
+    switch code {
+    case 0: .nonConsumable
+    case 1: .consumable
+    case 2: .nonRenewing
+    case 3: .autoRenewable
+    default: .unknown
+    }
+  }
+
+  private static func details(
+    _ attributes: ReceiptAttributes, _ kind: String
+  ) throws(Refusal) -> [VerifiedEvidence.Detail] {
+    var details = [VerifiedEvidence.Detail("receiptType", kind)]
+    for (type, name) in [(2, "bundleId"), (3, "applicationVersion"), (19, "originalApplicationVersion")]
+      as [(Int64, String)]
+    {
+      if let text = try attributes.text(type, name) { details.append(.init(name, text)) }
+    }
+    for (type, name) in [(4, "opaqueValue"), (5, "deviceHash")] as [(Int64, String)] {
+      if let bytes = attributes.raw(type), bytes.count <= 64 { details.append(.init(name, hexadecimal(bytes))) }
+    }
+    if let text = try attributes.text(21, "expiration date") { details.append(.init("expirationDate", text)) }
+    return details
+  }
+}
+
+/// Lower-case hexadecimal digits, two for each byte.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

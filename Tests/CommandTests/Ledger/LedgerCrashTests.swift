@@ -1,0 +1,71 @@
+import Foundation
+import PurchaseLedger
+import TestSupport
+import Testing
+
+/// `kill -9` at random instants. LEDGER_LONG=1 makes it 200 rounds.
+@Suite struct LedgerCrashTests {
+  static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 200 : 10
+
+  /// What the books say, without the head: the order of events may differ, the sums may not.
+  private func journal(_ shop: LedgerShop) throws -> [Substring] {
+    try shop.run("export", "--format", "hledger").stdoutLines.filter { !$0.hasPrefix("; head") }
+  }
+
+  private func grants(_ shop: LedgerShop) throws -> [String] {
+    let ledger = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .fixed(ShopGenerator.end))
+    return try shop.shop.accounts.flatMap { account in
+      try ledger.entitlements(of: account.id).map { "\(account.id) \($0.grant.id) \($0.status) \($0.reason)" }
+    }.sorted()
+  }
+
+  private func removeLedger(_ shop: LedgerShop) throws {
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: shop.ledgerPath + suffix) }
+  }
+
+  private func expectClean(_ shop: LedgerShop, _ when: Comment) throws {
+    let verified = try shop.run("verify")
+    #expect(verified.status == 0, "\(when): \(verified)")
+  }
+
+  /// Kills after a random part of the time that the whole takes; returns what was printed until then.
+  private func killed(_ child: ChildProcess, within seconds: Double, _ random: inout SeededGenerator) -> CommandRun {
+    usleep(UInt32(Double.random(in: 0...seconds, using: &random) * 1e6))
+    child.send(SIGKILL)
+    return child.wait()
+  }
+
+  @Test func nothingAcknowledgedIsLostAndNothingIsGrantedTwice() throws {
+    let shop = try LedgerShop(buyers: 30, seed: 11)
+    let evidence = shop.folder.file("evidence.jsonl")
+    let store = shop.folder.file("store.jsonl")
+    try shop.makeLedger()
+    let whole = try shop.run("import", evidence, "--batch", "16")
+    let applied = try shop.run("reconcile", "--apply", "--store", store)
+    let (expectedJournal, expectedGrants) = (try journal(shop), try grants(shop))
+    #expect(expectedGrants.count > 30)
+
+    var random = SeededGenerator(seed: 19)
+    for round in 0..<Self.rounds {
+      try removeLedger(shop)
+      try shop.makeLedger()
+      let run = killed(
+        try shop.start("import", evidence, "--batch", "16", "--report", "json"), within: whole.seconds, &random)
+      try expectClean(shop, "round \(round), import")
+      // A line counts when it ends: a kill may tear one that is being written.
+      let acknowledged = run.stdout.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        .filter { $0.contains("\"outcome\":\"accepted\"") }
+      let again = try shop.run("import", evidence, "--batch", "16", "--report", "json").stdoutLines
+      for line in acknowledged {
+        let number = try #require(line.firstMatch(of: /"line":(\d+)/).flatMap { Int($0.1) })
+        #expect(again[number - 1].contains("\"outcome\":\"duplicate\""), "round \(round): lost \(line)")
+      }
+      _ = killed(try shop.start("reconcile", "--apply", "--store", store), within: applied.seconds, &random)
+      try expectClean(shop, "round \(round), reconcile")
+      _ = try shop.run("reconcile", "--apply", "--store", store)
+      try expectClean(shop, "round \(round), the end")
+      #expect(try journal(shop) == expectedJournal, "round \(round)")
+      #expect(try grants(shop) == expectedGrants, "round \(round)")
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import PurchaseLedger
+import TestSupport
+import Testing
+
+/// The command from an empty folder to books that agree.
+@Suite struct LedgerRoundTripTests {
+  private func lines(_ run: CommandRun) throws -> [[String: Any]] {
+    try run.stdoutLines.map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
+    }
+  }
+
+  @Test func booksAreMadeFilledComparedAndExported() throws {
+    let shop = try LedgerShop()
+    try shop.makeLedger()
+    let imported = try shop.run("import", shop.folder.file("evidence.jsonl"), "--report", "json")
+    let pieces = try lines(imported)
+    #expect(pieces.count == shop.shop.evidence.count, "\(imported)")
+    #expect(pieces.map { $0["line"] as? Int } == Array(1...pieces.count))
+    let outcomes = Set(pieces.compactMap { $0["outcome"] as? String })
+    #expect(
+      outcomes.isSubset(of: ["accepted", "duplicate", "quarantined", "refused"]) && outcomes.contains("accepted"))
+    #expect(imported.status == (outcomes.isDisjoint(with: ["refused", "quarantined"]) ? 0 : 1))
+    let bought = try #require(pieces.first { $0["kind"] as? String == "transaction" })
+    for name in ["source", "store", "environment", "transactionId", "originalTransactionId", "productId"] {
+      #expect(bought[name] is String, "\(name) is missing")
+    }
+
+    let again = try lines(try shop.run("import", shop.folder.file("evidence.jsonl"), "--json"))
+    #expect(!again.contains { $0["outcome"] as? String == "accepted" })
+
+    let dry = try shop.run("reconcile", "--store", shop.folder.file("store.jsonl"), "--report", "json")
+    #expect(dry.status == 1, "\(dry)")
+    let before = try #require(try JSONSerialization.jsonObject(with: Data(dry.stdout.utf8)) as? [String: Any])
+    #expect((before["differences"] as? [Any])?.isEmpty == false)
+    let unchanged = try shop.run("reconcile", "--report", "json")
+    #expect(unchanged.stdout == dry.stdout, "a dry run must not change anything")
+    _ = try shop.run("reconcile", "--apply")
+    let after = try shop.run("reconcile", "--report", "csv")
+    #expect(!after.stdout.contains("\nstore-only,") && !after.stdout.contains("\nstate-differs,"), "\(after)")
+
+    let owned = try shop.shop.accounts.flatMap {
+      try lines(try shop.run("entitlements", "\($0.id)", "--json"))
+    }
+    let grants = owned.compactMap { $0["originalTransactionId"] as? String }
+    #expect(!grants.isEmpty && Set(grants).count == grants.count, "a grant has one owner")
+    let id = try #require(bought["transactionId"] as? String)
+    #expect(try shop.run("history", id).stdout.contains("transaction \(id)"))
+
+    let verified = try shop.run("verify", "--json")
+    #expect(verified.status == 0, "\(verified)")
+    let export = try shop.run("export")
+    let last = try #require(try lines(export).last)
+    let head = try #require(last["head"] as? String)
+    #expect(try shop.run("verify", "--head", head).status == 0)
+    #expect(try shop.run("verify", "--head", String(repeating: "0", count: 64)).status == 1)
+    let journal = try shop.run("export", "--format", "hledger").stdout
+    #expect(journal.contains("assets:receivable:apple") && journal.contains("income:sales:google"))
+    #expect(try shop.run("rebuild").status == 0)
+    #expect(try shop.run("export", "--format", "hledger").stdout == journal)
+  }
+
+  @Test func accountsAreAddedListedAndErased() throws {
+    let shop = try LedgerShop(buyers: 1)
+    #expect(try shop.run("init").status == 0)
+    let password = try shop.folder.write("password", "correct horse\n")
+    let added = try shop.run("account", "add", "anna@example.org", "--password-file", password, "--json")
+    #expect(added.status == 0, "\(added)")
+    let id = try #require(try lines(added).first?["account"] as? String)
+    #expect(try shop.run("account", "list").stdout.contains("\(id)  anna@example.org"))
+    let twice = try shop.run("account", "add", "anna@example.org", "--password-file", password)
+    #expect(twice.status == 2 && twice.stderr.contains("anna@example.org"), "\(twice)")
+    #expect(try shop.run("entitlements", "anna@example.org").status == 0)
+    #expect(try shop.run("account", "erase", "anna@example.org").status == 0)
+    #expect(try !shop.run("account", "list").stdout.contains("anna"))
+    #expect(try shop.run("entitlements", "anna@example.org").status == 2)
+    let file = try shop.folder.bytes("ledger.sqlite")
+    #expect(file.range(of: Data("anna@".utf8)) == nil, "the login is still in the file")
+  }
+
+  @Test func demoEndsInCleanBooks() throws {
+    let folder = try TemporaryFolder()
+    let run = try purchaseLedger("demo", "--buyers", "20", "--output", folder.file("shop"))
+    #expect(run.status == 0, "\(run)")
+    for text in ["== import: ", "These are in", ": clean", "head "] { #expect(run.stdout.contains(text), "\(run)") }
+    let config = folder.file("shop/config.json")
+    #expect(try purchaseLedger("verify", "--config", config).status == 0)
+    #expect(try purchaseLedger("demo", "--output", folder.file("shop")).status == 2)
+  }
+}

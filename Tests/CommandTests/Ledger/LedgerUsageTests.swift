@@ -1,0 +1,104 @@
+import Foundation
+import PurchaseLedger
+import TestSupport
+import Testing
+
+/// Exit codes and messages.
+@Suite struct LedgerUsageTests {
+  @Test func withoutALedgerItSaysInit() throws {
+    let folder = try TemporaryFolder()
+    for arguments in [["verify"], ["rebuild"], ["entitlements", "a"], ["export"], ["reconcile"]] {
+      let run = try Command(built: "purchase-ledger").run(arguments, in: folder.path)
+      #expect(run.status == 3 && run.stderr.contains("ledger.sqlite") && run.stderr.contains("init"), "\(run)")
+      #expect(folder.names.isEmpty)
+    }
+  }
+
+  @Test func aFileThatIsNoLedgerIsLeftAlone() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("ledger.sqlite", "not a ledger")
+    let run = try purchaseLedger("verify", "--ledger", path)
+    #expect(run.status == 3 && run.stderr.contains(path), "\(run)")
+    #expect(try purchaseLedger("init", "--ledger", path).status == 2)
+    #expect(try folder.bytes("ledger.sqlite") == Data("not a ledger".utf8))
+  }
+
+  @Test(arguments: [
+    ("{\"bundelId\": \"a\"}", "bundelId"), ("[]", "object"), ("{", "JSON"),
+    ("{\"rootCertificates\": \"a\"}", "rootCertificates"), ("{\"policy\": {\"absence\": \"revoke\"}}", "absence"),
+    ("{\"apple\": {\"key\": \"a\"}}", "apple"), ("{\"environment\": \"moon\"}", "moon"),
+    ("{\"now\": \"soon\"}", "soon"), ("{\"appAppleId\": \"x\"}", "appAppleId"),
+    ("{\"rootCertificates\": [\"missing.der\"]}", "missing.der"),
+  ])
+  func wrongConfigurationIsNamed(_ text: String, naming name: String) throws {
+    let folder = try TemporaryFolder()
+    let run = try purchaseLedger("init", "--config", try folder.write("c.json", text), "--ledger", folder.file("l"))
+    #expect(run.status == 2 && run.stderr.contains(name), "\(run)")
+    #expect(folder.names == ["c.json"])
+  }
+
+  @Test func flagsWinOverTheEnvironmentAndThatOverTheFile() throws {
+    let folder = try TemporaryFolder()
+    let config = try folder.write("c.json", "{\"ledger\": \"of-the-file\"}")
+    let command = try Command(built: "purchase-ledger")
+    let variables = ["PURCHASE_LEDGER_LEDGER": folder.file("of-the-environment")]
+    #expect(try command.run(["init", "--config", config]).status == 0)
+    #expect(try command.run(["init", "--config", config], environment: variables).status == 0)
+    let flag = ["init", "--config", config, "--ledger", folder.file("of-the-flag")]
+    #expect(try command.run(flag, environment: variables).status == 0)
+    for name in ["of-the-file", "of-the-environment", "of-the-flag"] { #expect(folder.names.contains(name)) }
+  }
+
+  @Test func importWantsToKnowTheApp() throws {
+    let shop = try LedgerShop(buyers: 2)
+    try shop.makeLedger()
+    let run = try purchaseLedger(
+      "import", shop.folder.file("evidence.jsonl"), "--ledger", shop.ledgerPath, "--root-certificate",
+      shop.folder.file("root.der"), "--now", "\(ShopGenerator.end)")
+    #expect(run.status == 2 && run.stderr.contains("--bundle-id"), "\(run)")
+    #expect(try shop.run("export").stdoutLines.allSatisfy { !$0.contains("\"type\":\"transaction\"") })
+  }
+
+  @Test func otherEnvironmentThanTheLedgersIsRefused() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let run = try shop.run("import", shop.folder.file("evidence.jsonl"), "--environment", "sandbox")
+    #expect(run.status == 2 && run.stderr.contains("environment"), "\(run)")
+  }
+
+  @Test func whatCannotBeReadIsNamed() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let run = try shop.run("import", shop.folder.file("missing.jsonl"))
+    #expect(run.status == 2 && run.stderr.contains("missing.jsonl"), "\(run)")
+    #expect(try shop.run("inspect", shop.folder.file("missing")).status == 2)
+    let pull = try shop.run("pull", "--store", "apple")
+    #expect(pull.status == 2 && pull.stderr.contains("apple.privateKey"), "\(pull)")
+  }
+
+  @Test func garbageIsRefusedLineByLine() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let file = try shop.folder.write("garbage", "a.b.c\n{\"evidence\": \"x\", \"account\": \"nobody\"}\n\n{}\n")
+    let run = try shop.run("import", file, "--report", "json")
+    #expect(run.status == 1, "\(run)")
+    #expect(run.stdoutLines.count == 3 && run.stdout.contains("no-such-account"), "\(run)")
+    #expect(run.stdout.contains("\"line\":4"))
+  }
+
+  @Test(arguments: [
+    ["import"], ["nonsense"], ["reconcile", "--report", "xml"], ["demo", "--buyers", "0"], ["init", "--policy", "x"],
+  ])
+  func wrongUsageIs64(_ arguments: [String]) throws {
+    #expect(try Command(built: "purchase-ledger").run(arguments).status == 64)
+  }
+
+  @Test func progressIsJSONWhenAskedFor() throws {
+    let shop = try LedgerShop(buyers: 2)
+    try shop.makeLedger()
+    let run = try shop.run("import", shop.folder.file("evidence.jsonl"), "--progress", "json")
+    let line = try #require(run.stderrLines.last, "\(run)")
+    let value = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(value["fraction"] as? Double == 1 && value["done"] as? Int == shop.shop.evidence.count)
+  }
+}

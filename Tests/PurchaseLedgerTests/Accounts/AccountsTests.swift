@@ -1,0 +1,122 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+@Suite struct AccountsTests {
+  /// Cheap hashes, but for the test of the real ones.
+  private func accounts(_ test: TestLedger) -> Accounts {
+    Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))
+  }
+
+  @Test func aLoginIsFoundByNameAndID() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = try await accounts.add(login: " Ada@Example.org ", password: "correct horse")
+    #expect(try accounts.find("ada@example.org") == id)
+    #expect(try accounts.find(id.description) == id)
+    #expect(try accounts.find("nobody") == nil)
+    #expect(try accounts.list().map(\.login) == ["ada@example.org"])
+    await #expect(throws: LedgerError.self) {
+      try await accounts.add(login: "ADA@example.org", password: "another one")
+    }
+    await #expect(throws: LedgerError.self) { try await accounts.add(login: "x", password: "short") }
+    let token = try #require(try accounts.token(of: id))
+    await #expect(throws: LedgerError.self) {
+      try await accounts.add(login: "y", password: "long enough", token: token)
+    }
+    #expect(try accounts.list().count == 1)
+  }
+
+  @Test func sessionsOpenAndEnd() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = try await accounts.add(login: "ada", password: "correct horse")
+    let first = try await accounts.signIn(login: "ada", password: "correct horse", lasting: 1000)
+    let second = try await accounts.signIn(login: "ADA", password: "correct horse", lasting: 1000)
+    #expect(first != second && first.text.utf8.count == 43)
+    #expect(try accounts.account(for: first) == id && accounts.account(for: second) == id)
+    #expect(try accounts.account(for: SessionToken("made up")) == nil)
+    try accounts.signOut(first)
+    #expect(try accounts.account(for: first) == nil && accounts.account(for: second) == id)
+    try accounts.signOutEverywhere(id)
+    #expect(try accounts.account(for: second) == nil)
+    let short = try await accounts.signIn(login: "ada", password: "correct horse", lasting: 0)
+    #expect(try accounts.account(for: short) == nil)
+  }
+
+  @Test func aWrongPasswordAndAnUnknownLoginLookTheSame() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    _ = try await accounts.add(login: "ada", password: "correct horse")
+    var messages: [String] = []
+    for (login, password) in [("ada", "wrong horse"), ("bob", "correct horse"), ("", ""), ("ada", "")] {
+      do { _ = try await accounts.signIn(login: login, password: password, lasting: 1000) } catch {
+        messages.append("\(error)")
+      }
+    }
+    #expect(messages.count == 4 && Set(messages).count == 1)
+  }
+
+  @Test func aChangedPasswordEndsSessionsAndRaisesTheCost() async throws {
+    let test = try TestLedger()
+    let cheap = accounts(test)
+    let id = try await cheap.add(login: "ada", password: "correct horse")
+    let session = try await cheap.signIn(login: "ada", password: "correct horse", lasting: 1000)
+    try await cheap.changePassword(of: id, to: "battery staple")
+    #expect(try cheap.account(for: session) == nil)
+    await #expect(throws: LedgerError.self) {
+      try await cheap.signIn(login: "ada", password: "correct horse", lasting: 1000)
+    }
+    // At the standard cost, which the next sign-in takes over.
+    _ = try await test.ledger.accounts.signIn(login: "ada", password: "battery staple", lasting: 1000)
+    #expect(try test.count("SELECT rounds FROM credential") == 32_768)
+    _ = try await test.ledger.accounts.signIn(login: "ada", password: "battery staple", lasting: 1000)
+  }
+
+  @Test func nothingOfAnErasedPersonIsLeftInTheFile() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = try await accounts.add(login: "ada.lovelace@example.org", password: "correct horse")
+    let session = try await accounts.signIn(login: "ada.lovelace@example.org", password: "correct horse", lasting: 1000)
+    try test.book(.sample(), as: id)
+    #expect(contains("ada.lovelace", in: test))
+    try await accounts.erase(id)
+    #expect(!contains("ada.lovelace", in: test))
+    #expect(try accounts.account(for: session) == nil && accounts.find(id.description) == nil)
+    #expect(try accounts.list().map(\.login) == [nil])
+    #expect(try accounts.list()[0].erasedAt == TestLedger.now)
+    #expect(try test.ledger.entitlements(of: id).isEmpty)
+    #expect(try test.count("SELECT count(*) FROM posting") == 1)
+    await #expect(throws: LedgerError.self) { try await accounts.erase(id) }
+    // The login is free again, for another account.
+    #expect(try await accounts.add(login: "ada.lovelace@example.org", password: "correct horse") != id)
+    #expect(try test.ledger.verify().isClean)
+  }
+
+  private func contains(_ text: String, in test: TestLedger) -> Bool {
+    ["ledger.sqlite", "ledger.sqlite-wal"].contains {
+      (try? test.folder.bytes($0))?.range(of: Data(text.utf8)) != nil
+    }
+  }
+
+  @Test func auditsKeepTheirOrderAndChangeNoProjection() async throws {
+    let test = try TestLedger()
+    let id = try await accounts(test).add(login: "ada", password: "correct horse")
+    let before = try test.projections()
+    for outcome in ["refused", "refused", "allowed"] {
+      try await test.ledger.recordAudit(
+        kind: "download", account: id, subject: "region.alps", outcome: outcome, detail: nil)
+    }
+    #expect(try test.projections() == before)
+    let audits = try test.ledger.history(of: "region.alps")
+    #expect(audits.count == 3)
+    guard case .audit(_, let account, _, let outcome, _, _)? = audits.last?.content else {
+      Issue.record("no audit")
+      return
+    }
+    #expect(account == id && outcome == "allowed")
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import PurchaseLedger
+import Testing
+
+/// Cases about signed JSON that a correct ledger survives, by their numbers in docs/ledger.md.
+@Suite struct AppleSignedCases {
+  @Test(arguments: [
+    "1700000000000000", "1700000000000000.0", "1000000000000000000", "9223372036854775807", "99999999999999999999",
+    "1e300",
+    "-1", "-9223372036854775808", "0", "946684799999", "32503680000000", "\"soon\"",
+  ])
+  func case01_signedDateInTheYear55840IsRefused(_ date: String) async throws {
+    let evidences = try Evidences()
+    let jws = try evidences.authority.sign(Evidences.payload(replacing: "signedDate", with: date))
+    let verifier = try evidences.verifier()
+    #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .dateOutOfRange)
+  }
+
+  @Test(arguments: [(false, true), (true, false), (false, false)])
+  func case02_chainWithoutMarkersIsRefused(_ leaf: Bool, _ intermediate: Bool) async throws {
+    var shape = ThrowAwayAuthority.Shape()
+    (shape.leafMarker, shape.intermediateMarker) = (leaf, intermediate)
+    let evidences = try Evidences(shape)
+    let verifier = try evidences.verifier()
+    let jws = try evidences.transaction()
+    #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .missingMarker)
+  }
+
+  @Test func case03_otherCertificatesAndAlgorithmsAreRefused() async throws {
+    let evidences = try Evidences()
+    let authority = evidences.authority
+    let (leaf, middle, root) = (authority.leafCertificate, authority.intermediateCertificate, authority.rootCertificate)
+    let lists: [([[UInt8]], Refusal.Code)] = [
+      ([], .certificateCount), ([leaf], .certificateCount), ([leaf, middle], .certificateCount),
+      ([leaf, middle, root, root], .certificateCount), ([middle, leaf, root], .untrustedChain),
+      ([leaf, root, middle], .untrustedChain), ([root, middle, leaf], .untrustedChain),
+      ([leaf, leaf, leaf], .untrustedChain),
+      ([leaf, [1, 2, 3], root], .malformed),
+    ]
+    let verifier = try evidences.verifier()
+    let payload = Array(ThrowAwayAuthority.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8)
+    for (list, code) in lists {
+      let jws = try authority.sign(payload, header: ThrowAwayAuthority.header(certificates: list))
+      #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == code)
+    }
+    for algorithm in ["none", "HS256", "ES384", "es256", ""] {
+      let header = ThrowAwayAuthority.header(certificates: [leaf, middle, root], algorithm: algorithm)
+      let jws = try authority.sign(payload, header: header)
+      #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .unsupportedAlgorithm)
+    }
+    // Another authority of the same names signs as well; only the pinned one counts.
+    let stranger = try Evidences().transaction()
+    #expect(await refusal { try await verifier.verify(stranger, at: testNow) }?.code == .untrustedChain)
+  }
+
+  @Test func case04_leafExpiredNowButValidAtSigningIsAccepted() async throws {
+    var shape = ThrowAwayAuthority.Shape()
+    shape.leafValidity = Evidences.date - 1_000_000..<Evidences.date + 1_000_000
+    let evidences = try Evidences(shape)
+    let verifier = try evidences.verifier()
+    let accepted = try await verifier.verify(evidences.transaction(), at: testNow)
+    #expect(accepted.quarantine == nil && accepted.transactions == [Evidences.fact()])
+    // The chain is known now; a date outside its validity is refused all the same.
+    for date in [Evidences.date - 1_001_000, Evidences.date + 1_001_000] {
+      let late = try evidences.transaction(Evidences.fact(signedDate: date))
+      #expect(
+        await refusal { try await verifier.verify(late, at: testNow) }?.code == .certificateNotValidAtSigning)
+    }
+  }
+
+  @Test func case05_signedInTheFutureIsQuarantined() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    for (ahead, code) in [(299_999, nil), (300_000, nil), (300_001, .signedInFuture), (3_000_000_000, .signedInFuture)]
+      as [(Int64, Refusal.Code?)]
+    {
+      let jws = try evidences.transaction(Evidences.fact(signedDate: testNow + ahead))
+      #expect(try await verifier.verify(jws, at: testNow).quarantine?.code == code)
+      // The same behind a notification that is dated in time.
+      let message = try evidences.notification("REFUND", of: jws)
+      #expect(try await verifier.verify(message, at: testNow).quarantine?.code == code)
+    }
+  }
+
+  @Test func case07_otherFormsOfOneSignatureDecodeToOneFact() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    let first = try evidences.transaction()
+    let parts = first.split(separator: UInt8(ascii: "."))
+    let signature = try #require(Base64.decode(parts[2]))
+    let malleated = signature[..<32] + P256Order.minus(signature[32...])
+    let padding = Array(repeating: UInt8(ascii: "="), count: (4 - parts[2].count % 4) % 4)
+    let forms: [[UInt8]] = [
+      first, try evidences.transaction(),
+      Array(parts[0] + [0x2E] + parts[1] + [0x2E] + Base64.encodeURL(Array(malleated))),
+      Array(parts[0] + [0x2E] + parts[1] + [0x2E] + parts[2] + padding), first + [0x0A],
+    ]
+    #expect(Set(forms).count == forms.count)
+    for form in forms {
+      #expect(try await verifier.verify(form, at: testNow).transactions == [Evidences.fact()])
+    }
+    var broken = signature
+    broken[40] ^= 1
+    let forged = Array(parts[0] + [0x2E] + parts[1] + [0x2E] + Base64.encodeURL(broken))
+    #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
+  }
+
+  @Test func case14_sandboxIsRefusedWhereProductionIsAskedForAndBookableElsewhere() async throws {
+    let evidences = try Evidences()
+    let fact = Evidences.fact(environment: .sandbox)
+    let jws = try evidences.transaction(fact)
+    let evidence = try await evidences.verifier().verify(jws, at: testNow)
+    #expect(evidence.transactions == [fact] && evidence.notes == ["sandbox"] && evidence.quarantine == nil)
+    let strict = try evidences.verifier(environment: .production)
+    #expect(await refusal { try await strict.verify(jws, at: testNow) }?.code == .wrongEnvironment)
+  }
+
+  @Test func case15_xcodeEvidenceIsRefused() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    // Even under a pinned root.
+    for environment in [StoreEnvironment.xcode, .localTesting] {
+      let jws = try evidences.transaction(Evidences.fact(environment: environment))
+      #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .testEnvironment)
+    }
+    let alone = try evidences.authority.sign(
+      Evidences.payload(replacing: "environment", with: "\"Xcode\""),
+      header: ThrowAwayAuthority.header(certificates: [evidences.authority.leafCertificate]))
+    #expect(await refusal { try await verifier.verify(alone, at: testNow) }?.code == .certificateCount)
+  }
+
+  @Test func case17_foreignEvidenceIsRefusedAtEveryLayer() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    let foreign = try evidences.transaction(bundle: "com.other")
+    let own = try evidences.transaction()
+    let pieces: [([UInt8], Refusal.Code)] = [
+      (foreign, .wrongBundle), (try evidences.notification("REFUND", of: foreign), .wrongBundle),
+      (try evidences.notification("REFUND", of: own, bundle: "com.other"), .wrongBundle),
+      (try evidences.notification("REFUND", of: own, app: 1), .wrongApp),
+      (try evidences.notification("REFUND", of: own, app: nil), .wrongApp),
+    ]
+    for (piece, code) in pieces {
+      #expect(await refusal { try await verifier.verify(piece, at: testNow) }?.code == code)
+    }
+    // Layers that disagree with each other are refused also where no bundle id is configured.
+    let open = try evidences.verifier(bundle: nil, app: nil)
+    let mixed = try evidences.notification("REFUND", of: foreign)
+    #expect(await refusal { try await open.verify(mixed, at: testNow) }?.code == .wrongBundle)
+    let environments = try evidences.notification("REFUND", of: own, environment: .sandbox)
+    #expect(try await verifier.verify(environments, at: testNow).quarantine?.code == .environmentMismatch)
+  }
+
+  @Test func case18_kindIsDecidedByTheFields() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    let transaction = try evidences.transaction()
+    let notification = try evidences.notification("REFUND", of: transaction)
+    let renewal = try evidences.authority.sign(
+      #"{"originalTransactionId":"1","environment":"Production","signedDate":\#(Evidences.date)}"#.utf8)
+    let pieces: [(EvidenceKind, [UInt8])] = [
+      (.transaction, transaction), (.notification, notification), (.renewal, renewal),
+    ]
+    for (kind, piece) in pieces {
+      #expect(EvidenceVerifier.detect(piece) == kind)
+      #expect(try await verifier.verify(piece, at: testNow).kind == kind)
+      for (forced, _) in pieces {
+        let code = await refusal { try await verifier.verify(piece, as: forced, at: testNow) }?.code
+        #expect(code == (forced == kind ? nil : .wrongKind))
+      }
+    }
+    // A notification inside a notification, and a transaction as its renewal info.
+    for piece in [
+      try evidences.notification("REFUND", of: notification),
+      try evidences.notification("DID_RENEW", of: transaction, renewal: transaction),
+    ] {
+      #expect(await refusal { try await verifier.verify(piece, at: testNow) }?.code == .wrongKind)
+    }
+  }
+
+  @Test func case26_unknownTypesAreKeptRaw() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    let message = try evidences.authority.notification(
+      type: "SOMETHING_NEW", subtype: "OF_A_KIND", uuid: "u-1", signedDate: Evidences.date, environment: .production,
+      bundleID: Evidences.bundle, appAppleID: Evidences.app, transaction: try evidences.transaction())
+    let evidence = try await verifier.verify(message, at: testNow)
+    #expect(evidence.notification?.type == "SOMETHING_NEW" && evidence.notification?.subtype == "OF_A_KIND")
+    #expect(evidence.notes == ["unknown-type"] && evidence.quarantine == nil)
+    #expect(evidence.transactions == [Evidences.fact()])
+    // No member that is known either.
+    let bare = try evidences.authority.sign(
+      #"{"notificationType":"X","notificationUUID":"u-2","signedDate":\#(Evidences.date),"news":{"a":1}}"#.utf8)
+    #expect(try await verifier.verify(bare, at: testNow).notification?.type == "X")
+    // Unknown words of a transaction.
+    let odd = try evidences.authority.sign(Evidences.payload(replacing: "type", with: "\"Barter\""))
+    #expect(try await verifier.verify(odd, at: testNow).transactions.first?.productType.rawValue == "Barter")
+    let nowhere = try evidences.transaction(Evidences.fact(environment: .init(rawValue: "Moon")))
+    #expect(try await verifier.verify(nowhere, at: testNow).quarantine?.code == .unknownEnvironment)
+  }
+
+  @Test func case29_numbersAndTextAreOneId() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    for value in ["12345", "\"12345\""] {
+      for field in ["transactionId", "originalTransactionId"] {
+        let jws = try evidences.authority.sign(Evidences.payload(replacing: field, with: value))
+        #expect(try await verifier.verify(jws, at: testNow).transactions == [Evidences.fact()])
+      }
+    }
+  }
+}
+
+/// The order n of P-256's group.
+enum P256Order {
+  private static let bytes = Base64.decode("/////wAAAAD//////////7zm+q2nF56E87nKwvxjJVE=".utf8)!
+
+  /// n - s, big-endian.
+  static func minus(_ s: ArraySlice<UInt8>) -> [UInt8] {
+    var borrow = 0
+    var result = [UInt8](repeating: 0, count: 32)
+    for (index, (a, b)) in zip(bytes, s).enumerated().reversed() {
+      let difference = Int(a) - Int(b) - borrow
+      borrow = difference < 0 ? 1 : 0
+      result[index] = UInt8(truncatingIfNeeded: difference)
+    }
+    return result
+  }
+}

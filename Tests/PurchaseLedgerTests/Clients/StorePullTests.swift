@@ -1,0 +1,88 @@
+import Foundation
+import PurchaseLedger
+import Synchronization
+import TestSupport
+import Testing
+
+/// What is pulled from a server that speaks the stores' APIs, up to the books.
+@Suite struct StorePullTests {
+  static let now: Int64 = 1_790_000_000_000
+  static let day: Int64 = 86_400_000
+  static let application = "/androidpublisher/v3/applications/org.example.maps/purchases"
+
+  private func google(_ server: StoreServer, now: Int64) throws -> GooglePlayClient {
+    try GooglePlayClient(
+      packageName: "org.example.maps", credentials: .accessToken("given"), environment: .production,
+      verifier: GoogleVerifier(identity: .init(packageName: "org.example.maps")), clock: .fixed(now),
+      baseURL: server.url, rate: 1000, retry: .init(attemptsMax: 2, firstDelay: 0.01))
+  }
+
+  private func purchase(_ id: String) throws -> PreparedPiece {
+    let fact = StoreTransaction(
+      store: .google, environment: .production, transactionID: id, originalTransactionID: id, productID: "region.alps",
+      purchaseDate: Self.now - 5 * Self.day, purchaseToken: "token-\(id)", signedDate: Self.now - 5 * Self.day,
+      trust: .unsigned, statement: .purchased)
+    let content = VerifiedEvidence(
+      kind: .googleProduct, store: .google, environment: .production, transactions: [fact], signedDate: fact.signedDate)
+    return PreparedPiece(Submission(evidence: Array(id.utf8), channel: .operatorImport), .success(content))
+  }
+
+  /// Answers every question: nothing voided, every purchase as it was, but the second is cancelled.
+  private func answer(_ request: StoreServer.Request) -> StoreServer.Reply {
+    if request.path.hasSuffix("/voidedpurchases") { return .json("{}") }
+    if request.method == "POST" { return .json("") }
+    let id = String(request.path.split(separator: "/").last ?? "").replacingOccurrences(of: "token-", with: "")
+    return .json(
+      "{\"kind\": \"androidpublisher#productPurchase\", \"purchaseTimeMillis\": \"\(Self.now - 5 * Self.day)\","
+        + " \"orderId\": \"\(id)\", \"purchaseState\": \(id == "GPA.2" ? 1 : 0)}")
+  }
+
+  @Test func case39_afterALostWindowEveryPurchaseIsAskedFor() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("ledger.sqlite")
+    let server = try await StoreServer.start { request, _ in StorePullTests().answer(request) }
+    let ledger = try Ledger.create(at: path, policy: LedgerPolicy(), clock: .fixed(Self.now))
+    _ = try ledger.commit([purchase("GPA.1"), purchase("GPA.2")], progress: nil)
+    let first = try google(server, now: Self.now)
+    let early = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
+      first, since: Self.now - Self.day, everyone: false, acknowledge: false) { _, _ in }
+    try await first.shutdown()
+    #expect(!early.isWindowLost && server.requests.count == 1)
+
+    let later = Self.now + 31 * Self.day
+    let reopened = try Ledger.open(at: path, policy: nil, clock: .fixed(later))
+    let second = try google(server, now: later)
+    let report = try await StorePull(ledger: reopened, clock: .fixed(later)).google(
+      second, since: Self.now, everyone: false, acknowledge: false) { _, _ in }
+    try await second.shutdown()
+    #expect(report.isWindowLost)
+    #expect(
+      Set(server.requests.map(\.path).dropFirst(2)) == [
+        "\(Self.application)/products/region.alps/tokens/token-GPA.1",
+        "\(Self.application)/products/region.alps/tokens/token-GPA.2",
+      ])
+    // The refund that the list no longer tells of is found all the same.
+    let found = try Reconciler(ledger: reopened).run(apply: true)
+    #expect(found[.stateDiffers] == 1 && found.applied >= 1 && found.windowLostSince != nil)
+    let grant = TransactionKey(store: .google, environment: .production, id: "GPA.2")
+    #expect(try reopened.entitlement(of: grant)?.status == .revoked)
+    try await server.stop()
+  }
+
+  @Test func case37_theQueueIsAcknowledgedAndEmpty() async throws {
+    let folder = try TemporaryFolder()
+    let server = try await StoreServer.start { request, _ in StorePullTests().answer(request) }
+    let ledger = try Ledger.create(
+      at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .fixed(Self.now))
+    _ = try ledger.commit([purchase("GPA.1")], progress: nil)
+    #expect(try ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.1"])
+    let client = try google(server, now: Self.now)
+    _ = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
+      client, since: Self.now - Self.day, everyone: false, acknowledge: true) { _, _ in }
+    #expect(
+      server.requests.last?.path == "\(Self.application)/products/region.alps/tokens/token-GPA.1:acknowledge")
+    #expect(try ledger.unacknowledged(olderThan: 0).isEmpty)
+    try await client.shutdown()
+    try await server.stop()
+  }
+}

@@ -1,0 +1,135 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// An HTTP server in the test process that speaks a store's API, and misbehaves on request.
+final class StoreServer: Sendable {
+  struct Request: Sendable {
+    var method: String
+    /// Path and query.
+    var target: String
+    var headers: HTTPHeaders
+    var body: [UInt8]
+
+    var path: String { String(target.prefix { $0 != "?" }) }
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    func field(_ name: String) -> String? { headers.first(name: name) }
+
+    /// A parameter of the query, percent-decoding left out: tests use plain names.
+    func query(_ name: String) -> String? {
+      target.drop { $0 != "?" }.dropFirst().split(separator: "&").first { $0.hasPrefix("\(name)=") }
+        .map { String($0.dropFirst(name.count + 1)) }
+    }
+  }
+
+  enum Reply: Sendable {
+    case json(Int, String, headers: [String: String] = [:])
+    /// Announces the whole, sends half and closes.
+    case truncated(String)
+    /// Takes the request and never answers.
+    case hang
+
+    static func json(_ text: String) -> Self { .json(200, text) }
+  }
+
+  private let group: MultiThreadedEventLoopGroup
+  private let channel: any Channel
+  private let log = Mutex<[Request]>([])
+
+  var requests: [Request] { log.withLock { $0 } }
+  var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+
+  /// - Parameter answer: Gets each request and its number, from 0.
+  static func start(_ answer: @escaping @Sendable (Request, Int) -> Reply) async throws -> StoreServer {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let record = Record(answer)
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          try channel.pipeline.syncOperations.addHandler(Handler(record))
+        }
+      }.bind(host: "127.0.0.1", port: 0).get()
+    let server = StoreServer(group: group, channel: channel)
+    record.server.withLock { $0 = server }
+    return server
+  }
+
+  private init(group: MultiThreadedEventLoopGroup, channel: any Channel) {
+    self.group = group
+    self.channel = channel
+  }
+
+  func stop() async throws {
+    try await channel.close()
+    try await group.shutdownGracefully()
+  }
+
+  /// What the handlers share.
+  private final class Record: Sendable {
+    let answer: @Sendable (Request, Int) -> Reply
+    let server = Mutex<StoreServer?>(nil)
+
+    init(_ answer: @escaping @Sendable (Request, Int) -> Reply) { self.answer = answer }
+
+    func take(_ request: Request) -> Reply {
+      guard let server = server.withLock({ $0 }) else { return .json(503, "{}") }
+      let number = server.log.withLock { log in
+        log.append(request)
+        return log.count - 1
+      }
+      return answer(request, number)
+    }
+  }
+
+  private final class Handler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let record: Record
+    private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
+
+    init(_ record: Record) { self.record = record }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      switch unwrapInboundIn(data) {
+      case .head(let head): (self.head, body) = (head, [])
+      case .body(let part): body.append(contentsOf: part.readableBytesView)
+      case .end:
+        guard let head else { return }
+        let request = Request(method: head.method.rawValue, target: head.uri, headers: head.headers, body: body)
+        answer(record.take(request), context)
+      }
+    }
+
+    private func answer(_ reply: Reply, _ context: ChannelHandlerContext) {
+      switch reply {
+      case .hang: break
+      case .json(let status, let text, let headers): send(status, text, headers, context)
+      case .truncated(let text):
+        send(200, String(text.prefix(text.count / 2)), ["content-length": "\(text.utf8.count)"], context, closing: true)
+      }
+    }
+
+    private func send(
+      _ status: Int, _ text: String, _ fields: [String: String], _ context: ChannelHandlerContext,
+      closing: Bool = false
+    ) {
+      var headers = HTTPHeaders([("content-type", "application/json")])
+      if fields["content-length"] == nil { headers.add(name: "content-length", value: "\(text.utf8.count)") }
+      for (name, value) in fields { headers.add(name: name, value: value) }
+      let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers)
+      context.write(wrapOutboundOut(.head(head)), promise: nil)
+      context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+      if closing {
+        context.close(promise: nil)
+      } else {
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// Cases of evidence that is presented again, in other forms or by others.
+@Suite struct BookingCaseTests {
+  @Test func case05_evidenceSignedInTheFutureWaitsInQuarantine() throws {
+    let test = try TestLedger()
+    let fact = StoreTransaction.sample()
+    let refusal = Refusal(.signedInFuture, "signed tomorrow")
+    let first = try test.book(fact, quarantine: refusal)
+    #expect(first.outcome == .quarantined && first.reason == refusal)
+    #expect(try test.events(.quarantine) == 1 && test.events(.transaction) == 0)
+    #expect(try test.count("SELECT count(*) FROM evidence WHERE outcome = 2") == 1)
+    #expect(try test.status("1") == nil)
+    // Presented again while the date is still ahead, then when it has passed.
+    #expect(try test.book(fact, quarantine: refusal).outcome == .quarantined)
+    #expect(try test.events(.quarantine) == 1)
+    #expect(try test.book(fact).outcome == .accepted)
+    #expect(try test.status("1") == .active)
+    #expect(try test.count("SELECT count(*) FROM evidence WHERE outcome = 2") == 0)
+  }
+
+  @Test func case06_theSameTransactionPostedAHundredTimes() async throws {
+    let test = try TestLedger()
+    let account = try test.account()
+    let content = try TestLedger.piece([.sample()]).1.get()
+    let bookings = try await withThrowingTaskGroup(of: Booking.self) { group in
+      for _ in 0..<100 {
+        group.addTask {
+          let submission = Submission(evidence: Array("the same bytes".utf8), account: account, channel: .app)
+          return try await test.ledger.book(submission) { _, _ throws(Refusal) in content }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(bookings.filter { $0.outcome == .accepted }.count == 1)
+    #expect(bookings.filter { $0.outcome == .duplicate }.count == 99)
+    #expect(bookings.allSatisfy { $0.entitlements.first?.account == account })
+    #expect(try test.events(.transaction) == 1 && test.events(.claim) == 1)
+    #expect(try test.count("SELECT count(*) FROM entitlement WHERE status = 1") == 1)
+    #expect(try test.count("SELECT count(*) FROM evidence") == 1)
+  }
+
+  @Test func case07_otherBytesOfAKnownTransactionAreNoNewEvent() throws {
+    let test = try TestLedger()
+    #expect(try test.book(.sample(), bytes: Array("e30.e30.signature".utf8)).outcome == .accepted)
+    #expect(try test.book(.sample(), bytes: Array("e30.e30.signature==".utf8)).outcome == .duplicate)
+    #expect(try test.events(.transaction) == 1)
+    #expect(try test.count("SELECT count(*) FROM evidence") == 1)
+  }
+
+  @Test func case08_boughtAgainIsOneGrantAndNoRevenue() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    try test.book(.sample("2", original: "1") { $0.purchaseDate += TestLedger.day })
+    #expect(try test.count("SELECT count(*) FROM entitlement") == 1)
+    #expect(try test.amounts("1") == [1: 1099])
+    #expect(try test.amounts("2") == [1: 0])
+  }
+
+  @Test func case14_aSandboxTransactionIsBookedApartAndGrantsNothing() throws {
+    let test = try TestLedger()
+    let account = try test.account()
+    let booking = try test.book(.sample { $0.environment = .sandbox }, as: account)
+    #expect(booking.outcome == .accepted && booking.notes.contains("sandbox"))
+    #expect(booking.entitlements.map(\.status) == [.withheld] && booking.entitlements[0].reason == "sandbox")
+    #expect(try test.count("SELECT debit FROM posting") == 11)
+    #expect(try test.count("SELECT credit FROM posting") == 12)
+    #expect(try test.ledger.owner(of: "region.alps", by: account)?.status == .withheld)
+  }
+
+  @Test func case26_anUnknownNotificationIsKeptAndChangesNothing() throws {
+    let test = try TestLedger()
+    let before = try test.projections()
+    let notification = NotificationFact(
+      store: .apple, environment: .production, uuid: "u1", type: "SOMETHING_NEW", subtype: "WITH_A_SUBTYPE",
+      signedDate: TestLedger.now, transaction: nil)
+    let booking = try test.book(notification: notification, channel: .storeNotification)
+    #expect(booking.outcome == .accepted)
+    #expect(try test.projections() == before)
+    let stored = try test.ledger.read { db in
+      try SQLStatement(db, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq DESC LIMIT 1")
+        .first { try LedgerEvent($0, in: "") }
+    }
+    #expect(stored?.content == .notification(notification))
+  }
+
+  @Test func case35_aRedeliveryAfterTheCommitGrantsOnce() throws {
+    let test = try TestLedger()
+    let notification = NotificationFact(
+      store: .apple, environment: .production, uuid: "u1", type: "ONE_TIME_CHARGE", subtype: nil,
+      signedDate: TestLedger.now, transaction: StoreTransaction.sample().key)
+    #expect(try test.book(.sample(), notification: notification).outcome == .accepted)
+    // The process dies before it answers; the store sends the message again to the next one.
+    let again = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    let piece = TestLedger.piece([.sample()], notification)
+    #expect(try again.commit([piece], progress: nil)[0].outcome == .duplicate)
+    #expect(try test.events(.transaction) == 1 && test.events(.notification) == 1)
+    #expect(try test.count("SELECT count(*) FROM entitlement") == 1)
+  }
+
+  @Test func case36_aCancelledPurchaseIsNothingAndAnApprovedOneIsOneGrant() throws {
+    let test = try TestLedger()
+    let account = try test.account()
+    func google(_ statement: Statement) -> StoreTransaction {
+      .sample("GPA.1") {
+        $0.store = .google
+        $0.statement = statement
+      }
+    }
+    let pending = try test.book(google(.pending), as: account)
+    #expect(pending.entitlements.map(\.status) == [.pending])
+    #expect(try test.count("SELECT count(*) FROM posting") == 0)
+    #expect(try test.book(google(.purchased), as: account).entitlements.map(\.status) == [.active])
+    #expect(try test.book(google(.pending), as: account).outcome == .duplicate)
+    #expect(try test.ledger.entitlements(of: account).map(\.status) == [.active])
+  }
+
+  @Test func case41_aConsumableWithARegionsProductIDIsHeld() throws {
+    let test = try TestLedger()
+    let account = try test.account()
+    for (id, type) in [("1", ProductType.consumable), ("2", .autoRenewable), ("3", .nonRenewing)] {
+      let booking = try test.book(.sample(id) { $0.productType = type }, as: account)
+      #expect(booking.outcome == .accepted && booking.entitlements.map(\.status) == [.held])
+    }
+    #expect(try test.ledger.owner(of: "region.alps", by: account)?.status == .held)
+    #expect(try test.ledger.entitlements(of: account).count == 3)
+  }
+}

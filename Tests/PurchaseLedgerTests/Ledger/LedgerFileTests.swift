@@ -1,0 +1,77 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// The file itself: how it is opened, and what is not a ledger.
+@Suite struct LedgerFileTests {
+  @Test func theWriterIsDurable() throws {
+    let test = try TestLedger()
+    for ledger in [test.ledger, try Ledger.open(at: test.path, policy: nil, clock: .system)] {
+      let values = try ledger.pool.writeWithoutTransaction { db in
+        try [
+          "journal_mode", "synchronous", "foreign_keys", "secure_delete", "page_size", "application_id", "user_version",
+        ]
+        .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
+      }
+      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "1"])
+    }
+  }
+
+  @Test func whatIsNotALedgerIsLeftAlone() throws {
+    let folder = try TemporaryFolder()
+    let other = folder.file("other.sqlite")
+    try DatabaseQueue(path: other).write { try $0.execute(sql: "CREATE TABLE t (a)") }
+    let bytes = try folder.bytes("other.sqlite")
+    let text = try folder.write("notes.txt", "not a database")
+    for path in [other, text] {
+      #expect(throws: LedgerError.self) { try Ledger.create(at: path, policy: .init(), clock: .system) }
+      #expect { try Ledger.open(at: path, policy: nil, clock: .system) } throws: {
+        ($0 as? LedgerError)?.code == .notALedger
+      }
+    }
+    #expect(try folder.bytes("other.sqlite") == bytes)
+    #expect { try Ledger.open(at: folder.file("none"), policy: nil, clock: .system) } throws: {
+      ($0 as? LedgerError)?.code == .noLedger
+    }
+    #expect(folder.names == ["notes.txt", "other.sqlite"])
+  }
+
+  @Test func theEnvironmentOfALedgerIsFixed() throws {
+    let test = try TestLedger()
+    var policy = LedgerPolicy()
+    policy.environment = .sandbox
+    #expect { try Ledger.open(at: test.path, policy: policy, clock: .system) } throws: {
+      ($0 as? LedgerError)?.code == .configuration
+    }
+  }
+
+  @Test func aBatchIsBookedWithItsPlaceAndGoesOnFromThere() throws {
+    let test = try TestLedger()
+    var run = try test.ledger.startRun(of: "import", input: "a.jsonl")
+    #expect(run.position.isEmpty)
+    run.position = "line 2"
+    _ = try test.ledger.commit([TestLedger.piece([.sample("1")])], progress: run)
+    #expect(try test.ledger.startRun(of: "import", input: "a.jsonl") == run)
+    #expect(try test.ledger.startRun(of: "import", input: "b.jsonl").run != run.run)
+    run.isFinished = true
+    _ = try test.ledger.commit([TestLedger.piece([.sample("2")])], progress: run)
+    #expect(try test.ledger.startRun(of: "import", input: "a.jsonl").position.isEmpty)
+  }
+
+  @Test func aBatchThatFailsLeavesNothingBehind() throws {
+    let test = try TestLedger()
+    let events = try test.count("SELECT count(*) FROM event")
+    #expect(throws: LedgerError.self) {
+      try test.ledger.write { booker in
+        _ = try booker.book(PreparedPiece(TestLedger.piece([.sample()]).0, TestLedger.piece([.sample()]).1))
+        throw LedgerError(.database, at: "", "the disk went away")
+      }
+    }
+    #expect(try test.count("SELECT count(*) FROM event") == events)
+    #expect(try test.book(.sample()).outcome == .accepted)
+    #expect(try test.ledger.verify().isClean)
+  }
+}

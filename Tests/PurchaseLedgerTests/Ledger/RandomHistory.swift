@@ -1,0 +1,159 @@
+import Foundation
+import GRDB
+import TestSupport
+
+@testable import PurchaseLedger
+
+/// Evidence of a few transactions, and accounts that open, claim and go: what the store says may come in any order and as
+/// often as it likes, what accounts do has the order in which it was done.
+struct RandomHistory {
+  enum Step {
+    case open(Int)
+    case erase(Int)
+    case claim(StoreTransaction, Int, isExplicit: Bool)
+  }
+
+  var policy = LedgerPolicy()
+  var evidence: [StoreTransaction] = []
+  var steps: [Step] = []
+  /// Some facts do not know of an original.
+  var forgetsOriginals: Bool
+
+  static let accounts = (0..<3).map { UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
+  static let tokens = (0..<4).map { UUID(uuid: (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
+
+  private let originals: [String]
+
+  init(using random: inout SeededGenerator) {
+    forgetsOriginals = Int.random(in: 0..<3, using: &random) == 0
+    originals = [
+      "t0", Bool.random(using: &random) ? "t0" : "t1", Bool.random(using: &random) ? "t0" : "t2",
+      Bool.random(using: &random) ? "t9" : "t3",
+    ]
+    policy.secondClaim = !forgetsOriginals && Bool.random(using: &random) ? .transfer : .refuse
+    policy.unknownToken = Bool.random(using: &random) ? .claimable : .refuse
+    policy.partialRefund = Bool.random(using: &random) ? .keep : .revoke
+    policy.familySharing = Bool.random(using: &random) ? .grant : .withhold
+    for _ in 0..<Int.random(in: 3...12, using: &random) { evidence.append(fact(using: &random)) }
+    var open: Set<Int> = []
+    var erased: Set<Int> = []
+    for _ in 0..<Int.random(in: 2...12, using: &random) {
+      let account = Int.random(in: 0..<3, using: &random)
+      if !open.contains(account) {
+        open.insert(account)
+        steps.append(.open(account))
+      } else if erased.contains(account) {
+        continue
+      } else if Int.random(in: 0..<6, using: &random) == 0 {
+        erased.insert(account)
+        steps.append(.erase(account))
+      } else {
+        steps.append(.claim(fact(using: &random), account, isExplicit: Bool.random(using: &random)))
+      }
+    }
+  }
+
+  private func fact(using random: inout SeededGenerator) -> StoreTransaction {
+    let index = Int.random(in: 0..<originals.count, using: &random)
+    let forgets = forgetsOriginals && Bool.random(using: &random)
+    let start: Int64 = 1_600_000_000_000
+    var fact = StoreTransaction(
+      store: .apple, environment: index == 2 ? .sandbox : .production, transactionID: "t\(index)",
+      originalTransactionID: forgets ? "t\(index)" : originals[index],
+      productID: Bool.random(using: &random) ? "region.\(Int.random(in: 0..<3, using: &random))" : nil,
+      productType: [.unknown, .nonConsumable, .nonConsumable, .consumable, .autoRenewable].randomElement(
+        using: &random)!,
+      purchaseDate: start + [0, 400, 600, 300][index] + Int64.random(in: 0...1, using: &random),
+      expiresDate: Int.random(in: 0..<8, using: &random) == 0 ? start + 9000 : nil,
+      quantity: Int64.random(in: 1...3, using: &random),
+      ownership: Int.random(in: 0..<4, using: &random) == 0 ? .familyShared : .purchased,
+      price: Bool.random(using: &random)
+        ? Money(
+          milliunits: Int64.random(in: 0...20_000, using: &random),
+          currency: ["EUR", "JPY", "KWD"].randomElement(using: &random)!)
+        : nil,
+      isAcknowledged: Bool.random(using: &random), signedDate: start + Int64.random(in: 1...5, using: &random) * 200,
+      trust: Bool.random(using: &random) ? .signed : .unsigned,
+      statement: [.pending, .purchased, .purchased, .revoked, .reversed].randomElement(using: &random)!)
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      fact.appAccountToken = AccountToken(Self.tokens.randomElement(using: &random)!)
+    }
+    if fact.statement == .revoked {
+      fact.revocation = Revocation(
+        date: start + Int64.random(in: 1...9, using: &random) * 100,
+        reason: Bool.random(using: &random) ? "1" : nil,
+        percentageMilli: Int.random(in: 0..<4, using: &random) == 0 ? 50_000 : nil,
+        type: Int.random(in: 0..<5, using: &random) == 0 ? "FAMILY_REVOKE" : nil,
+        quantity: Int.random(in: 0..<4, using: &random) == 0 ? 1 : nil)
+    }
+    return fact
+  }
+
+  /// Books everything: the evidence in a random order, some of it twice, between the steps and in batches of random length.
+  func book(using random: inout SeededGenerator) throws -> DatabaseQueue {
+    let shuffled = (evidence + evidence.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
+    var work: [(Booker) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }
+    var places = steps.map { _ in Int.random(in: 0...work.count, using: &random) }.sorted()
+    for step in steps.reversed() { work.insert(Self.work(step), at: places.removeLast()) }
+
+    let database = try DatabaseQueue()
+    try database.write { db in
+      try LedgerSchema.createPrimary(db)
+      try LedgerSchema.createProjections(db)
+      let booker = try Booker(db, now: 1)
+      try booker.record(policy)
+      try booker.finish()
+    }
+    while !work.isEmpty {
+      let count = min(work.count, Int.random(in: 1...5, using: &random))
+      try database.write { db in
+        let booker = try Booker(db, now: 1)
+        for item in work.prefix(count) { try item(booker) }
+        try booker.finish()
+      }
+      work.removeFirst(count)
+    }
+    return database
+  }
+
+  private static func work(_ step: Step) -> (Booker) throws -> Void {
+    switch step {
+    case .open(let index):
+      return { booker in
+        try booker.append(.accountOpened(AccountID(accounts[index]), token: AccountToken(tokens[index])))
+      }
+    case .erase(let index): return { booker in try booker.append(.accountErased(AccountID(accounts[index]))) }
+    case .claim(let fact, let index, let isExplicit):
+      return { booker in
+        _ = try booker.book(piece(fact, account: AccountID(accounts[index]), isExplicit: isExplicit))
+      }
+    }
+  }
+
+  private static func piece(
+    _ fact: StoreTransaction, account: AccountID? = nil, isExplicit: Bool = true
+  ) -> PreparedPiece {
+    let piece = TestLedger.piece([fact], nil, account, isExplicit)
+    return PreparedPiece(piece.0, piece.1)
+  }
+}
+
+/// The projections as text, event numbers as their ranks: those depend on how much evidence lay between.
+func rankedProjections(_ db: Database) throws -> [String: [String]] {
+  let numbers = try Int64.fetchAll(
+    db,
+    sql:
+      "SELECT seq FROM claim UNION SELECT opened_seq FROM account UNION SELECT erased_seq FROM account WHERE erased_seq > 0"
+  )
+  var tables: [String: [String]] = [:]
+  for (table, key) in LedgerSchema.projections where table != "policy" {
+    tables[table] = try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))").map {
+      $0.map { name, value in
+        let isNumber = name.hasSuffix("seq")
+        return
+          "\(name)=\(isNumber ? Int64.fromDatabaseValue(value).flatMap { numbers.firstIndex(of: $0) }.map(String.init) ?? "-" : value.description)"
+      }.joined(separator: " ")
+    }
+  }
+  return tables
+}

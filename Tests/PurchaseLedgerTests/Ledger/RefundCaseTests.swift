@@ -1,0 +1,166 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// Cases of refunds and their reversals, in any order.
+@Suite struct RefundCaseTests {
+  static let refundDate = TestLedger.now - 2 * TestLedger.day
+
+  private func notification(_ type: String, _ uuid: String = UUID().uuidString) -> NotificationFact {
+    NotificationFact(
+      store: .apple, environment: .production, uuid: uuid, type: type, subtype: nil, signedDate: Self.refundDate,
+      transaction: StoreTransaction.sample().key)
+  }
+
+  @Test func case19_aRefundBeforeThePurchaseLetsItBeBornRevoked() throws {
+    let test = try TestLedger()
+    let a = try test.account()
+    let old = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)
+    try test.book(old.revoked(at: Self.refundDate), notification: notification("REFUND"), channel: .storeNotification)
+    #expect(try test.status("1") == .revoked)
+    let booking = try test.book(old, as: a)
+    #expect(booking.outcome == .accepted && booking.entitlements.map(\.status) == [.revoked])
+    #expect(try test.amounts("1") == [1: 1099, 2: 1099])
+  }
+
+  @Test func case20_aCopyFromBeforeTheRefundChangesNothing() throws {
+    let test = try TestLedger()
+    let old = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)
+    try test.book(old)
+    try test.book(old.revoked(at: Self.refundDate))
+    let before = try test.projections()
+    #expect(try test.book(old, bytes: [1, 2, 3]).outcome == .duplicate)
+    // Signed once more, still before the refund: a new event that changes nothing.
+    let stale = StoreTransaction.sample(signed: Self.refundDate - 1)
+    #expect(try test.book(stale).outcome == .accepted)
+    #expect(try test.projections() == before)
+  }
+
+  @Test(arguments: [false, true])
+  func case21_aReversedRefundGrantsInBothOrders(_ isReversalFirst: Bool) throws {
+    let test = try TestLedger()
+    let old = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)
+    let refund = old.revoked(at: Self.refundDate)
+    var reversal = old
+    reversal.statement = .reversed
+    reversal.signedDate = refund.signedDate
+    try test.book(old)
+    for (fact, type) in isReversalFirst
+      ? [(reversal, "REFUND_REVERSED"), (refund, "REFUND")] : [(refund, "REFUND"), (reversal, "REFUND_REVERSED")]
+    {
+      try test.book(fact, notification: notification(type), channel: .storeNotification)
+    }
+    #expect(try test.status("1") == .active)
+    #expect(try test.amounts("1") == [1: 1099])
+  }
+
+  @Test func case23_aFamilyRevokeEndsOnlyThatMembersGrant() throws {
+    let test = try TestLedger()
+    let family = StoreTransaction.sample("2") { $0.ownership = .familyShared }
+    try test.book(.sample("1"))
+    try test.book(family)
+    try test.book(family.revoked(at: TestLedger.now, type: "FAMILY_REVOKE"), notification: notification("REVOKE"))
+    #expect(try test.status("1") == .active)
+    #expect(try test.status("2") == .revoked)
+    let key = TransactionKey(store: .apple, environment: .production, id: "2")
+    #expect(try test.ledger.entitlement(of: key)?.reason == "family-revoke")
+    #expect(try test.amounts("2") == [1: 0, 2: 0])
+  }
+
+  @Test(arguments: [LedgerPolicy.PartialRefund.keep, .revoke])
+  func case24_aPartialRefundIsDecidedByAPolicyAndRecorded(_ policy: LedgerPolicy.PartialRefund) throws {
+    let test = try TestLedger { $0.partialRefund = policy }
+    try test.book(.sample())
+    try test.book(StoreTransaction.sample().revoked(at: TestLedger.now, percentageMilli: 50_000))
+    #expect(try test.status("1") == (policy == .keep ? .active : .revoked))
+    #expect(try test.events(.decision) == 1)
+    // 10.99 halved is 5.495: halves go to the even cent.
+    #expect(try test.amounts("1") == [1: 1099, 2: 550])
+    let key = TransactionKey(store: .apple, environment: .production, id: "1")
+    #expect(try test.ledger.entitlement(of: key)?.refundedMilli == (policy == .keep ? 50_000 : 0))
+  }
+
+  @Test func aPolicyThatChangesFoldsEveryGrantAgain() throws {
+    let test = try TestLedger()
+    try test.book(StoreTransaction.sample().revoked(at: TestLedger.now, percentageMilli: 50_000))
+    #expect(try test.status("1") == .active)
+    var policy = LedgerPolicy()
+    policy.partialRefund = .revoke
+    let ledger = try Ledger.open(at: test.path, policy: policy, clock: .fixed(TestLedger.now))
+    #expect(try ledger.policy.partialRefund == .revoke)
+    #expect(try test.status("1") == .revoked)
+    _ = try Ledger.open(at: test.path, policy: LedgerPolicy(), clock: .fixed(TestLedger.now))
+    #expect(try test.status("1") == .active)
+    #expect(try test.count("SELECT count(*) FROM event WHERE type = 6") == 13)
+  }
+
+  @Test func case25_fiveConsumptionRequestsChangeNothing() throws {
+    let test = try TestLedger()
+    try test.book(.sample())
+    let before = try test.projections()
+    for index in 1...5 {
+      let request = notification("CONSUMPTION_REQUEST", "u\(index)")
+      #expect(try test.book(.sample(), notification: request, channel: .storeNotification).outcome == .accepted)
+    }
+    #expect(try test.events(.notification) == 5 && test.events(.transaction) == 1)
+    #expect(try test.projections() == before)
+  }
+
+  @Test func case37_anUnacknowledgedPurchaseIsInTheQueueUntilItIsAcknowledgedOrRefunded() async throws {
+    let test = try TestLedger()
+    func google(_ id: String, daysAgo: Int64) -> StoreTransaction {
+      .sample(id) {
+        $0.store = .google
+        $0.purchaseDate = TestLedger.now - daysAgo * TestLedger.day
+        $0.purchaseToken = "token-\(id)"
+      }
+    }
+    for (id, days) in [("GPA.1", 3), ("GPA.2", 2), ("GPA.3", 0)] as [(String, Int64)] {
+      try test.book(google(id, daysAgo: days))
+    }
+    #expect(try test.ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.1", "GPA.2", "GPA.3"])
+    #expect(
+      try test.ledger.unacknowledged(olderThan: TestLedger.day).map(\.purchaseToken) == ["token-GPA.1", "token-GPA.2"])
+    try await test.ledger.recordAcknowledgement(google("GPA.2", daysAgo: 2).key)
+    try await test.ledger.recordAcknowledgement(google("GPA.9", daysAgo: 2).key)
+    #expect(try test.events(.acknowledgement) == 1)
+    // Google refunded the first; the voided list says so.
+    try test.book(google("GPA.1", daysAgo: 3).revoked(at: TestLedger.now))
+    #expect(try test.ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.3"])
+    #expect(try test.status("GPA.1", store: .google) == .revoked)
+  }
+
+  @Test func case38_theVoidedListOutweighsAResourceThatStillSaysPurchased() throws {
+    let test = try TestLedger()
+    let purchase = StoreTransaction.sample("GPA.1") {
+      $0.store = .google
+      $0.signedDate = $0.purchaseDate
+    }
+    var voided = purchase.revoked(at: Self.refundDate)
+    voided.productID = nil
+    voided.price = nil
+    for order in [[purchase, voided], [voided, purchase]] {
+      let test = try TestLedger()
+      for fact in order { try test.book(fact) }
+      #expect(try test.status("GPA.1", store: .google) == .revoked)
+      #expect(try test.amounts("GPA.1") == [1: 1099, 2: 1099])
+    }
+    // The same at the very same date.
+    voided.signedDate = purchase.signedDate
+    try test.book(voided)
+    try test.book(purchase)
+    #expect(try test.status("GPA.1", store: .google) == .revoked)
+  }
+
+  @Test func restoresOfARefundedPurchaseDieWithItAndALaterPurchaseLives() throws {
+    let test = try TestLedger()
+    let original = StoreTransaction.sample("1")
+    try test.book(.sample("2", original: "1") { $0.purchaseDate = Self.refundDate })
+    try test.book(original.revoked(at: Self.refundDate))
+    #expect(try test.status("1") == .revoked)
+    try test.book(.sample("3", original: "1") { $0.purchaseDate = Self.refundDate + 1 })
+    #expect(try test.status("1") == .active)
+  }
+}

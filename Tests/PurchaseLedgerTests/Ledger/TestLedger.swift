@@ -1,0 +1,125 @@
+import Foundation
+import GRDB
+import TestSupport
+
+@testable import PurchaseLedger
+
+/// A ledger in a folder of its own, and facts to book in it.
+final class TestLedger: Sendable {
+  static let now: Int64 = 1_700_000_000_000
+  static let day: Int64 = 86_400_000
+
+  let folder: TemporaryFolder
+  let ledger: Ledger
+
+  init(_ change: (inout LedgerPolicy) -> Void = { _ in }) throws {
+    folder = try TemporaryFolder()
+    var policy = LedgerPolicy()
+    change(&policy)
+    ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: policy, clock: .fixed(Self.now))
+  }
+
+  var path: String { folder.file("ledger.sqlite") }
+
+  /// An account without a password, which most tests do not need.
+  func account(token: AccountToken = .random()) throws -> AccountID {
+    let id = AccountID.random()
+    try ledger.write { booker in _ = try booker.append(.accountOpened(id, token: token)) }
+    return id
+  }
+
+  func erase(_ account: AccountID) throws {
+    try ledger.write { booker in _ = try booker.append(.accountErased(account)) }
+  }
+
+  func token(of account: AccountID) throws -> AccountToken { try ledger.accounts.token(of: account)! }
+
+  /// Books facts as one piece of evidence.
+  @discardableResult
+  func book(
+    _ facts: StoreTransaction..., notification: NotificationFact? = nil, as account: AccountID? = nil,
+    isExplicit: Bool = true, channel: Submission.Channel = .operatorImport, bytes: [UInt8]? = nil,
+    quarantine: Refusal? = nil
+  ) throws -> Booking {
+    try ledger.commit(
+      [Self.piece(facts, notification, account, isExplicit, channel, bytes, quarantine)], progress: nil)[0]
+  }
+
+  static func piece(
+    _ facts: [StoreTransaction], _ notification: NotificationFact? = nil, _ account: AccountID? = nil,
+    _ isExplicit: Bool = true, _ channel: Submission.Channel = .operatorImport, _ bytes: [UInt8]? = nil,
+    _ quarantine: Refusal? = nil
+  ) -> (Submission, Result<VerifiedEvidence, Refusal>) {
+    let submission = Submission(
+      evidence: bytes ?? Array("\(facts) \(String(describing: notification))".utf8), account: account,
+      isExplicit: isExplicit, channel: channel)
+    let content = VerifiedEvidence(
+      kind: notification == nil ? .transaction : .notification, store: facts.first?.store ?? .apple,
+      environment: facts.first?.environment, transactions: facts, notification: notification,
+      signedDate: facts.first?.signedDate, quarantine: quarantine)
+    return (submission, .success(content))
+  }
+
+  /// All rows of the projections, as text.
+  func projections() throws -> [String: [String]] { try Self.projections(ledger) }
+
+  static func projections(_ ledger: Ledger) throws -> [String: [String]] {
+    try ledger.read { db in
+      var tables: [String: [String]] = [:]
+      for (table, key) in LedgerSchema.projections {
+        tables[table] = try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))")
+          .map { $0.description }
+      }
+      return tables
+    }
+  }
+
+  func count(_ sql: String) throws -> Int { try ledger.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+
+  func events(_ type: EventType) throws -> Int {
+    try count("SELECT count(*) FROM event WHERE type = \(type.rawValue)")
+  }
+
+  func status(_ id: String, store: Store = .apple) throws -> Entitlement.Status? {
+    try ledger.entitlement(of: TransactionKey(store: store, environment: .production, id: id))?.status
+  }
+
+  func owner(_ id: String, store: Store = .apple) throws -> AccountID? {
+    try ledger.entitlement(of: TransactionKey(store: store, environment: .production, id: id))?.account
+  }
+
+  /// Amounts by entry of a transaction's postings.
+  func amounts(_ id: String) throws -> [Int64: Int64] {
+    try ledger.read { db in
+      try Row.fetchAll(db, sql: "SELECT entry, amount FROM posting WHERE transaction_id = ?", arguments: [id])
+        .reduce(into: [:]) { $0[$1["entry"]] = $1["amount"] }
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// A signed purchase of a region by Apple, to change as the test needs.
+  static func sample(
+    _ id: String = "1", original: String? = nil, signed: Int64 = TestLedger.now - TestLedger.day,
+    _ change: (inout StoreTransaction) -> Void = { _ in }
+  ) -> StoreTransaction {
+    var fact = StoreTransaction(
+      store: .apple, environment: .production, transactionID: id, originalTransactionID: original ?? id,
+      productID: "region.alps", productType: .nonConsumable, purchaseDate: TestLedger.now - 10 * TestLedger.day,
+      ownership: .purchased, price: Money(milliunits: 10_990, currency: "USD"), reason: "PURCHASE",
+      signedDate: signed, trust: .signed, statement: .purchased)
+    change(&fact)
+    return fact
+  }
+
+  /// The same, given back at a date.
+  func revoked(
+    at date: Int64, signed: Int64? = nil, percentageMilli: Int64? = nil, type: String? = nil
+  ) -> StoreTransaction {
+    var fact = self
+    fact.statement = .revoked
+    fact.revocation = Revocation(date: date, reason: "0", percentageMilli: percentageMilli, type: type)
+    fact.signedDate = signed ?? date
+    return fact
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// What `verify`, `rebuild` and `export` make of a ledger with a bit of everything in it.
+@Suite struct VerifyTests {
+  private func filled() throws -> TestLedger {
+    let test = try TestLedger { $0.secondClaim = .transfer }
+    let a = try test.account()
+    let b = try test.account()
+    let token = try test.token(of: b)
+    let header = Array("eyJ".utf8) + Array(repeating: UInt8(ascii: "a"), count: 600) + Array(".".utf8)
+    for index in 1...40 {
+      let fact = StoreTransaction.sample("\(index)") {
+        if index % 3 == 0 { $0.appAccountToken = token }
+        if index % 7 == 0 { $0.environment = .sandbox }
+      }
+      try test.book(fact, as: index % 2 == 0 && index % 3 != 0 ? a : nil, bytes: header + Array("\(index).s".utf8))
+      if index % 5 == 0 {
+        try test.book(fact.revoked(at: TestLedger.now, percentageMilli: index % 2 == 0 ? 25_000 : nil))
+      }
+    }
+    try test.book(.sample("2"), as: b)
+    try test.book(.sample("99"), quarantine: Refusal(.signedInFuture, "tomorrow"))
+    try test.erase(a)
+    return test
+  }
+
+  @Test func aLedgerThatWasOnlyWrittenByUsIsClean() throws {
+    let test = try filled()
+    var steps: [Int] = []
+    let report = try test.ledger.verify(progress: { done, _ in steps.append(done) })
+    #expect(report.isClean, "\(report.findings)")
+    #expect(report.events == steps.last && report.events > 50)
+    #expect(report.totals.map(\.currency) == ["USD"])
+    // 40 sales of 10.99, every seventh in the sandbox.
+    #expect(report.totals.map(\.sales) == [35 * 1099])
+    #expect(try test.ledger.verify(head: report.head).isClean)
+    #expect(try test.ledger.verify(head: [1, 2, 3]).findings.map(\.location) == ["head"])
+  }
+
+  @Test func rebuildBringsBackEveryByte() throws {
+    let test = try filled()
+    let before = try test.projections()
+    try test.ledger.rebuild()
+    #expect(try test.projections() == before)
+    for (table, _) in LedgerSchema.projections {
+      try test.ledger.pool.write { try $0.execute(sql: "DELETE FROM \(table)") }
+    }
+    #expect(try test.ledger.verify().findingCount >= 80)
+    try test.ledger.rebuild()
+    #expect(try test.projections() == before)
+  }
+
+  struct Edit: Sendable, CustomTestStringConvertible {
+    var sql: String
+    /// What must be named.
+    var location: String
+    var testDescription: String { sql }
+  }
+
+  @Test(arguments: [
+    Edit(sql: "UPDATE event SET body = zeroblob(10) WHERE seq = 30", location: "event 30"),
+    Edit(sql: "UPDATE event SET recorded_at = recorded_at + 1 WHERE seq = 31", location: "event 31"),
+    Edit(sql: "UPDATE event SET key = zeroblob(16) WHERE seq = 32", location: "event 32"),
+    Edit(sql: "UPDATE event SET evidence = NULL WHERE seq = 33", location: "event 33"),
+    Edit(sql: "DELETE FROM event WHERE seq = 34", location: "event 35"),
+    Edit(sql: "UPDATE entitlement SET account = 2 WHERE original_id = '1'", location: "entitlement 1/1/1"),
+    Edit(sql: "UPDATE entitlement SET status = 1 WHERE original_id = '5'", location: "entitlement 1/1/5"),
+    Edit(sql: "DELETE FROM store_transaction WHERE transaction_id = '3'", location: "store_transaction 1/1/3"),
+    Edit(
+      sql: "UPDATE store_transaction SET price_milli = 0 WHERE transaction_id = '4'",
+      location: "store_transaction 1/1/4"),
+    Edit(sql: "UPDATE posting SET amount = 1 WHERE transaction_id = '6' AND entry = 1", location: "posting 1/1/6/1"),
+    Edit(sql: "UPDATE account SET erased_seq = NULL WHERE number = 1", location: "account 1"),
+    Edit(sql: "UPDATE policy SET value = 'refuse' WHERE name = 'second-claim'", location: "policy second-claim"),
+    Edit(sql: "UPDATE evidence SET bytes = zeroblob(3) WHERE id = 7", location: "evidence 7"),
+    Edit(sql: "DELETE FROM claim WHERE transaction_id = '2' AND account = 2", location: "claim 1/1/2/"),
+  ])
+  func case44_aRowEditedInTheFileIsNamed(_ edit: Edit) throws {
+    let test = try filled()
+    try test.ledger.pool.write { try $0.execute(sql: edit.sql) }
+    let report = try test.ledger.verify()
+    #expect(report.findings.contains { $0.location.hasPrefix(edit.location) }, "\(report.findings)")
+  }
+
+  @Test func cuttingTheEndOffIsFoundAgainstTheHeadKeptElsewhere() throws {
+    let test = try filled()
+    let head = try test.ledger.verify().head
+    try test.ledger.pool.write { try $0.execute(sql: "DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)") }
+    try test.ledger.rebuild()
+    #expect(try test.ledger.verify().isClean)
+    #expect(try test.ledger.verify(head: head).findings.map(\.location) == ["head"])
+  }
+
+  @Test func theExportHasEveryEventAndEndsInTheHead() throws {
+    let test = try filled()
+    var lines: [String] = []
+    try test.ledger.export(.jsonLines) { lines.append($0) }
+    let report = try test.ledger.verify()
+    #expect(lines.count == report.events + 1)
+    for line in lines { _ = try JSONReader.read(Array(line.utf8)) }
+    #expect(lines.last == "{\"events\":\(report.events),\"head\":\"\(report.head.hexadecimal)\"}\n")
+  }
+
+  @Test func theJournalBalancesAndSaysWhatHappened() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    try test.book(StoreTransaction.sample("1").revoked(at: TestLedger.now))
+    try test.book(
+      .sample("2") {
+        $0.price = Money(milliunits: 1_500_000, currency: "JPY")
+        $0.environment = .sandbox
+      })
+    var journal = ""
+    try test.ledger.export(.hledger) { journal += $0 }
+    let expected = """
+
+      2023-11-04 (apple:1) sale region.alps
+          assets:receivable:apple  10.99 USD
+          income:sales:apple  -10.99 USD
+
+      2023-11-04 (apple:2) sale region.alps
+          sandbox:assets:receivable:apple  1500 JPY
+          sandbox:income:sales:apple  -1500 JPY
+
+      2023-11-14 (apple:1) refund region.alps
+          income:refunds:apple  10.99 USD
+          assets:receivable:apple  -10.99 USD
+
+      """
+    #expect(journal.drop { $0 != "\n" }.dropFirst() == expected)
+  }
+
+  @Test func theHistoryOfATransactionHasItsCopies() throws {
+    let test = try TestLedger()
+    let a = try test.account()
+    try test.book(.sample("1"), as: a)
+    try test.book(.sample("2", original: "1"))
+    try test.book(.sample("12"))
+    #expect(try test.ledger.history(of: "1").map(\.type) == [.transaction, .claim, .transaction])
+    #expect(try test.ledger.history(of: "nothing").isEmpty)
+  }
+}

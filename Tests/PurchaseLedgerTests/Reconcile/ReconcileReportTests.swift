@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+@Suite struct ReconcileReportTests {
+  private func written(_ format: ReconcileFormat) throws -> String {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    try test.book(.sample("2"))
+    try test.book(.sample("3"))
+    let facts = [
+      .sample("1"), StoreTransaction.sample("2").revoked(at: TestLedger.now), .sample("4") { $0.productID = "a,b" },
+    ]
+    try Snapshot(of: test.ledger).store(
+      SnapshotPage(
+        evidence: facts.map { fact in
+          let piece = TestLedger.piece([fact])
+          return (piece.0.evidence, try! piece.1.get())
+        }, cursor: nil))
+    let text = Written()
+    var writer = ReconcileWriter(format) { text.text += $0 }
+    let report = try Reconciler(ledger: test.ledger).run(apply: false, each: { try writer.add($0) })
+    try writer.finish(report)
+    return text.text
+  }
+
+  private final class Written { var text = "" }
+
+  @Test func theTextReadsLikeADifferenceOfJournals() throws {
+    #expect(
+      try written(.text) == """
+        These are in the store's book only (1):
+
+        2023-11-13 (apple 4) a,b
+            store: purchased, signed 2023-11-13
+            -> book it: run reconcile --apply
+
+        These are in our book only (1):
+
+        2023-11-13 (apple 3) region.alps
+            ours:  purchased, signed 2023-11-13
+            -> ask the store for it by its id; absence alone revokes nothing
+
+        These are in both books, in different states (1):
+
+        2023-11-14 (apple 2) region.alps
+            store: revoked, signed 2023-11-14, revoked 2023-11-14 for reason 0
+            ours:  purchased, signed 2023-11-13
+            -> take over the store's state: run reconcile --apply
+
+        1 matched, 1 store-only, 1 own-only, 1 state-differs
+        3 differences remain.
+
+        """)
+  }
+
+  @Test func theJSONIsOneDocument() throws {
+    let value = try JSONReader.read(Array(written(.json).utf8))
+    #expect(value["differences"]?.elements?.map { $0["class"]?.string } == ["state-differs", "own-only", "store-only"])
+    #expect(value["summary"]?["matched"]?.integer == 1 && value["summary"]?["remaining"]?.integer == 3)
+  }
+
+  @Test func theTableQuotesWhatItMust() throws {
+    let lines = try written(.csv).split(separator: "\n")
+    #expect(lines.count == 4 && lines[0] == ReconcileLine.csvHeader.dropLast())
+    #expect(lines[3].hasPrefix("store-only,apple,Production,4,\"a,b\",purchased,,,,false,,"))
+  }
+}

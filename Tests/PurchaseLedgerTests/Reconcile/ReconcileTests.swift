@@ -1,0 +1,158 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+@Suite struct ReconcileTests {
+  private func put(_ test: TestLedger, _ facts: StoreTransaction..., cursor: (String, String)? = nil) throws {
+    let page = SnapshotPage(
+      evidence: facts.map { fact in
+        let piece = TestLedger.piece([fact])
+        return (piece.0.evidence, try! piece.1.get())
+      }, cursor: cursor.map { (name: $0.0, value: $0.1) })
+    try Snapshot(of: test.ledger).store(page)
+  }
+
+  private func reconcile(_ test: TestLedger, apply: Bool = false) throws -> ([ReconcileLine], ReconcileReport) {
+    var lines: [ReconcileLine] = []
+    let report = try Reconciler(ledger: test.ledger).run(apply: apply, each: { lines.append($0) })
+    return (lines, report)
+  }
+
+  @Test func everyClassIsFoundAndOnlyWhatIsSureIsBooked() throws {
+    let test = try TestLedger()
+    let a = try test.account()
+    let b = try test.account()
+    let token = try test.token(of: b)
+    for id in ["1", "2", "3", "4", "5"] { try test.book(.sample(id), as: a) }
+    let refund = StoreTransaction.sample("2").revoked(at: TestLedger.now)
+    try test.book(StoreTransaction.sample("5").revoked(at: TestLedger.now))
+    try test.book(.sample("9"), quarantine: Refusal(.signedInFuture, "tomorrow"))
+    // 1 agrees, 2 was refunded, 3 is missing, 4 names another account, 5 is older than ours, 6 is new.
+    try put(
+      test, .sample("1"), refund, .sample("4", signed: TestLedger.now) { $0.appAccountToken = token }, .sample("5"),
+      .sample("6"))
+
+    let before = try test.projections()
+    let events = try test.count("SELECT count(*) FROM event")
+    let (dry, report) = try reconcile(test)
+    #expect(dry.map(\.class) == [.stateDiffers, .ownOnly, .accountConflict, .storeOnly, .quarantined])
+    #expect(dry.map(\.transaction?.id) == ["2", "3", "4", "6", nil])
+    #expect(dry[2].owner == a && dry[2].claimant == b)
+    #expect(report[.matched] == 2 && report.staleSnapshots == 1 && report.remaining == 5 && !report.isAgreed)
+    #expect(try test.projections() == before)
+    #expect(try test.count("SELECT count(*) FROM event") == events)
+
+    let (applied, after) = try reconcile(test, apply: true)
+    #expect(applied.map(\.isApplied) == [true, false, false, true, false])
+    #expect(after.applied == 2 && after.remaining == 3)
+    #expect(try test.status("2") == .revoked && test.status("3") == .active && test.status("6") == .active)
+    #expect(try test.owner("4") == a)
+    #expect(try test.events(.correction) == 2)
+    #expect(try test.ledger.lookups().map(\.key.id) == ["3"])
+
+    let projections = try test.projections()
+    let count = try test.count("SELECT count(*) FROM event")
+    let (again, last) = try reconcile(test, apply: true)
+    #expect(again.map(\.class) == [.ownOnly, .accountConflict, .quarantined])
+    #expect(last.applied == 0 && last[.matched] == 4)
+    #expect(try test.projections() == projections)
+    #expect(try test.count("SELECT count(*) FROM event") == count)
+    #expect(try test.ledger.verify().isClean)
+  }
+
+  @Test func case22_aRefundWhoseNotificationWasLostIsFoundAndRevokes() throws {
+    let test = try TestLedger()
+    let a = try test.account()
+    try test.book(.sample(), as: a)
+    try put(test, StoreTransaction.sample().revoked(at: TestLedger.now))
+    let (lines, _) = try reconcile(test)
+    #expect(lines.map(\.class) == [.stateDiffers])
+    #expect(try test.status("1") == .active)
+    let (_, report) = try reconcile(test, apply: true)
+    #expect(report.isAgreed)
+    #expect(try test.status("1") == .revoked)
+    #expect(try test.amounts("1") == [1: 1099, 2: 1099])
+    #expect(try reconcile(test).1.isAgreed)
+  }
+
+  @Test func case39_aHoleInTheVoidedListIsReportedAndEveryPurchaseAskedFor() throws {
+    let test = try TestLedger()
+    try test.book(.sample("GPA.1") { $0.store = .google })
+    try test.book(.sample("GPA.2") { $0.store = .google }.revoked(at: TestLedger.now))
+    try test.book(.sample("3"))
+    try put(test, .sample("GPA.1") { $0.store = .google }, cursor: ("google.voided.Production", "1"))
+    #expect(try reconcile(test).1.windowLostSince == nil)
+    try test.ledger.pool.write {
+      try $0.execute(sql: "UPDATE cursor SET updated_at = updated_at - 31 * 86400000 WHERE name LIKE 'google.voided%'")
+    }
+    // Seen before the next pull, and still after it, which reads only the last 30 days.
+    #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
+    try put(test, cursor: ("google.voided.Production", "2"))
+    let (_, report) = try reconcile(test)
+    #expect(report.windowLostSince == TestLedger.now - 31 * TestLedger.day && !report.isAgreed)
+    #expect(report.text.hasPrefix("window-lost: "))
+    _ = try reconcile(test, apply: true)
+    #expect(try test.ledger.lookups().map(\.key.id).contains("GPA.1"))
+    #expect(try reconcile(test).1.windowLostSince == nil)
+  }
+
+  @Test func aStoreThatWasNotPulledIsNotCompared() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    try test.book(.sample("GPA.1") { $0.store = .google })
+    #expect(try reconcile(test).1.scopes.isEmpty)
+    try put(test, .sample("1"))
+    #expect(try reconcile(test).1.isAgreed)
+    try Snapshot(of: test.ledger).cover(.google, .production)
+    #expect(try reconcile(test).0.map(\.class) == [.ownOnly])
+    try Snapshot(of: test.ledger).clear(.google, .production)
+    #expect(try reconcile(test).1.isAgreed)
+  }
+
+  @Test func theSnapshotKeepsTheGreatestStateInAnyOrder() throws {
+    let old = StoreTransaction.sample()
+    let refund = old.revoked(at: TestLedger.now)
+    for facts in [[old, refund], [refund, old]] {
+      let test = try TestLedger()
+      for fact in facts { try put(test, fact) }
+      #expect(try test.count("SELECT count(*) FROM store_snapshot") == 1)
+      #expect(try reconcile(test).0.first?.theirs?.statement == .revoked)
+      #expect(try test.ledger.verify().isClean)
+    }
+  }
+
+  /// Both books made of random subsets, against a comparison with dictionaries; batches smaller than the differences.
+  @Test func theMergeFindsWhatAComparisonOfSetsFinds() throws {
+    for seed in 0..<4 as Range<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      let test = try TestLedger()
+      var (ours, theirs): (Set<String>, Set<String>) = ([], [])
+      var pieces: [(Submission, Result<VerifiedEvidence, Refusal>)] = []
+      var page = SnapshotPage(evidence: [], cursor: nil)
+      for _ in 0..<2500 {
+        let fact = StoreTransaction.sample("\(Int.random(in: 0..<4000, using: &random))")
+        let piece = TestLedger.piece([fact])
+        if Bool.random(using: &random) {
+          ours.insert(fact.transactionID)
+          pieces.append(piece)
+        }
+        if Int.random(in: 0..<4, using: &random) > 0 {
+          theirs.insert(fact.transactionID)
+          page.evidence.append((piece.0.evidence, try piece.1.get()))
+        }
+      }
+      _ = try test.ledger.commit(pieces, progress: nil)
+      try Snapshot(of: test.ledger).store(page)
+      let (lines, report) = try reconcile(test)
+      #expect(Set(lines.filter { $0.class == .storeOnly }.compactMap(\.transaction?.id)) == theirs.subtracting(ours))
+      #expect(Set(lines.filter { $0.class == .ownOnly }.compactMap(\.transaction?.id)) == ours.subtracting(theirs))
+      #expect(report[.matched] == ours.intersection(theirs).count, "seed \(seed)")
+      let (_, applied) = try reconcile(test, apply: true)
+      #expect(applied.applied == theirs.subtracting(ours).count)
+      #expect(try reconcile(test).1[.storeOnly] == 0)
+    }
+  }
+}
