@@ -18,12 +18,15 @@ enum EvidenceFormat {
       self = .receipt(.receipt)
     } else if first == UInt8(ascii: "{") {
       self = Self.object(bytes, range)
-    } else if bytes[range].contains(UInt8(ascii: ".")) {
+    } else if bytes[range].starts(with: Self.headerStart) || bytes[range].contains(UInt8(ascii: ".")) {
       self = .signed(bytes)
     } else {
       self = .receipt(.receipt)
     }
   }
+
+  /// Base64url of `{"`, with which the header of nearly every JWS begins; no receipt does.
+  private static let headerStart = Array("eyJ".utf8)
 
   private static func object(_ bytes: [UInt8], _ range: Range<Int>) -> Self {
     do throws(JSONReader.Failure) {

@@ -16,8 +16,8 @@ struct EventWriter {
     insert = try SQLStatement(
       db,
       """
-      INSERT OR IGNORE INTO event (seq, type, version, recorded_at, key, evidence, body, hash)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO event (seq, type, version, recorded_at, key, evidence, body, hash)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
       """)
   }
 

@@ -14,26 +14,29 @@ public struct Reconciler: Sendable {
   /// With `apply` the store's facts are booked in batches, each with its place in `progress`; what is handed out is
   /// booked by then. Killed at any instant, the next run finds what is left.
   ///
-  /// - Parameter progress: Rows looked at, and how many there are.
+  /// - Parameter progress: Rows looked at, and how many there are, which costs counting them.
+  /// - Complexity: O(rows of both books), in constant memory.
   public func run(
-    apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: (Int, Int) -> Void = { _, _ in }
+    apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws -> ReconcileReport {
     var report = ReconcileReport()
     let corrections = apply ? try Corrections(ledger) : nil
     // One view for all: what this run books is not met by its own cursors.
     try ledger.read { db in
       report.scopes = try Self.scopes(db)
-      let total = try Self.count(db, report.scopes)
+      let total = progress == nil ? 0 : try Self.count(db, report.scopes)
       let details = try ReconcileDetails(db)
-      var looked = 0
+      var (looked, matched) = (0, 0)
       for scope in report.scopes {
         let (store, environment) = (scope.store.code, scope.environment.code ?? 0)
         try SnapshotMerge(db, store: store, environment: environment).run { step in
           looked += 1
-          if looked % 65_536 == 0 { progress(looked, total) }
+          if looked % 65_536 == 0 { progress?(looked, total) }
           let line: ReconcileLine?
           switch step {
-          case .matched: line = nil
+          case .matched:
+            matched += 1
+            return
           case .differs(let id):
             line = try details.difference(RowKey(store: store, environment: environment, id: id))
             if line == nil { report.staleSnapshots += 1 }
@@ -47,12 +50,13 @@ public struct Reconciler: Sendable {
           try corrections.add(line, details, each: each)
         }
       }
+      report.count(.matched, matched)
       try details.quarantined { line in
         report.count(.quarantined)
         if let corrections { try corrections.add(line, details, each: each) } else { try each(line) }
       }
       report.windowLostSince = try Self.lostWindow(db, now: ledger.clock.now(), report.scopes)
-      progress(total, total)
+      progress?(total, total)
     }
     if let corrections {
       try corrections.finish(windowLost: report.windowLostSince != nil, each: each)
@@ -94,7 +98,7 @@ public struct Reconciler: Sendable {
       .first { Int64($0.text(0)) ?? 0 }
     if let lost { return lost }
     return try SQLStatement(
-      db, "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%' HAVING count(*) > 0"
-    ).first { $0.int(0) }.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
+      db, "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
+    ).first { $0.optionalInt(0) }?.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
   }
 }

@@ -8,7 +8,7 @@ public struct AccountID: Sendable, Hashable, Codable, CustomStringConvertible {
 
   /// Reads the printed form of a UUID.
   public init?(_ text: String) {
-    guard let uuid = UUID(uuidString: text) else { return nil }
+    guard let uuid = UUID(printed: text) else { return nil }
     self.init(uuid)
   }
 
@@ -23,7 +23,7 @@ public struct AccountToken: Sendable, Hashable, Codable, CustomStringConvertible
 
   /// Reads the printed form of a UUID, in either case.
   public init?(_ text: String) {
-    guard let uuid = UUID(uuidString: text) else { return nil }
+    guard let uuid = UUID(printed: text) else { return nil }
     self.init(uuid)
   }
 

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: OnlyOneTrailingClosureArgument
+// What the server answers and what is asked of it read best as two blocks.
+
 import CryptoExtras
 import Foundation
 import PurchaseLedger

@@ -45,7 +45,8 @@ import Testing
     _ = try ledger.commit([purchase("GPA.1"), purchase("GPA.2")], progress: nil)
     let first = try google(server, now: Self.now)
     let early = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
-      first, since: Self.now - Self.day, everyone: false, acknowledge: false) { _, _ in }
+      first, since: Self.now - Self.day, everyone: false, acknowledge: false
+    ) { _, _ in }
     try await first.shutdown()
     #expect(!early.isWindowLost && server.requests.count == 1)
 
@@ -53,7 +54,8 @@ import Testing
     let reopened = try Ledger.open(at: path, policy: nil, clock: .fixed(later))
     let second = try google(server, now: later)
     let report = try await StorePull(ledger: reopened, clock: .fixed(later)).google(
-      second, since: Self.now, everyone: false, acknowledge: false) { _, _ in }
+      second, since: Self.now, everyone: false, acknowledge: false
+    ) { _, _ in }
     try await second.shutdown()
     #expect(report.isWindowLost)
     #expect(
@@ -78,7 +80,8 @@ import Testing
     #expect(try ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.1"])
     let client = try google(server, now: Self.now)
     _ = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
-      client, since: Self.now - Self.day, everyone: false, acknowledge: true) { _, _ in }
+      client, since: Self.now - Self.day, everyone: false, acknowledge: true
+    ) { _, _ in }
     #expect(
       server.requests.last?.path == "\(Self.application)/products/region.alps/tokens/token-GPA.1:acknowledge")
     #expect(try ledger.unacknowledged(olderThan: 0).isEmpty)

@@ -8,7 +8,9 @@ package struct JSONReader {
     package var description: String { "\(message) at byte \(byte)" }
   }
 
-  private var bytes: UnsafeBufferPointer<UInt8>
+  /// The text with a zero behind it, so that looking at the next byte needs no check: a zero fits nowhere in JSON.
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private let count: Int
   private var position = 0
   private var depth = 0
 
@@ -16,20 +18,26 @@ package struct JSONReader {
 
   /// - Complexity: O(bytes). Nesting beyond 64 levels is a failure, so hostile input cannot exhaust the stack.
   package static func read(_ bytes: some Sequence<UInt8>) throws(Failure) -> JSONValue {
-    let bytes = Array(bytes)
-    let result: Result<JSONValue, Failure> = bytes.withUnsafeBufferPointer { buffer in
-      var reader = JSONReader(bytes: buffer)
+    var ended: [UInt8] = []
+    ended.reserveCapacity(bytes.underestimatedCount + 1)
+    ended.append(contentsOf: bytes)
+    ended.append(0)
+    let result: Result<JSONValue, Failure> = ended.withUnsafeBufferPointer { buffer in
+      var reader = JSONReader(bytes: buffer, count: buffer.count - 1)
       do throws(Failure) { return .success(try reader.document()) } catch { return .failure(error) }
     }
     return try result.get()
   }
 
-  private init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+  private init(bytes: UnsafeBufferPointer<UInt8>, count: Int) {
+    self.bytes = bytes
+    self.count = count
+  }
 
   private mutating func document() throws(Failure) -> JSONValue {
     let value = try value()
     skipSpace()
-    guard position == bytes.count else { throw failure("something follows the value") }
+    guard position == count else { throw failure("something follows the value") }
     return value
   }
 
@@ -50,6 +58,7 @@ package struct JSONReader {
     try enter()
     var members: [JSONValue.Member] = []
     if close(UInt8(ascii: "}")) { return .object([]) }
+    members.reserveCapacity(16)
     repeat {
       skipSpace()
       guard peek == UInt8(ascii: "\"") else { throw failure("a name is missing") }
@@ -90,30 +99,39 @@ package struct JSONReader {
       count = digits()
       guard count > 0 else { throw failure("an exponent has no digits") }
     }
-    return .number(String(decoding: bytes[start..<position], as: UTF8.self))
+    return .number(String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self))
   }
 
   private mutating func string() throws(Failure) -> String {
     position += 1
     let start = position
-    while let byte = peek, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { position += 1 }
+    var seen: UInt8 = 0
+    while peek >= 0x20, peek != UInt8(ascii: "\""), peek != UInt8(ascii: "\\") {
+      seen |= peek
+      position += 1
+    }
     if peek == UInt8(ascii: "\"") {
-      let text = try text(bytes[start..<position])
+      let slice = UnsafeBufferPointer(rebasing: bytes[start..<position])
+      let text = seen < 0x80 ? String(decoding: slice, as: UTF8.self) : try text(slice)
       position += 1
       return text
     }
     var copy = Array(bytes[start..<position])
-    while let byte = peek, byte != UInt8(ascii: "\"") {
-      guard byte >= 0x20 else { throw failure("a control character in text") }
+    while peek != UInt8(ascii: "\"") {
+      let byte = peek
+      guard byte >= 0x20 else {
+        throw failure(position < count ? "a control character in text" : "text does not end")
+      }
       position += 1
       if byte == UInt8(ascii: "\\") { try escape(into: &copy) } else { copy.append(byte) }
     }
-    guard take(UInt8(ascii: "\"")) else { throw failure("text does not end") }
+    position += 1
     return try text(copy)
   }
 
   private mutating func escape(into copy: inout [UInt8]) throws(Failure) {
-    guard let byte = peek else { throw failure("text does not end") }
+    let byte = peek
+    guard position < count else { throw failure("text does not end") }
     position += 1
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): copy.append(byte)
@@ -139,7 +157,7 @@ package struct JSONReader {
   private mutating func unit() throws(Failure) -> UInt32 {
     var code: UInt32 = 0
     for _ in 0..<4 {
-      guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+      guard let digit = Character(Unicode.Scalar(peek)).hexDigitValue else {
         throw failure("four hexadecimal digits are missing")
       }
       code = code << 4 | UInt32(digit)
@@ -155,7 +173,7 @@ package struct JSONReader {
 
   private mutating func word(_ word: StaticString, _ value: JSONValue) throws(Failure) -> JSONValue {
     let end = position + word.utf8CodeUnitCount
-    guard end <= bytes.count, (0..<word.utf8CodeUnitCount).allSatisfy({ bytes[position + $0] == word.utf8Start[$0] })
+    guard end <= count, (0..<word.utf8CodeUnitCount).allSatisfy({ bytes[position + $0] == word.utf8Start[$0] })
     else { throw failure("no value") }
     position = end
     return value
@@ -163,7 +181,7 @@ package struct JSONReader {
 
   private mutating func digits() -> Int {
     let start = position
-    while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+    while peek >= UInt8(ascii: "0"), peek <= UInt8(ascii: "9") { position += 1 }
     return position - start
   }
 
@@ -181,7 +199,7 @@ package struct JSONReader {
   }
 
   private mutating func skipSpace() {
-    while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+    while peek <= 0x20, peek == 0x20 || peek == 0x0A || peek == 0x0D || peek == 0x09 { position += 1 }
   }
 
   private mutating func take(_ byte: UInt8) -> Bool {
@@ -190,7 +208,7 @@ package struct JSONReader {
     return true
   }
 
-  private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+  private var peek: UInt8 { bytes.baseAddress.unsafelyUnwrapped[position] }
 
   private func failure(_ message: String) -> Failure { Failure(byte: position, message: message) }
 }

@@ -1,7 +1,7 @@
 /// A JSON value as it was written: numbers keep their digits, objects their order.
 ///
 /// Stores mix numbers and text for ids and dates, so the accessors take either where that is what stores do.
-package indirect enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   /// The digits as written.
@@ -25,8 +25,16 @@ package indirect enum JSONValue: Sendable, Equatable {
   /// - Complexity: O(members).
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    for member in members where member.name == name { return member.value == .null ? nil : member.value }
+    for member in members where member.name == name {
+      if case .null = member.value { return nil }
+      return member.value
+    }
     return nil
+  }
+
+  /// Text without a character: what some answers have where there is nothing.
+  package var isEmptyText: Bool {
+    if case .string(let text) = self { text.isEmpty } else { false }
   }
 
   package var elements: [JSONValue]? {

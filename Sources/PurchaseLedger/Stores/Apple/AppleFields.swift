@@ -26,7 +26,7 @@ struct AppleFields {
   }
 
   func date(_ name: String) throws(Refusal) -> Int64? {
-    guard let value = json[name], value != .string("") else { return nil }
+    guard let value = json[name], !value.isEmptyText else { return nil }
     guard let milliseconds = value.integer else {
       throw Refusal(.dateOutOfRange, "\(name) is no date in milliseconds")
     }
@@ -34,7 +34,7 @@ struct AppleFields {
   }
 
   func integer(_ name: String) throws(Refusal) -> Int64? {
-    guard let value = json[name], value != .string("") else { return nil }
+    guard let value = json[name], !value.isEmptyText else { return nil }
     guard let integer = value.integer else { throw Refusal(.malformed, "\(name) is not a whole number") }
     return integer
   }

@@ -4,7 +4,7 @@ enum StoreDate {
   ///
   /// `NAME_pst` and texts in other zones or with a.m. and p.m. are never read: devices of some locales wrote them wrong.
   static func read(_ name: String, in json: JSONValue) throws(Refusal) -> Int64? {
-    if let value = json[name + "_ms"], value != .string("") {
+    if let value = json[name + "_ms"], !value.isEmptyText {
       guard let milliseconds = value.integer else {
         throw Refusal(.dateOutOfRange, "\(name)_ms is no date in milliseconds")
       }

@@ -8,9 +8,9 @@ struct CompactJWS {
   /// White space around the whole is no part of it; a file may end with a newline.
   init(_ bytes: [UInt8]) throws(Refusal) {
     let whole = bytes.trimmedRange
-    guard let first = bytes[whole].firstIndex(of: UInt8(ascii: ".")),
-      let second = bytes[(first + 1)..<whole.upperBound].firstIndex(of: UInt8(ascii: ".")),
-      !bytes[(second + 1)..<whole.upperBound].contains(UInt8(ascii: "."))
+    // From the end, since most of a JWS is its header: a point too many in there fits no base64 and no known header.
+    guard let second = bytes.last(UInt8(ascii: "."), before: whole.upperBound, from: whole.lowerBound),
+      let first = bytes.last(UInt8(ascii: "."), before: second, from: whole.lowerBound)
     else { throw Refusal(.malformed, "not a compact JWS: it has not three parts between points") }
     self.bytes = bytes
     header = whole.lowerBound..<first
@@ -31,6 +31,17 @@ struct CompactJWS {
 }
 
 extension [UInt8] {
+  fileprivate func last(_ byte: UInt8, before end: Int, from start: Int) -> Int? {
+    withUnsafeBufferPointer { bytes in
+      var index = end
+      while index > start {
+        index -= 1
+        if bytes[index] == byte { return index }
+      }
+      return nil
+    }
+  }
+
   /// The range without white space at both ends.
   var trimmedRange: Range<Int> {
     var (start, end) = (0, count)
