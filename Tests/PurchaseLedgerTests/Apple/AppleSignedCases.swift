@@ -210,20 +210,3 @@ import Testing
     }
   }
 }
-
-/// The order n of P-256's group.
-enum P256Order {
-  private static let bytes = Base64.decode("/////wAAAAD//////////7zm+q2nF56E87nKwvxjJVE=".utf8)!
-
-  /// n - s, big-endian.
-  static func minus(_ s: ArraySlice<UInt8>) -> [UInt8] {
-    var borrow = 0
-    var result = [UInt8](repeating: 0, count: 32)
-    for (index, (a, b)) in zip(bytes, s).enumerated().reversed() {
-      let difference = Int(a) - Int(b) - borrow
-      borrow = difference < 0 ? 1 : 0
-      result[index] = UInt8(truncatingIfNeeded: difference)
-    }
-    return result
-  }
-}
