@@ -5,12 +5,13 @@
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
+# make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
 # Release binaries hold Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve soak soak-short clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-ledger soak soak-short clean
 
 all: build
 
@@ -72,6 +73,10 @@ soak:
 
 soak-short:
 	@SOAK_SECONDS=$${SOAK_SECONDS:-120} $(MAKE) --no-print-directory soak
+
+bench-ledger:
+	@swift build $(RELEASE) --product LedgerBench 2>&1 | scripts/quiet-build.sh
+	@.build/release/LedgerBench
 
 clean:
 	rm -rf .build demo

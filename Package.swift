@@ -141,6 +141,8 @@ let package = Package(
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
     .executableTarget(
+      name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
+    .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
 

@@ -1,0 +1,139 @@
+import Foundation
+import PurchaseLedger
+
+/// How fast evidence is verified, booked, recognised and reconciled, beside OpenSSL's bare signatures in the same run.
+///
+/// LEDGER_BENCH_COUNT  transactions (1,000,000)     LEDGER_BENCH_FOLDER  where files go (a temporary folder; about 5 GB for a million)
+@main
+struct LedgerBench {
+  static func main() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let count = environment["LEDGER_BENCH_COUNT"].flatMap { Int($0) } ?? 1_000_000
+    let folder = URL(
+      fileURLWithPath: environment["LEDGER_BENCH_FOLDER"] ?? NSTemporaryDirectory()
+    ).appendingPathComponent("ledger-bench-\(ProcessInfo.processInfo.processIdentifier)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let shop = BenchShop(authority: try ThrowAwayAuthority(), count: count)
+
+    let peer = OpenSSL.verifiesPerSecond()
+    if let peer { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
+    try await verify(shop, peer: peer)
+
+    let (signed, unsigned) = ("\(folder)/signed.jsonl", "\(folder)/unsigned.jsonl")
+    say("making \(count) signed transactions ...")
+    try shop.writeSigned(to: signed)
+    let ledger = try open("\(folder)/a.sqlite")
+    try await importing("signed, verified, booked", signed, into: ledger, shop, wanted: 8000)
+    try await importing("the same bytes again", signed, into: ledger, shop, wanted: 60_000)
+    try await reconcile(ledger, signed, shop)
+    try await lookUp(ledger)
+    let clean = try await timed { try ledger.verify().isClean }
+    say("ledger verify: \(clean.value ? "clean" : "NOT CLEAN"), \(text(clean.seconds)) s")
+    try? FileManager.default.removeItem(atPath: signed)
+
+    say("making \(count) unsigned answers ...")
+    try shop.writeUnsigned(to: unsigned)
+    try await importing("unsigned, booked", unsigned, into: open("\(folder)/b.sqlite"), shop, wanted: 20_000)
+    report("peak resident memory of all this", Memory.peakMegabytes, "MB")
+  }
+
+  /// One thread, warm chain.
+  private static func verify(_ shop: BenchShop, peer: Double?) async throws {
+    let verifier = try EvidenceVerifier(identity: shop.identity)
+    let pieces = try (0..<2000).map { try shop.authority.transaction(shop.purchase($0), bundleID: BenchShop.bundleID) }
+    for piece in pieces.prefix(50) { _ = try await verifier.verify(piece, at: BenchShop.now) }
+    var best = 0.0
+    for _ in 0..<5 {
+      let start = Memory.processorSeconds
+      for piece in pieces { _ = try await verifier.verify(piece, at: BenchShop.now) }
+      best = max(best, Double(pieces.count) / (Memory.processorSeconds - start))
+    }
+    report("signed transactions verified and decoded, warm chain", best, "a core-second", wanted: 10_000)
+    if let peer { say("  that is \(text(best / peer)) of OpenSSL's bare signatures") }
+  }
+
+  private static func open(_ path: String) throws -> Ledger {
+    let ledger = try Ledger.create(at: path, policy: LedgerPolicy(), clock: .fixed(BenchShop.now))
+    try ledger.openAccounts((0..<BenchShop.accountCount).map { (BenchShop.accountID($0), BenchShop.token($0)) })
+    return ledger
+  }
+
+  private static func importing(
+    _ name: String, _ file: String, into ledger: Ledger, _ shop: BenchShop, wanted: Double
+  ) async throws {
+    let importer = EvidenceImporter(
+      into: ledger, verifier: try EvidenceVerifier(identity: shop.identity), identity: shop.identity,
+      clock: .fixed(BenchShop.now))
+    var outcomes: [Booking.Outcome: Int] = [:]
+    let (start, before) = (ContinuousClock.now, Memory.processorSeconds)
+    try await importer.run([file]) { lines in
+      for line in lines { outcomes[line.booking.outcome, default: 0] += 1 }
+    } progress: { progress in
+      if progress.pieces % 100_000 < 8192 {
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        say("  \(progress.pieces) in \(text(seconds)) s")
+      }
+    }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    report("import, \(name)", Double(shop.count) / seconds, "a second", wanted: wanted)
+    let processor = (Memory.processorSeconds - before) / Double(shop.count) * 1e6
+    say(
+      "  \(outcomes.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")); \(text(processor)) us of processor each"
+    )
+  }
+
+  private static func reconcile(_ ledger: Ledger, _ file: String, _ shop: BenchShop) async throws {
+    let importer = EvidenceImporter(
+      into: ledger, verifier: try EvidenceVerifier(identity: shop.identity), identity: shop.identity,
+      clock: .fixed(BenchShop.now))
+    let filled = try await timed { try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(file) }
+    say("snapshot filled with \(filled.value.pieces) in \(text(filled.seconds)) s")
+    let before = Memory.residentMegabytes
+    for _ in 0..<3 {
+      let run = try await timed { try Reconciler(ledger: ledger).run(apply: false) }
+      say(
+        "reconcile \(shop.count) against \(shop.count): \(text(run.seconds)) s, \(run.value.isAgreed ? "the books agree" : "DIFFERENCES")"
+      )
+    }
+    say(
+      "  resident memory \(text(before)) MB before, \(text(Memory.residentMegabytes)) MB after (wanted: 2 s and 200 MB for a million)"
+    )
+  }
+
+  private static func lookUp(_ ledger: Ledger) async throws {
+    let count = 100_000
+    var found = 0
+    let run = try await timed {
+      for index in 0..<count {
+        found += try ledger.entitlements(of: BenchShop.accountID((index &* 7919) % BenchShop.accountCount)).count
+      }
+    }
+    report("entitlements of an account", Double(count) / run.seconds, "look-ups a second", wanted: 40_000)
+    say("  \(found / count) grants each")
+    let single = try await timed {
+      for index in 0..<count {
+        let account = (index &* 7919) % BenchShop.accountCount
+        guard try ledger.owner(of: "region.\(account % 170)", by: BenchShop.accountID(account)) != nil else { continue }
+        found += 1
+      }
+    }
+    report("who owns a product, by account", Double(count) / single.seconds, "look-ups a second")
+  }
+
+  private static func report(_ name: String, _ value: Double, _ unit: String, wanted: Double? = nil) {
+    let verdict = wanted.map { value >= $0 ? " (wanted \(Int($0)): ok)" : " (wanted \(Int($0)): NOT MET)" } ?? ""
+    say("\(name): \(value >= 100 ? "\(Int(value))" : text(value)) \(unit)\(verdict)")
+  }
+
+  /// A line at once, also into a pipe.
+  private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
+  private static func text(_ number: Double) -> String { String(format: "%.2f", number) }
+
+  private static func timed<Value>(_ work: () async throws -> Value) async rethrows -> (value: Value, seconds: Double) {
+    let start = ContinuousClock.now
+    let value = try await work()
+    return (value, (ContinuousClock.now - start) / .seconds(1))
+  }
+}
