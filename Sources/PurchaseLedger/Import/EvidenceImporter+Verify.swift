@@ -19,7 +19,7 @@ extension EvidenceImporter {
 
   private func prepare(_ part: ArraySlice<EvidencePiece>, _ policy: LedgerPolicy) async throws -> [PreparedPiece] {
     let submissions = try part.map { try submission($0, policy) }
-    let known = try ledger.areKnown(submissions.map { [UInt8](SHA256.hash(data: $0.0.evidence)) })
+    let known = try ledger.verifiedKinds(submissions.map { [UInt8](SHA256.hash(data: $0.0.evidence)) })
     var prepared: [PreparedPiece] = []
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
@@ -28,7 +28,7 @@ extension EvidenceImporter {
       if let refusal {
         result = .failure(refusal)
       } else {
-        result = await verify(submission, isKnown: known[index])
+        result = await verify(submission, known[index].flatMap { submission.trusts($0) ? $0 : nil })
       }
       if case .success(let content) = result, let option = missingOption(content, policy) {
         throw LedgerError(
@@ -41,11 +41,13 @@ extension EvidenceImporter {
     return prepared
   }
 
-  private func verify(_ submission: Submission, isKnown: Bool) async -> Result<VerifiedEvidence, Refusal> {
+  private func verify(_ submission: Submission, _ verifiedAs: EvidenceKind?) async -> Result<VerifiedEvidence, Refusal>
+  {
     do throws(Refusal) {
       return .success(
         try await verifier.verify(
-          submission.evidence, as: submission.kind, context: submission.context, at: clock.now(), trusted: isKnown))
+          submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: clock.now(),
+          trusted: verifiedAs != nil))
     } catch {
       return .failure(error)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Keeps evidence once, headers of JWS apart. Lives within one transaction of the database.
@@ -10,6 +11,8 @@ struct EvidenceStore {
   private let db: Database
   private let recordedAt: Int64
   private var prefixes: [ArraySlice<UInt8>: Int64] = [:]
+  /// Nearly always the next one's too; comparing costs less than hashing.
+  private var lastPrefix: (bytes: [UInt8], id: Int64)?
   private let insert: SQLStatement
 
   init(_ db: Database, recordedAt: Int64) throws {
@@ -19,7 +22,7 @@ struct EvidenceStore {
       db,
       """
       INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (sha256) DO UPDATE SET outcome = 1, reason = NULL WHERE outcome = 2 AND excluded.outcome = 1
+      ON CONFLICT (sha256) DO UPDATE SET outcome = 1, kind = excluded.kind, reason = NULL WHERE outcome = 2 AND excluded.outcome = 1
       """)
   }
 
@@ -37,8 +40,18 @@ struct EvidenceStore {
   }
 
   private mutating func prefixID(_ prefix: ArraySlice<UInt8>) throws -> Int64 {
-    if let known = prefixes[prefix] { return known }
+    if let lastPrefix, lastPrefix.bytes.count == prefix.count,
+      lastPrefix.bytes.withUnsafeBytes({ last in
+        prefix.withUnsafeBytes { memcmp(last.baseAddress!, $0.baseAddress!, last.count) == 0 }
+      })
+    {
+      return lastPrefix.id
+    }
     let bytes = [UInt8](prefix)
+    if let known = prefixes[prefix] {
+      lastPrefix = (bytes, known)
+      return known
+    }
     let select = try SQLStatement(db, "SELECT id FROM evidence_prefix WHERE bytes = ?")
     select.bind(1, bytes)
     var id = try select.first { $0.int(0) }
@@ -49,7 +62,8 @@ struct EvidenceStore {
       id = db.lastInsertedRowID
     }
     guard let id else { return 0 }
-    prefixes[prefix] = id
+    prefixes[bytes[...]] = id
+    lastPrefix = (bytes, id)
     return id
   }
 }

@@ -7,24 +7,26 @@ extension Ledger {
   /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
   public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
     let now = clock.now()
-    return try await book(submission) { (submission, trusted) async throws(Refusal) in
+    return try await book(submission) { (submission, verifiedAs) async throws(Refusal) in
       try await verifier.verify(
-        submission.evidence, as: submission.kind, context: submission.context, at: now, trusted: trusted)
+        submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: now,
+        trusted: verifiedAs != nil)
     }
   }
 
   /// The same with whatever verifies.
   ///
-  /// - Parameter verify: Verifies the submission; the second argument tells whether the very bytes were accepted before, so that
-  ///   signatures need not be checked again.
+  /// - Parameter verify: Verifies the submission; the second argument is the kind as which the very bytes were accepted before, so that
+  ///   their signatures need not be checked again when they are read as that kind.
   /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
   package func book(
     _ submission: Submission,
-    verifying verify: (Submission, _ trusted: Bool) async throws(Refusal) -> VerifiedEvidence
+    verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(Refusal) -> VerifiedEvidence
   ) async throws -> Booking {
-    let trusted = try isKnown(sha256: [UInt8](SHA256.hash(data: submission.evidence)))
+    let verifiedAs = try verifiedKinds([[UInt8](SHA256.hash(data: submission.evidence))])[0]
+      .flatMap { submission.trusts($0) ? $0 : nil }
     let result: Result<VerifiedEvidence, Refusal>
-    do { result = .success(try await verify(submission, trusted)) } catch { result = .failure(error) }
+    do { result = .success(try await verify(submission, verifiedAs)) } catch { result = .failure(error) }
     let piece = PreparedPiece(submission, result)
     return try await commits.perform { booker in
       var booking = try booker.book(piece)
@@ -52,16 +54,15 @@ extension Ledger {
     }
   }
 
-  /// Whether evidence with this SHA-256 was accepted before.
-  package func isKnown(sha256: [UInt8]) throws -> Bool { try areKnown([sha256])[0] }
-
-  /// The same for many, with one access to the database.
-  package func areKnown(_ digests: [[UInt8]]) throws -> [Bool] {
+  /// The kind as which evidence with each SHA-256 was accepted before, where its signature was verified then; nil for all other bytes. Bytes that were
+  /// accepted as a kind without signature are as unverified as any: a hint may hold whatever its sender liked.
+  package func verifiedKinds(_ digests: [[UInt8]]) throws -> [EvidenceKind?] {
     try readStatement { db in
-      let select = try SQLStatement(db, "SELECT 1 FROM evidence WHERE sha256 = ? AND outcome = 1")
+      let select = try SQLStatement(db, "SELECT kind FROM evidence WHERE sha256 = ? AND outcome = 1")
       return try digests.map { digest in
         select.bind(1, digest)
-        return try select.first { _ in true } ?? false
+        let kind = try select.first { EvidenceKind(rawValue: UInt8(truncatingIfNeeded: $0.int(0))) } ?? nil
+        return kind.flatMap { $0.isSigned ? $0 : nil }
       }
     }
   }
@@ -85,6 +86,11 @@ extension Ledger {
       return
     }
   }
+}
+
+extension Submission {
+  /// Whether bytes that were verified as this kind need not be verified again: not when they are to be read as another.
+  func trusts(_ verified: EvidenceKind) -> Bool { kind == nil || kind == verified }
 }
 
 extension Booker {

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 
 /// A submission with everything computed that does not need the database: digests, bodies, keys. Made outside the write lock.
 package struct PreparedPiece: Sendable {
@@ -28,7 +29,9 @@ package struct PreparedPiece: Sendable {
   /// The header of a compact JWS with its point, if it is long enough to be worth a row of its own.
   static func headerCount(_ bytes: [UInt8]) -> Int {
     guard bytes.count > 512, bytes[0] == UInt8(ascii: "e"), bytes[1] == UInt8(ascii: "y"),
-      let point = bytes.firstIndex(of: UInt8(ascii: ".")), point > 256
+      let point = bytes.withUnsafeBytes({ all in
+        memchr(all.baseAddress!, Int32(UInt8(ascii: ".")), all.count).map { UnsafeRawPointer($0) - all.baseAddress! }
+      }), point > 256
     else { return 0 }
     return point + 1
   }

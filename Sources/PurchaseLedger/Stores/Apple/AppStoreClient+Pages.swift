@@ -7,12 +7,13 @@ extension AppStoreClient {
   /// - Throws: `LedgerError` with code `store`; pages before are stored with their revision.
   public func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
     try await pullRevisions(
-      "history", "/inApps/v2/history/\(transactionID)", query: "sort=ASCENDING&", transactionID, sink)
+      "history", "/inApps/v2/history/\(Self.escape(transactionID))", query: "sort=ASCENDING&", transactionID, sink)
   }
 
   /// A customer's refunded transactions.
   public func pullRefunds(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
-    try await pullRevisions("refunds", "/inApps/v2/refund/lookup/\(transactionID)", query: "", transactionID, sink)
+    try await pullRevisions(
+      "refunds", "/inApps/v2/refund/lookup/\(Self.escape(transactionID))", query: "", transactionID, sink)
   }
 
   /// The messages that Apple sent, or tried to send, in a window of time.
@@ -101,9 +102,11 @@ extension AppStoreClient {
     )
   }
 
+  /// For one segment of a path or one value of a query. An id that is only dots would be a way up, and becomes none.
   static func escape(_ text: String) -> String {
     let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
-    return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+    let escaped = text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+    return escaped.allSatisfy { $0 == "." } ? escaped.replacing(".", with: "%2E") : escaped
   }
 }
 

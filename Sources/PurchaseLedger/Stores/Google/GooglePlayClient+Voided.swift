@@ -21,6 +21,7 @@ extension GooglePlayClient {
       window = NotificationWindow(start: now - Self.voidedWindow + 60_000, end: now, page: nil)
     }
     var seen: Set<String> = []
+    var hasRestarted = false
     while true {
       var url = "\(application)/purchases/voidedpurchases?startTime=\(window.start)&endTime=\(window.end)"
       url += "&type=0&maxResults=1000&includeQuantityBasedPartialRefund=true"
@@ -31,6 +32,11 @@ extension GooglePlayClient {
         status == 400 ? .null : value?.members == nil ? nil : value
       }
       if answer == .null {
+        guard !hasRestarted else {
+          throw requests.failure(
+            request, "refuses its own page token again and again; pages before are stored: run it again later")
+        }
+        hasRestarted = true
         // A page token that came too late: the same window from its beginning; what is stored already is stored again.
         window.page = nil
         seen = []
