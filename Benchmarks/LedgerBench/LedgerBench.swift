@@ -27,8 +27,8 @@ struct LedgerBench {
     try await importing("signed, verified, booked", signed, into: ledger, shop, wanted: 8000)
     try await importing("the same bytes again", signed, into: ledger, shop, wanted: 60_000)
     try await reconcile(ledger, signed, shop)
-    try await lookUp(ledger)
-    let clean = try await timed { try ledger.verify().isClean }
+    try lookUp(ledger)
+    let clean = try measured { try ledger.verify().isClean }
     say("ledger verify: \(clean.value ? "clean" : "NOT CLEAN"), \(text(clean.seconds)) s")
     try? FileManager.default.removeItem(atPath: signed)
 
@@ -91,7 +91,7 @@ struct LedgerBench {
     say("snapshot filled with \(filled.value.pieces) in \(text(filled.seconds)) s")
     let before = Memory.residentMegabytes
     for _ in 0..<3 {
-      let run = try await timed { try Reconciler(ledger: ledger).run(apply: false) }
+      let run = try measured { try Reconciler(ledger: ledger).run(apply: false) }
       say(
         "reconcile \(shop.count) against \(shop.count): \(text(run.seconds)) s, \(run.value.isAgreed ? "the books agree" : "DIFFERENCES")"
       )
@@ -101,17 +101,17 @@ struct LedgerBench {
     )
   }
 
-  private static func lookUp(_ ledger: Ledger) async throws {
+  private static func lookUp(_ ledger: Ledger) throws {
     let count = 100_000
     var found = 0
-    let run = try await timed {
+    let run = try measured {
       for index in 0..<count {
         found += try ledger.entitlements(of: BenchShop.accountID((index &* 7919) % BenchShop.accountCount)).count
       }
     }
     report("entitlements of an account", Double(count) / run.seconds, "look-ups a second", wanted: 40_000)
     say("  \(found / count) grants each")
-    let single = try await timed {
+    let single = try measured {
       for index in 0..<count {
         let account = (index &* 7919) % BenchShop.accountCount
         guard try ledger.owner(of: "region.\(account % 170)", by: BenchShop.accountID(account)) != nil else { continue }
@@ -130,6 +130,12 @@ struct LedgerBench {
   private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
   private static func text(_ number: Double) -> String { String(format: "%.2f", number) }
+
+  private static func measured<Value>(_ work: () throws -> Value) rethrows -> (value: Value, seconds: Double) {
+    let start = ContinuousClock.now
+    let value = try work()
+    return (value, (ContinuousClock.now - start) / .seconds(1))
+  }
 
   private static func timed<Value>(_ work: () async throws -> Value) async rethrows -> (value: Value, seconds: Double) {
     let start = ContinuousClock.now
