@@ -79,20 +79,20 @@ struct AppleEntryTests {
 
   /// pki-018 signs pki-019 and is signed by the test root, but carries the marker 6.2.2.
   @Test func pki018_intermediateWithoutTheMarkerIsRefused() async throws {
-    #expect(try await refusal(leaf: "pki-013", intermediate: "pki-012") == .badSignature)
-    #expect(try await refusal(leaf: "pki-019", intermediate: "pki-018") == .missingMarker)
-    #expect(try await refusal(leaf: "pki-019", intermediate: "pki-012") == .untrustedChain)
+    #expect(try await reason(leaf: "pki-013", intermediate: "pki-012") == .badSignature)
+    #expect(try await reason(leaf: "pki-019", intermediate: "pki-018") == .missingMarker)
+    #expect(try await reason(leaf: "pki-019", intermediate: "pki-012") == .untrustedChain)
   }
 
   /// Why a header with these certificates is refused; the signature under it is another key's, so the best that can be is that this is found out.
-  private func refusal(leaf: String, intermediate: String) async throws -> Refusal.Code? {
+  private func reason(leaf: String, intermediate: String) async throws -> Refusal.Code? {
     let root = ReceiptIndex.item("pki-010").bytes
     let verifier = try EvidenceVerifier(identity: StoreIdentity(rootCertificates: [root]))
     let certificates = [try der(leaf), try der(intermediate), root]
     let jws = try ThrowAwayAuthority().sign(
       Array(ThrowAwayAuthority.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8),
       header: ThrowAwayAuthority.header(certificates: certificates))
-    return await PurchaseLedgerTests.refusal { try await verifier.verify(jws, at: testNow) }?.code
+    return await refusal { try await verifier.verify(jws, at: testNow) }?.code
   }
 
   /// The certificate in a PEM file, which may begin with text for people.
