@@ -7,11 +7,12 @@
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
+# make fuzz    lets libFuzzer loose on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Release binaries hold Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-ledger soak soak-short clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-ledger fuzz soak soak-short clean
 
 all: build
 
@@ -52,11 +53,11 @@ bless: packages
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 lint:
-	@swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
+	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz Package.swift
 	@echo "lint: clean"
 
 format:
-	@swift format --in-place --recursive Sources Tests Benchmarks Package.swift
+	@swift format --in-place --recursive Sources Tests Benchmarks Fuzz Package.swift
 
 bench: build
 	@swift build $(RELEASE) --product TileBench 2>&1 | scripts/quiet-build.sh
@@ -77,6 +78,9 @@ soak-short:
 bench-ledger:
 	@swift build $(RELEASE) --product LedgerBench 2>&1 | scripts/quiet-build.sh
 	@.build/release/LedgerBench
+
+fuzz: packages
+	@scripts/fuzz.sh
 
 clean:
 	rm -rf .build demo

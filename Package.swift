@@ -195,3 +195,17 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// `make fuzz` names libFuzzer's runtime here. Its target needs flags that a package must not have where others depend on it.
+if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
+  package.targets += [
+    .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
+    .executableTarget(
+      name: "LedgerFuzz", dependencies: ["PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
+      swiftSettings: strict,
+      linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
+  ]
+  for target in package.targets where target.name == "PurchaseLedger" {
+    target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
+  }
+}
