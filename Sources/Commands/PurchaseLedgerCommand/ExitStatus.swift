@@ -13,7 +13,7 @@ enum ExitStatus: Int32 {
     guard let error = error as? LedgerError else { return nil }
     switch error.code {
     case .configuration, .input, .account: self = .configuration
-    case .store: self = .store
+    case .store, .notInStore: self = .store
     default: self = .ledger
     }
   }

@@ -76,10 +76,21 @@ public struct Refusal: Error, Sendable, Hashable, Codable, CustomStringConvertib
   /// What was found and what to do, beginning in lower case; without the file's name, which the caller knows.
   public var reason: String
 
+  /// - Parameter reason: Often quotes what strangers sent: control characters, which could forge lines of a log, become question marks.
   public init(_ code: Code, _ reason: String) {
     self.code = code
-    self.reason = reason
+    let isPlain = reason.utf8.count <= Self.reasonBytesMax && reason.utf8.allSatisfy { (0x20..<0x7f).contains($0) }
+    self.reason =
+      isPlain
+      ? reason
+      : String(
+        String.UnicodeScalarView(
+          reason.unicodeScalars.prefix(Self.reasonBytesMax).map {
+            $0.properties.generalCategory == .control || $0.properties.generalCategory == .format ? "?" : $0
+          }))
   }
+
+  private static let reasonBytesMax = 500
 
   public var description: String { "\(code.rawValue): \(reason)" }
 }

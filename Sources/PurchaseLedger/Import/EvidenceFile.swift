@@ -25,8 +25,13 @@ package final class EvidenceFile {
     if path == "-" {
       (handle, bytesTotal) = (.standardInput, nil)
     } else {
-      guard let handle = FileHandle(forReadingAtPath: path) else {
-        throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
+        let handle = FileHandle(forReadingAtPath: path)
+      else {
+        throw LedgerError(
+          .input, at: path,
+          isFolder.boolValue ? "is a folder; name the files in it" : "cannot be read; check the name and permissions")
       }
       self.handle = handle
       let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
@@ -92,6 +97,10 @@ package final class EvidenceFile {
     guard let first = bytes.firstIndex(where: { $0 > 0x20 }) else { return false }
     if bytes[first] == 0x30, first + 1 < bytes.count, bytes[first + 1] >= 0x80 { return true }
     let line = bytes[first...].prefix { $0 != 0x0a && $0 != 0x0d }
+    // One damaged line is no reason to take all the others for a part of it: they look like pieces of their own.
+    let next = bytes[line.endIndex...].first { $0 > 0x20 }
+    let others = bytes[line.endIndex...].split(separator: 0x0a, maxSplits: 2, omittingEmptySubsequences: true).prefix(2)
+    guard next != UInt8(ascii: "{"), !others.contains(where: { $0.starts(with: "ey".utf8) }) else { return false }
     if bytes[first] == UInt8(ascii: "{") { return (try? JSONReader.read(line)) == nil }
     // Receipts in one line are longer than any line that a mail program or `base64` makes.
     return line.count <= 128 && !line.contains(UInt8(ascii: ".")) && line.endIndex < bytes.count

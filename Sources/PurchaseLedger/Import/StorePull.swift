@@ -28,8 +28,10 @@ package struct StorePull: Sendable {
     if everyone { ids += try ledger.customers(of: .apple, in: environment) }
     var asked: Set<String> = []
     for (index, id) in ids.enumerated() where asked.insert(id).inserted {
-      try await report.add(client.pullHistory(of: id, into: snapshot))
-      try await report.add(client.pullRefunds(of: id, into: snapshot))
+      try await answered(&report) {
+        try await $0.add(client.pullHistory(of: id, into: snapshot))
+        try await $0.add(client.pullRefunds(of: id, into: snapshot))
+      }
       for hint in hints where hint.key.id == id { try await ledger.removeLookup(hint.key) }
       progress(index + 1, ids.count)
     }
@@ -43,26 +45,46 @@ package struct StorePull: Sendable {
     _ client: GooglePlayClient, since: Int64, everyone: Bool, acknowledge: Bool, progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var report = try await client.pullVoided(since: since, into: snapshot)
+    // First, since it has a deadline: Google refunds what nobody acknowledged.
+    if acknowledge { try await acknowledgeAll(client, &report) }
     let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
     var questions = hints
     if everyone || report.isWindowLost { questions += try ledger.googlePurchases(in: environment) }
     var asked: Set<String> = []
     for (index, hint) in questions.enumerated() {
       progress(index + 1, questions.count)
-      guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
+      guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else {
+        // Nobody could ever answer it.
+        if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
+        continue
+      }
       if asked.insert(token).inserted {
-        try await report.add(client.pullProduct(product, token: token, into: snapshot))
+        try await answered(&report) { try await $0.add(client.pullProduct(product, token: token, into: snapshot)) }
       }
       if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
     }
-    if acknowledge {
-      for hint in try ledger.unacknowledged(olderThan: Int64(ledger.policy.acknowledgeAfterSeconds) * 1000) {
-        guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
+    return report
+  }
+
+  private func acknowledgeAll(_ client: GooglePlayClient, _ report: inout PullReport) async throws {
+    for hint in try ledger.unacknowledged(olderThan: Int64(ledger.policy.acknowledgeAfterSeconds) * 1000) {
+      guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
+      try await answered(&report) { _ in
         try await client.acknowledge(product, token: token)
         try await ledger.recordAcknowledgement(hint.key)
       }
     }
-    return report
+  }
+
+  /// That the store knows nothing of one thing is an answer: what asked for it may have been forged, and must not hold up the rest.
+  private func answered(
+    _ report: inout PullReport, _ ask: (inout PullReport) async throws -> Void
+  ) async throws {
+    do {
+      try await ask(&report)
+    } catch let error as LedgerError where error.code == .notInStore {
+      report.refusals.append(Refusal(.storeRefused, error.description))
+    }
   }
 }
 

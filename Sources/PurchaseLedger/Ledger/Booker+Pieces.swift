@@ -46,6 +46,9 @@ extension Booker {
       try evidence.keep(
         piece.submission.evidence, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: content.kind,
         outcome: .accepted)
+    } else {
+      // Its facts came by other bytes meanwhile; it waits for nothing any more.
+      try evidence.release(piece.sha256, kind: content.kind)
     }
     booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
     return booking
@@ -53,7 +56,14 @@ extension Booker {
 
   /// Unsigned answers are believed only when the operator brings them.
   private func unsignedRefusal(of piece: PreparedPiece) -> Refusal? {
-    guard piece.facts.contains(where: { $0.transaction.trust == .unsigned }) else { return nil }
+    let isAnswer: Bool
+    switch piece.result {
+    case .success(let content):
+      // Hints are no answers: anybody may send one, and all that it does is ask.
+      isAnswer = !content.kind.isSigned && ![.notificationV1, .googleNotification].contains(content.kind)
+    case .failure: isAnswer = false
+    }
+    guard isAnswer || piece.facts.contains(where: { $0.transaction.trust == .unsigned }) else { return nil }
     if piece.submission.channel == .operatorImport && policy.unsignedEvidence == .import { return nil }
     return Refusal(.unsigned, "carries no signature of the store; only an operator's import may bring it")
   }

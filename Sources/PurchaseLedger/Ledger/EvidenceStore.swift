@@ -13,6 +13,8 @@ struct EvidenceStore {
   private var prefixes: [ArraySlice<UInt8>: Int64] = [:]
   /// Nearly always the next one's too; comparing costs less than hashing.
   private var lastPrefix: (bytes: [UInt8], id: Int64)?
+  /// Whether anything is in quarantine; nil until somebody wants to know.
+  private var hasQuarantined: Bool?
   private let insert: SQLStatement
 
   init(_ db: Database, recordedAt: Int64) throws {
@@ -37,6 +39,21 @@ struct EvidenceStore {
     insert.bind(6, prefixCount == 0 ? nil : try prefixID(bytes[..<prefixCount]))
     bytes.withUnsafeBytes { insert.bind(7, UnsafeRawBufferPointer(rebasing: $0[prefixCount...])) }
     try insert.run()
+    if outcome == .quarantined { hasQuarantined = true }
+  }
+
+  /// Takes a piece out of quarantine, if it is there.
+  mutating func release(_ sha256: [UInt8], kind: EvidenceKind) throws {
+    if hasQuarantined == nil {
+      hasQuarantined =
+        try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
+    }
+    guard hasQuarantined == true else { return }
+    let update = try SQLStatement(
+      db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome = 2")
+    update.bind(1, kind.rawValue)
+    update.bind(2, sha256)
+    try update.run()
   }
 
   private mutating func prefixID(_ prefix: ArraySlice<UInt8>) throws -> Int64 {

@@ -4,12 +4,14 @@ import GRDB
 /// Reads what a difference consists of. Lives within the read transaction of the merge.
 struct ReconcileDetails {
   private let projections: ReconcileProjections
+  private let refusesUnknownTokens: Bool
   private let selectFact: SQLStatement
   private let selectRow: SQLStatement
   private let selectQuarantine: SQLStatement
 
   init(_ db: Database) throws {
     projections = try ReconcileProjections(db)
+    refusesUnknownTokens = try Booker.policy(db).unknownToken == .refuse
     selectFact = try SQLStatement(
       db, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
     selectRow = try SQLStatement(
@@ -69,13 +71,13 @@ struct ReconcileDetails {
   /// A fact that would take a grant from its owner is for a person to decide.
   private func judged(_ line: ReconcileLine, _ fact: TransactionRow) throws -> ReconcileLine {
     var line = line
-    guard let token = fact.token, let account = try projections.living(token: token),
-      let owner = try projections.owner(of: fact.grant)
-    else { return line }
+    guard let token = fact.token, let owner = try projections.owner(of: fact.grant) else { return line }
     line.owner = AccountID(owner.id)
-    guard owner.number != account.number else { return line }
+    let account = try projections.account(token: token)
+    // The token of an erased account voids claims that were made while it lived, too; one that is nobody's does so only by policy.
+    guard account.map({ $0.number != owner.number }) ?? refusesUnknownTokens else { return line }
     line.class = .accountConflict
-    line.claimant = AccountID(account.id)
+    line.claimant = account.map { AccountID($0.id) }
     return line
   }
 
@@ -103,7 +105,7 @@ private struct ReconcileProjections {
       WHERE e.store = ? AND e.environment = ? AND e.original_id = ?
       """)
     selectToken = try SQLStatement(
-      db, "SELECT \(columns) FROM account AS a WHERE a.token = ? AND a.erased_seq IS NULL")
+      db, "SELECT \(columns) FROM account AS a WHERE a.token = ?")
   }
 
   func owner(of grant: RowKey) throws -> AccountRow? {
@@ -111,7 +113,8 @@ private struct ReconcileProjections {
     return try selectOwner.first(AccountCache.read) ?? nil
   }
 
-  func living(token: UUID) throws -> AccountRow? {
+  /// The account of a token, living or erased.
+  func account(token: UUID) throws -> AccountRow? {
     selectToken.bind(1, token)
     return try selectToken.first(AccountCache.read) ?? nil
   }

@@ -19,6 +19,8 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     public static let account = Self(rawValue: "account")
     /// A store's API: unreachable, refused, no progress.
     public static let store = Self(rawValue: "store")
+    /// A store's API knows nothing of what it was asked for.
+    public static let notInStore = Self(rawValue: "not-in-store")
     /// A file of evidence could not be read.
     public static let input = Self(rawValue: "input")
   }

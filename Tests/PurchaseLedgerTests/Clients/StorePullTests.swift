@@ -71,6 +71,36 @@ import Testing
     try await server.stop()
   }
 
+  /// What a forged hint asks about is nowhere. That is an answer: what comes behind it is asked and acknowledged all the same, and nothing is asked again.
+  @Test(arguments: [400, 404, 410]) func aHintThatNobodyKnowsHoldsUpNothing(status: Int) async throws {
+    let folder = try TemporaryFolder()
+    let server = try await StoreServer.start { request, _ in
+      request.path.contains("forged")
+        ? .json(status, "{\"error\": {\"code\": \(status)}}") : StorePullTests().answer(request)
+    }
+    let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .fixed(Self.now))
+    _ = try ledger.commit([purchase("GPA.1")], progress: nil)
+    let hints = [("forged", "region.alps"), ("GPA.7", "region.alps"), ("nameless", nil)].map { id, product in
+      LookupHint(
+        key: TransactionKey(store: .google, environment: .production, id: id), productID: product,
+        purchaseToken: "token-\(id)")
+    }
+    let message = VerifiedEvidence(
+      kind: .googleNotification, store: .google, environment: .production, lookups: hints, signedDate: Self.now)
+    _ = try ledger.commit(
+      [PreparedPiece(Submission(evidence: [1], channel: .operatorImport), .success(message))], progress: nil)
+    #expect(try ledger.lookups().count == 3)
+    let client = try google(server, now: Self.now)
+    let report = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
+      client, since: Self.now - Self.day, everyone: false, acknowledge: true
+    ) { _, _ in }
+    try await client.shutdown()
+    #expect(report.refusals.count == 1 && report.refusals[0].code == .storeRefused, "\(report)")
+    #expect(server.requests.contains { $0.path.hasSuffix("/token-GPA.7") })
+    #expect(try ledger.lookups().isEmpty && ledger.unacknowledged(olderThan: 0).isEmpty)
+    try await server.stop()
+  }
+
   @Test func case37_theQueueIsAcknowledgedAndEmpty() async throws {
     let folder = try TemporaryFolder()
     let server = try await StoreServer.start { request, _ in StorePullTests().answer(request) }

@@ -99,6 +99,21 @@ import Testing
     #expect(try reconcile(test).1.windowLostSince == nil)
   }
 
+  /// The store names an erased account's token for a grant that another has: a person decides, since claims made while that account lived would be void.
+  @Test func aTokenOfAnErasedAccountTakesNothing() throws {
+    let test = try TestLedger()
+    let (tom, bob) = (try test.account(), try test.account())
+    try test.book(.sample(), as: bob)
+    var named = StoreTransaction.sample()
+    named.signedDate += 1000
+    named.appAccountToken = try test.token(of: tom)
+    try test.erase(tom)
+    try put(test, named)
+    let (lines, report) = try reconcile(test, apply: true)
+    #expect(lines.map(\.class) == [.accountConflict] && report.applied == 0, "\(lines)")
+    #expect(try test.ledger.entitlements(of: bob).map(\.status) == [.active])
+  }
+
   @Test func aStoreThatWasNotPulledIsNotCompared() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))

@@ -3,11 +3,16 @@ import PurchaseLedger
 
 /// Files that options name, and `-`.
 enum InputFile {
+  private static let bytesMax = 64 << 20
+
   /// - Throws: `LedgerError` with code `input`.
   static func read(_ path: String) throws(LedgerError) -> [UInt8] {
     do {
-      if path == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
-      return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+      let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      // What is longer than any cap may be is refused for its length, not read to its end.
+      var bytes = Data()
+      while bytes.count <= bytesMax, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty { bytes += more }
+      return Array(bytes)
     } catch {
       throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
     }

@@ -24,6 +24,7 @@ struct ReconcileCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await LedgerSettings(options)
     let ledger = try settings.openLedger()
+    var isPartlyRead = false
     if let store {
       let identity = try settings.identity(for: ledger)
       let importer = EvidenceImporter(
@@ -34,6 +35,10 @@ struct ReconcileCommand: AsyncParsableCommand {
       }
       printer.finish()
       for refusal in read.refusals { printError("purchase-ledger: \(store): \(refusal)") }
+      guard read.pieces > 0 else {
+        throw LedgerError(.input, at: store, "holds no evidence that verifies, so there is nothing to compare with")
+      }
+      isPartlyRead = !read.refusals.isEmpty
     }
     var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { print($0, terminator: "") }
     let printer = progress.printer("transactions")
@@ -44,7 +49,11 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
     printer.finish()
     try writer.finish(found)
-    if !found.isAgreed { throw ExitCode(ExitStatus.found.rawValue) }
+    if found.scopes.isEmpty {
+      throw LedgerError(
+        .input, at: settings.ledgerPath, "no store's book was pulled yet: run `purchase-ledger pull`, or give --store")
+    }
+    if !found.isAgreed || isPartlyRead { throw ExitCode(ExitStatus.found.rawValue) }
   }
 }
 

@@ -46,7 +46,10 @@ struct StoreRequests: Sendable {
           complaint = "an answer that is cut off or empty"
         } else {
           complaint = Self.complaint(status, value)
-          guard isRetryable(status, value) else { throw failure(request, "the store answered \(complaint)") }
+          guard isRetryable(status, value) else {
+            throw failure(
+              request, "the store answered \(complaint)", [400, 404, 410].contains(status) ? .notInStore : .store)
+          }
           if let asked = headers.first(name: "Retry-After").flatMap({ RetryAfter.seconds($0, now: clock.now()) }) {
             guard asked <= retry.retryAfterMax else {
               throw failure(request, "\(complaint): wants no requests for \(Int(asked)) s; run it again then")
@@ -84,9 +87,9 @@ struct StoreRequests: Sendable {
     return (Int(response.status.code), response.headers, Array(body.readableBytesView))
   }
 
-  func failure(_ request: Request, _ message: String) -> LedgerError {
+  func failure(_ request: Request, _ message: String, _ code: LedgerError.Code = .store) -> LedgerError {
     // A query may hold page tokens, which say nothing to people.
-    LedgerError(.store, at: String(request.url.prefix { $0 != "?" }), message)
+    LedgerError(code, at: String(request.url.prefix { $0 != "?" }), message)
   }
 
   private static func complaint(_ status: Int, _ body: JSONValue?) -> String {
