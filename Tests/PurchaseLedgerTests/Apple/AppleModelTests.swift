@@ -99,7 +99,7 @@ struct AppleModelTests {
     var own = fact
     own.appAccountToken = nil
     try books.book(own, as: account, bytes: bytes)
-    #expect(try books.status("12345") == .held)
+    #expect(try books.status("12345") == .revoked)
   }
 
   @Test func entry089_unknownEnvironmentWaitsWithItsText() async throws {
