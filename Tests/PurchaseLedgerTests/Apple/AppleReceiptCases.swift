@@ -27,6 +27,24 @@ import Testing
     #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
   }
 
+  /// One signature in 64 ends with a byte that is a space, tab or line break in text.
+  @Test func aReceiptMayEndWithWhatLooksLikeWhiteSpace() async throws {
+    let verifier = try verifier()
+    var found = false
+    for number in 1...2000 where !found {
+      let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [.init(id: "\(number)")]).payload)
+      found = receipt.last.map { [0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? false
+      guard found else { continue }
+      for ending in ["", "\n", "\r\n  "] {
+        let evidence = try await verifier.verify(receipt + Array(ending.utf8), at: testNow)
+        #expect(evidence.transactions.map(\.transactionID) == ["\(number)"])
+      }
+      let rest = try #require(await refusal { try await verifier.verify(receipt + [0x20, 0x41], at: testNow) })
+      #expect(rest.code == .malformed)
+    }
+    #expect(found)
+  }
+
   @Test func case15_receiptOutsideThePinnedRootIsRefused() async throws {
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [.init(id: "1")]).payload)
     let other = try EvidenceVerifier(

@@ -18,13 +18,26 @@ extension AppleVerifier {
   static func receiptBytes(in bytes: [UInt8]) throws(Refusal) -> [UInt8] {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first else { throw Refusal(.malformed, "empty") }
-    if isDER(bytes[range]) { return Array(bytes[range]) }
+    if isDER(bytes[range]) { return withoutNewline(bytes) }
     if first == UInt8(ascii: "{") { throw propertyList(bytes[range]) }
     guard let decoded = Base64.decode(bytes[range], skippingSpace: true) else {
       throw Refusal(.malformed, "neither ASN.1 nor base64")
     }
     guard isDER(decoded[...]) else { throw propertyList(decoded[...]) }
     return decoded
+  }
+
+  /// ASN.1 without white space behind it. What looks like white space may be the last byte of a signature, so the length at the beginning decides.
+  private static func withoutNewline(_ bytes: [UInt8]) -> [UInt8] {
+    let start = bytes.trimmedRange.lowerBound
+    let digits = Int(bytes[start + 1] & 0x7f)
+    // Without a length it ends with two zeros.
+    guard digits > 0 else { return Array(bytes[bytes.trimmedRange]) }
+    guard digits <= 4, bytes.count >= start + 2 + digits else { return bytes }
+    let length = bytes[start + 2..<start + 2 + digits].reduce(0) { $0 << 8 | Int($1) }
+    let end = start + 2 + digits + length
+    guard end <= bytes.count, bytes[end...].allSatisfy(\.isSpace) else { return bytes }
+    return Array(bytes[start..<end])
   }
 
   /// A SEQUENCE with a length that one byte cannot hold, which base64 never begins with.
