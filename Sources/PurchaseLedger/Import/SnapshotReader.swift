@@ -36,6 +36,8 @@ package struct SnapshotReader: Sendable {
       report.pieces += page.evidence.count
       progress(.init(pieces: report.pieces, bytes: file.bytesRead, bytesTotal: file.bytesTotal))
     }
+    // An export is the store's whole book.
+    for scope in cleared { try snapshot.cover(scope.store, scope.environment) }
     return report
   }
 

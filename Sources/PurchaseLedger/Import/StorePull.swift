@@ -35,6 +35,7 @@ package struct StorePull: Sendable {
       for hint in hints where hint.key.id == id { try await ledger.removeLookup(hint.key) }
       progress(index + 1, ids.count)
     }
+    if everyone { try snapshot.cover(.apple, environment) }
     return report
   }
 
@@ -63,6 +64,7 @@ package struct StorePull: Sendable {
       }
       if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
     }
+    if everyone || report.isWindowLost { try snapshot.cover(.google, environment) }
     return report
   }
 

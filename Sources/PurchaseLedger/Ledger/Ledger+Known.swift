@@ -17,14 +17,14 @@ extension Ledger {
     }
   }
 
-  /// Every purchase of Google's that is not revoked, with what Google wants to be asked with.
+  /// Every purchase of Google's, with what Google wants to be asked with; revoked ones too, which its voided list forgets.
   package func googlePurchases(in environment: StoreEnvironment) throws -> [LookupHint] {
     try readStatement { db in
       let select = try SQLStatement(
         db,
         """
         SELECT transaction_id, product_id, purchase_token FROM store_transaction
-        WHERE store = 2 AND environment = ? AND statement IN (0, 1, 3) AND purchase_token IS NOT NULL
+        WHERE store = 2 AND environment = ? AND purchase_token IS NOT NULL
         """)
       select.bind(1, environment.code ?? 0)
       return try select.all {

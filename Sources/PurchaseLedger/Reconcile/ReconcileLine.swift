@@ -64,6 +64,8 @@ public struct ReconcileReport: Sendable, Hashable {
   public internal(set) var staleSnapshots = 0
   /// Corrective events booked in this run.
   public internal(set) var applied = 0
+  /// Transactions of ours outside what was asked of the store.
+  public internal(set) var notPulled = 0
   /// When Google's voided list was read last, if that is too long ago to be without a hole.
   public internal(set) var windowLostSince: Int64?
   /// Stores and environments that were compared.
@@ -72,6 +74,8 @@ public struct ReconcileReport: Sendable, Hashable {
   public struct Scope: Sendable, Hashable {
     public var store: Store
     public var environment: StoreEnvironment
+    /// The snapshot holds all of the store's deals, so that what it lacks is own-only.
+    public var isWhole: Bool
   }
 
   public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }

@@ -59,6 +59,9 @@ extension ReconcileReport {
     }
     text += parts.joined(separator: ", ") + "\n"
     if applied > 0 { text += "\(applied) booked\n" }
+    if notPulled > 0 {
+      text += "\(notPulled) of ours are not in what was asked of the store; pull --all asks for everything\n"
+    }
     return text + (isAgreed ? "The books agree.\n" : "\(remaining) differences remain.\n")
   }
 
@@ -66,6 +69,7 @@ extension ReconcileReport {
     var object = JSONObjectWriter()
     for kind in ReconcileClass.allCases { object.add(kind.name, self[kind]) }
     object.add("stale-snapshot", staleSnapshots)
+    object.add("not-pulled", notPulled)
     object.add("applied", applied)
     object.add("remaining", remaining)
     object.add("windowLostSince", windowLostSince)

@@ -42,6 +42,9 @@ public struct Reconciler: Sendable {
             if line == nil { report.staleSnapshots += 1 }
           case .storeOnly(let id):
             line = try details.storeOnly(RowKey(store: store, environment: environment, id: id))
+          case .ownOnly where !scope.isWhole:
+            report.notPulled += 1
+            return
           case .ownOnly(let id): line = try details.ownOnly(RowKey(store: store, environment: environment, id: id))
           }
           report.count(line?.class ?? .matched)
@@ -66,13 +69,13 @@ public struct Reconciler: Sendable {
   }
 
   private static func scopes(_ db: Database) throws -> [ReconcileReport.Scope] {
-    let names = try SQLStatement(db, "SELECT name FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name")
-      .all { $0.text(0) }
-    return names.compactMap { name in
+    let cursors = try SQLStatement(db, "SELECT name, value FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name")
+      .all { ($0.text(0), $0.text(1)) }
+    return cursors.compactMap { name, value in
       let parts = name.split(separator: ".").compactMap { UInt8($0) }
       guard parts.count == 2, let store = Store(code: parts[0]), let environment = StoreEnvironment(code: parts[1])
       else { return nil }
-      return ReconcileReport.Scope(store: store, environment: environment)
+      return ReconcileReport.Scope(store: store, environment: environment, isWhole: value != Snapshot.part)
     }
   }
 

@@ -20,6 +20,7 @@ public struct Snapshot: SnapshotSink {
     }
     try ledger.write { booker in
       let writer = try SnapshotWriter(booker.db)
+      var scopes: Set<String> = []
       for (entry, piece) in zip(page.evidence, pieces) {
         try booker.evidence.keep(
           entry.bytes, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: entry.content.kind,
@@ -28,9 +29,10 @@ public struct Snapshot: SnapshotSink {
         guard entry.content.quarantine == nil else { continue }
         for fact in piece.facts {
           try writer.put(fact, evidence: piece.sha256)
-          try booker.setCursor(Self.scope(fact.row.key.store, fact.row.key.environment), to: "")
+          scopes.insert(Self.scope(fact.row.key.store, fact.row.key.environment))
         }
       }
+      for scope in scopes { try booker.addCursor(scope, Self.part) }
       if let cursor = page.cursor {
         try noteLostWindow(behind: cursor.name, booker)
         try booker.setCursor(cursor.name, to: cursor.value)
@@ -46,10 +48,11 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  /// Says that the snapshot holds all of a store's deals, even if there are none: what it lacks is then own-only.
+  /// Says that the snapshot holds all of a store's deals, even if there are none: what it lacks is then own-only. Without this it holds what was asked
+  /// for, and what it lacks says nothing.
   public func cover(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
-    try ledger.write { try $0.setCursor(Self.scope(store.code, code), to: "") }
+    try ledger.write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }
   }
 
   /// Forgets what was pulled of a store, and that it was; the places to go on from stay.
@@ -75,6 +78,10 @@ public struct Snapshot: SnapshotSink {
 
   static let lostWindow = "window-lost.google"
 
+  /// The values of a scope's cursor.
+  static let whole = ""
+  static let part = "part"
+
   /// The name of the cursor that says that a store was pulled.
   static func scope(_ store: UInt8, _ environment: UInt8) -> String { "snapshot.\(store).\(environment)" }
 }
@@ -91,6 +98,15 @@ extension Booker {
     upsert.bind(2, value)
     upsert.bind(3, now)
     try upsert.run()
+  }
+
+  /// Sets a cursor that is not there yet.
+  func addCursor(_ name: String, _ value: String) throws {
+    let insert = try SQLStatement(db, "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
+    insert.bind(1, name)
+    insert.bind(2, value)
+    insert.bind(3, now)
+    try insert.run()
   }
 
   func removeCursor(_ name: String) throws {

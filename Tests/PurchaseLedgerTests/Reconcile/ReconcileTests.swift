@@ -6,13 +6,18 @@ import Testing
 @testable import PurchaseLedger
 
 @Suite struct ReconcileTests {
-  private func put(_ test: TestLedger, _ facts: StoreTransaction..., cursor: (String, String)? = nil) throws {
+  private func put(
+    _ test: TestLedger, _ facts: StoreTransaction..., cursor: (String, String)? = nil, isWhole: Bool = true
+  ) throws {
     let page = SnapshotPage(
       evidence: facts.map { fact in
         let piece = TestLedger.piece([fact])
         return (piece.0.evidence, try! piece.1.get())
       }, cursor: cursor.map { (name: $0.0, value: $0.1) })
-    try Snapshot(of: test.ledger).store(page)
+    let snapshot = Snapshot(of: test.ledger)
+    try snapshot.store(page)
+    guard isWhole else { return }
+    for fact in facts { try snapshot.cover(fact.store, fact.environment) }
   }
 
   private func reconcile(_ test: TestLedger, apply: Bool = false) throws -> ([ReconcileLine], ReconcileReport) {
@@ -61,6 +66,21 @@ import Testing
     #expect(try test.projections() == projections)
     #expect(try test.count("SELECT count(*) FROM event") == count)
     #expect(try test.ledger.verify().isClean)
+  }
+
+  /// A pull of what changed lately says nothing about the rest.
+  @Test func whatWasNotAskedForIsNoDifference() throws {
+    let test = try TestLedger()
+    for id in ["1", "2"] { try test.book(.sample(id)) }
+    try put(test, .sample("1"), isWhole: false)
+    let (lines, report) = try reconcile(test, apply: true)
+    #expect(lines.isEmpty && report.isAgreed && report.notPulled == 1)
+    #expect(report.text.contains("1 of ours are not in what was asked"))
+    #expect(try test.ledger.lookups().isEmpty)
+    // Once everything was asked for, later pages add to it.
+    try Snapshot(of: test.ledger).cover(.apple, .production)
+    try put(test, .sample("3"), isWhole: false)
+    #expect(try reconcile(test).0.map(\.class) == [.ownOnly, .storeOnly])
   }
 
   @Test func case22_aRefundWhoseNotificationWasLostIsFoundAndRevokes() throws {
@@ -160,7 +180,9 @@ import Testing
         }
       }
       _ = try test.ledger.commit(pieces, progress: nil)
-      try Snapshot(of: test.ledger).store(page)
+      let snapshot = Snapshot(of: test.ledger)
+      try snapshot.store(page)
+      try snapshot.cover(.apple, .production)
       let (lines, report) = try reconcile(test)
       #expect(Set(lines.filter { $0.class == .storeOnly }.compactMap(\.transaction?.id)) == theirs.subtracting(ours))
       #expect(Set(lines.filter { $0.class == .ownOnly }.compactMap(\.transaction?.id)) == ours.subtracting(theirs))
