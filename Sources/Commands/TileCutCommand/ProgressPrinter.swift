@@ -1,63 +1,20 @@
-import ArgumentParser
 import CommandSupport
 import Foundation
 import TileCut
 
-/// How progress is shown, on standard error.
-enum ProgressStyle: String, ExpressibleByArgument, CaseIterable {
-  /// A bar on a terminal, plain lines elsewhere.
-  case auto
-  /// One line that is drawn again and again.
-  case bar
-  /// A line every few seconds.
-  case plain
-  /// A JSON object a line.
-  case json
-  case none
-}
-
 /// Shows a cut's progress. Called by one thread at a time.
 final class ProgressPrinter {
-  private let style: ProgressStyle
-  private var lastShown = -Double.infinity
-  private var barIsDrawn = false
+  private var line: ProgressLine
 
-  init(style: ProgressStyle) {
-    let isTerminal = isatty(STDERR_FILENO) == 1
-    self.style = style == .auto ? (isTerminal ? .bar : .plain) : style
-  }
+  init(style: ProgressStyle) { line = ProgressLine(style: style) }
 
   func show(_ progress: CutProgress) {
-    let interval: Double
-    switch style {
-    case .bar: interval = 0.1
-    case .json: interval = 0.5
-    // A cut that is over in a moment needs no line.
-    case .plain: interval = 5
-    case .auto, .none: return
-    }
-    if style == .plain, lastShown < 0 { lastShown = 0 }
-    guard progress.seconds - lastShown >= interval || (style == .json && progress.tilesDone == progress.tilesTotal)
-    else { return }
-    lastShown = progress.seconds
-    switch style {
-    case .bar:
-      let width = 24
-      let filled = progress.tilesTotal > 0 ? width * progress.tilesDone / progress.tilesTotal : width
-      let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
-      write("\r\u{1b}[K[\(bar)] \(text(progress))")
-      barIsDrawn = true
-    case .plain: write("\(text(progress))\n")
-    case .json: write(json(progress) + "\n")
-    case .auto, .none: break
-    }
+    let fraction = progress.tilesTotal > 0 ? Double(progress.tilesDone) / Double(progress.tilesTotal) : 1
+    line.show(seconds: progress.seconds, fraction: fraction, text: text(progress), json: json(progress))
   }
 
   /// Takes the bar away.
-  func finish() {
-    if barIsDrawn { write("\r\u{1b}[K") }
-    barIsDrawn = false
-  }
+  func finish() { line.finish() }
 
   private func text(_ progress: CutProgress) -> String {
     let left = progress.secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
@@ -73,8 +30,6 @@ final class ProgressPrinter {
       + "\"seconds\":\(rounded(progress.seconds)),\"tilesPerSecond\":\(rounded(progress.tilesPerSecond)),"
       + "\"secondsLeft\":\(left)}"
   }
-
-  private func write(_ text: String) { StandardStreams.writeError(text) }
 }
 
 /// `1 tile`, `2 tiles`.

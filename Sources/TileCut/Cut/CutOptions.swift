@@ -62,7 +62,7 @@ public struct CutResources: Hashable, Sendable {
 }
 
 extension CutOptions {
-  /// Refuses encodings that the codecs would not take.
+  /// Refuses encodings that the codecs would not take, and what says where a flat image lies.
   func check() throws {
     if isFlat, bounds != nil || crs != nil || matrixSet != .webMercatorQuad || sources.count != 1 {
       throw CutError(

@@ -14,9 +14,7 @@ extension MBTilesReader {
   /// - Complexity: O(log tiles + bytes).
   public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? {
     guard let residentFile, let finder = blobFinder else { return nil }
-    finder.rowid.bind(tile.zoom, at: 1)
-    finder.rowid.bind(tile.column, at: 2)
-    finder.rowid.bind(MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight), at: 3)
+    bind(tile, to: finder.rowid)
     defer { finder.rowid.reset() }
     guard (try? finder.rowid.step()) == true, let pages = TablePages(residentFile.read),
       let pieces = pages.pieces(

@@ -68,14 +68,19 @@ public final class MBTilesReader: BundleReader {
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     guard matrixSet.contains(tile) else { return nil }
-    lookup.bind(tile.zoom, at: 1)
-    lookup.bind(tile.column, at: 2)
-    lookup.bind(MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight), at: 3)
+    bind(tile, to: lookup)
     defer { lookup.reset() }
     guard try lookup.step() else { return nil }
     let bytes = lookup.bytes(0)
     // NULL and empty blobs are tiles that are not there.
     return bytes.isEmpty ? nil : try body(bytes)
+  }
+
+  /// Binds zoom, column and the file's row to the first three parameters.
+  func bind(_ tile: TileID, to statement: SQLiteStatement) {
+    statement.bind(tile.zoom, at: 1)
+    statement.bind(tile.column, at: 2)
+    statement.bind(MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight), at: 3)
   }
 
   public func withResidentTile(

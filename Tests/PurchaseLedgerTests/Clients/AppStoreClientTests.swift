@@ -55,18 +55,9 @@ import Testing
     answer: @escaping @Sendable (StoreServer.Request, Int) -> StoreServer.Reply,
     _ body: (AppStoreClient, StoreServer) async throws -> Value
   ) async throws -> Value {
-    let server = try await StoreServer.start(answer)
-    let client = try client(server, attempts: attempts, timeout: timeout, rate: rate)
-    do {
-      let value = try await body(client, server)
-      try await client.shutdown()
-      try await server.stop()
-      return value
-    } catch {
-      try await client.shutdown()
-      try await server.stop()
-      throw error
-    }
+    try await StoreServer.with(
+      answer, client: { try client($0, attempts: attempts, timeout: timeout, rate: rate) },
+      shutdown: { try await $0.shutdown() }, body)
   }
 
   @Test func historyIsReadPageByPageAndGoesOnFromItsRevision() async throws {

@@ -16,22 +16,15 @@ import Testing
     answer: @escaping @Sendable (StoreServer.Request, Int) -> StoreServer.Reply,
     _ body: (GooglePlayClient, StoreServer) async throws -> Value
   ) async throws -> Value {
-    let server = try await StoreServer.start(answer)
-    let client = try GooglePlayClient(
-      packageName: "org.example.maps", credentials: credentials?(server) ?? .accessToken("given"),
-      environment: .production, verifier: GoogleVerifier(identity: .init(packageName: "org.example.maps")),
-      clock: .fixed(Self.now), baseURL: server.url, rate: 1000,
-      retry: .init(attemptsMax: 3, firstDelay: 0.01, delayMax: 0.02, timeout: 20))
-    do {
-      let value = try await body(client, server)
-      try await client.shutdown()
-      try await server.stop()
-      return value
-    } catch {
-      try await client.shutdown()
-      try await server.stop()
-      throw error
-    }
+    try await StoreServer.with(
+      answer,
+      client: { server in
+        try GooglePlayClient(
+          packageName: "org.example.maps", credentials: credentials?(server) ?? .accessToken("given"),
+          environment: .production, verifier: GoogleVerifier(identity: .init(packageName: "org.example.maps")),
+          clock: .fixed(Self.now), baseURL: server.url, rate: 1000,
+          retry: .init(attemptsMax: 3, firstDelay: 0.01, delayMax: 0.02, timeout: 20))
+      }, shutdown: { try await $0.shutdown() }, body)
   }
 
   private static func voided(_ ids: [String], next: String?) -> StoreServer.Reply {

@@ -41,6 +41,20 @@ final class StoreServer: Sendable {
   var requests: [Request] { log.withLock { $0 } }
   var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
 
+  /// Runs `body` with a server and a client of it, and closes both whatever becomes of it.
+  static func with<Client, Value>(
+    _ answer: @escaping @Sendable (Request, Int) -> Reply, client make: (StoreServer) throws -> Client,
+    shutdown: (Client) async throws -> Void, _ body: (Client, StoreServer) async throws -> Value
+  ) async throws -> Value {
+    let server = try await start(answer)
+    let client = try make(server)
+    let result: Result<Value, any Error>
+    do { result = .success(try await body(client, server)) } catch { result = .failure(error) }
+    try await shutdown(client)
+    try await server.stop()
+    return try result.get()
+  }
+
   /// - Parameter answer: Gets each request and its number, from 0.
   static func start(_ answer: @escaping @Sendable (Request, Int) -> Reply) async throws -> StoreServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

@@ -11,13 +11,16 @@ enum ConfigurationFile {
     "google": ["serviceAccount", "accessTokenFile", "baseUrl"],
   ]
 
+  /// The file's policies, by name.
+  ///
   /// - Throws: `LedgerError` that names the file and the member.
-  static func check(_ path: String) throws {
+  static func checkedPolicies(_ path: String) throws -> [(name: String, value: String)] {
     let value: JSONValue
     do { value = try JSONReader.read(try InputFile.read(path)) } catch let error as JSONReader.Failure {
       throw LedgerError(.configuration, at: path, "is not JSON: \(error)")
     }
     guard let members = value.members else { throw LedgerError(.configuration, at: path, "is no JSON object") }
+    var policies: [(name: String, value: String)] = []
     for member in members {
       func wrong(_ reason: String) -> LedgerError { LedgerError(.configuration, at: "\(path): \(member.name)", reason) }
       if texts.contains(member.name) {
@@ -31,6 +34,7 @@ enum ConfigurationFile {
         for setting in member.value.members ?? [] {
           guard let text = setting.value.identifier else { throw wrong("\(setting.name) must be a text or a number") }
           try policy.set(setting.name, to: text)
+          policies.append((setting.name, text))
         }
       } else if let names = objects[member.name] {
         for setting in member.value.members ?? [] where !names.contains(setting.name) || setting.value.string == nil {
@@ -40,5 +44,6 @@ enum ConfigurationFile {
         throw wrong("is not known; see purchase-ledger --help and docs/ledger.md")
       }
     }
+    return policies
   }
 }

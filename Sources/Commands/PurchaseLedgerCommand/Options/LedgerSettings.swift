@@ -40,9 +40,7 @@ struct LedgerSettings {
     policies = reader.policies
     var policy = LedgerPolicy()
     for (name, value) in policies { try policy.set(name, to: value) }
-    identity.futureSkewMilliseconds = Int64(policy.futureSkewSeconds) * 1000
-    identity.evidenceBytesMax = policy.evidenceBytesMax
-    self.identity = identity
+    self.identity = identity.bounded(by: policy)
   }
 }
 

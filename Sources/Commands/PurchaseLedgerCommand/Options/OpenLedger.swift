@@ -18,10 +18,6 @@ extension LedgerSettings {
 
   /// Whose evidence the ledger takes; its rules on size and clock.
   func identity(for ledger: Ledger) throws -> StoreIdentity {
-    let policy = try ledger.policy
-    var identity = identity
-    identity.futureSkewMilliseconds = Int64(policy.futureSkewSeconds) * 1000
-    identity.evidenceBytesMax = policy.evidenceBytesMax
-    return identity
+    identity.bounded(by: try ledger.policy)
   }
 }

@@ -20,15 +20,13 @@ struct SettingsReader {
       (file, folder, policies) = (nil, ".", [])
       return
     }
-    try ConfigurationFile.check(path)
+    policies = try ConfigurationFile.checkedPolicies(path)
     do {
       file = ConfigReader(provider: try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
     } catch {
       throw LedgerError(.configuration, at: path, "cannot be used: \(error)")
     }
     folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    let members = try JSONReader.read(try InputFile.read(path))["policy"]?.members ?? []
-    policies = members.map { ($0.name, $0.value.identifier ?? "") }
   }
 
   /// A text, or a number's digits. A point in the name goes into an object.

@@ -82,7 +82,7 @@ final class ReadyReply: Sendable {
 
 /// The responses for the stored tiles that were asked for last, ready to be sent, by the bytes of the request target.
 ///
-/// The system keeps a bundle's pages too, but between them and the socket lie reading the request, SQLite's search, copies and a hash: more than half of
+/// The system keeps a bundle's pages too, but between them and the socket lie reading the request, SQLite's search, copies and a hash: a third of
 /// what a request costs here (docs/performance.md).
 final class ReadyReplies: Sendable {
   private struct State {
