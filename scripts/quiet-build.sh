@@ -12,5 +12,8 @@ exec awk '
   /^(Building|Build |Planning|Fetching|Fetched|Computing|Computed|Creating|Working|Updating|Updated|Resolving|Write )/ { next }
   # The linker speaks of a function in Foundation that nothing here calls.
   /FoundationEssentials.*mktemp/ { next }
-  { print; fflush() }
+  # SwiftPM names what lies unused in packages that are not ours.
+  /^warning: .* file\(s\) which are unhandled/ { skipping = 1; next }
+  skipping && /^    \// { next }
+  { skipping = 0; print; fflush() }
 '

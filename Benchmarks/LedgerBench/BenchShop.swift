@@ -5,12 +5,14 @@ import PurchaseLedger
 struct BenchShop {
   static let bundleID = "org.example.maps"
   static let packageName = "org.example.maps"
-  static let accountCount = 10_000
   static let start: Int64 = 1_767_225_600_000
   static let now = start + 365 * 86_400_000
 
   let authority: ThrowAwayAuthority
   let count: Int
+
+  /// A buyer owns five regions.
+  var accountCount: Int { max(1, count / 5) }
 
   var identity: StoreIdentity {
     StoreIdentity(
@@ -35,7 +37,7 @@ struct BenchShop {
     return StoreTransaction(
       store: .apple, environment: .production, transactionID: id, originalTransactionID: id,
       productID: "region.\(index % 170)", productType: .nonConsumable, purchaseDate: date, ownership: .purchased,
-      appAccountToken: Self.token(index % Self.accountCount), price: Money(milliunits: 4990, currency: "USD"),
+      appAccountToken: Self.token(index % accountCount), price: Money(milliunits: 4990, currency: "USD"),
       reason: "PURCHASE", signedDate: date + 1500, trust: .signed, statement: .purchased)
   }
 
@@ -52,7 +54,7 @@ struct BenchShop {
         ("{\"productId\":\"\(fact.productID ?? "")\",\"purchaseToken\":\"token-\(index)\",\"packageName\":\"\(Self.packageName)\","
           + "\"evidence\":{\"kind\":\"androidpublisher#productPurchase\",\"purchaseTimeMillis\":\"\(fact.purchaseDate)\","
           + "\"purchaseState\":0,\"consumptionState\":0,\"orderId\":\"GPA.3300-\(fact.transactionID)\",\"acknowledgementState\":1,"
-          + "\"obfuscatedExternalAccountId\":\"\(Self.token(index % Self.accountCount))\"}}").utf8)
+          + "\"obfuscatedExternalAccountId\":\"\(Self.token(index % accountCount))\"}}").utf8)
     }
   }
 

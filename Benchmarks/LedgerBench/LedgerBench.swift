@@ -23,18 +23,18 @@ struct LedgerBench {
     let (signed, unsigned) = ("\(folder)/signed.jsonl", "\(folder)/unsigned.jsonl")
     say("making \(count) signed transactions ...")
     try shop.writeSigned(to: signed)
-    let ledger = try open("\(folder)/a.sqlite")
+    let ledger = try open("\(folder)/a.sqlite", shop)
     try await importing("signed, verified, booked", signed, into: ledger, shop, wanted: 8000)
     try await importing("the same bytes again", signed, into: ledger, shop, wanted: 60_000)
     try await reconcile(ledger, signed, shop)
-    try lookUp(ledger)
+    try lookUp(ledger, shop)
     let clean = try measured { try ledger.verify().isClean }
     say("ledger verify: \(clean.value ? "clean" : "NOT CLEAN"), \(text(clean.seconds)) s")
     try? FileManager.default.removeItem(atPath: signed)
 
     say("making \(count) unsigned answers ...")
     try shop.writeUnsigned(to: unsigned)
-    try await importing("unsigned, booked", unsigned, into: open("\(folder)/b.sqlite"), shop, wanted: 20_000)
+    try await importing("unsigned, booked", unsigned, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
     report("peak resident memory of all this", Memory.peakMegabytes, "MB")
   }
 
@@ -53,9 +53,9 @@ struct LedgerBench {
     if let peer { say("  that is \(text(best / peer)) of OpenSSL's bare signatures") }
   }
 
-  private static func open(_ path: String) throws -> Ledger {
+  private static func open(_ path: String, _ shop: BenchShop) throws -> Ledger {
     let ledger = try Ledger.create(at: path, policy: LedgerPolicy(), clock: .fixed(BenchShop.now))
-    try ledger.openAccounts((0..<BenchShop.accountCount).map { (BenchShop.accountID($0), BenchShop.token($0)) })
+    try ledger.openAccounts((0..<shop.accountCount).map { (BenchShop.accountID($0), BenchShop.token($0)) })
     return ledger
   }
 
@@ -101,19 +101,21 @@ struct LedgerBench {
     )
   }
 
-  private static func lookUp(_ ledger: Ledger) throws {
+  private static func lookUp(_ ledger: Ledger, _ shop: BenchShop) throws {
     let count = 100_000
     var found = 0
+    let before = Memory.processorSeconds
     let run = try measured {
       for index in 0..<count {
-        found += try ledger.entitlements(of: BenchShop.accountID((index &* 7919) % BenchShop.accountCount)).count
+        found += try ledger.entitlements(of: BenchShop.accountID((index &* 7919) % shop.accountCount)).count
       }
     }
     report("entitlements of an account", Double(count) / run.seconds, "look-ups a second", wanted: 40_000)
-    say("  \(found / count) grants each")
+    let processor = (Memory.processorSeconds - before) / Double(count) * 1e6
+    say("  \(found / count) grants each; \(text(processor)) us of processor")
     let single = try measured {
       for index in 0..<count {
-        let account = (index &* 7919) % BenchShop.accountCount
+        let account = (index &* 7919) % shop.accountCount
         guard try ledger.owner(of: "region.\(account % 170)", by: BenchShop.accountID(account)) != nil else { continue }
         found += 1
       }

@@ -22,6 +22,35 @@ import Testing
     #expect(throws: JSONReader.Failure.self) { try JSONReader.read(text.utf8) }
   }
 
+  @Test func membersAreFoundWithoutReadingThem() throws {
+    let text = Array(#" {"a" : {"x":[1,"}]\"",{}], "y":2} ,"b":true, "c":"q\\","d": 1.5e3}  "#.utf8)
+    let members = try #require(try JSONReader.members(text[...]))
+    #expect(members.map(\.name) == ["a", "b", "c", "d"])
+    let values = members.map { String(decoding: text[$0.value], as: UTF8.self) }
+    #expect(values == [#"{"x":[1,"}]\"",{}], "y":2}"#, "true", #""q\\""#, "1.5e3"])
+    #expect(try JSONReader.members(Array("[1]".utf8)[...]) == nil)
+    #expect(try JSONReader.members(Array("{}".utf8)[...])?.isEmpty == true)
+  }
+
+  @Test(arguments: [
+    "{", "{\"a\"}", "{\"a\":}", "{\"a\":,}", "{\"a\":1", "{\"a\":[1}", "{\"a\":\"x}", "{\"a\":\"x\\", "{\"a\":1} 2",
+    "{\"a\":1,}",
+    "{\"a\":]}",
+  ])
+  func damagedObjectsHaveNoMembers(_ text: String) {
+    // What is inside a bracket is left to whoever reads it; where it ends is not.
+    #expect(
+      (try? JSONReader.members(Array(text.utf8)[...]).map {
+        $0.contains { (try? JSONReader.read(Array(text.utf8)[$0.value])) == nil }
+      }) ?? true, "\(text)")
+  }
+
+  @Test(arguments: [("a\"b\\", #""a\"b\\""#), ("\n\r\t\u{1}\u{1f}\u{7f}é", #""\n\r\t\u0001\u001f\u007fé""#)])
+  func textsAreEscaped(_ text: String, _ json: String) throws {
+    #expect(text.quotedAsJSON == json)
+    #expect(try JSONReader.read(json.utf8).string == text)
+  }
+
   @Test func depthIsLimited() throws {
     _ = try JSONReader.read((String(repeating: "[", count: 64) + String(repeating: "]", count: 64)).utf8)
     #expect(throws: JSONReader.Failure.self) {

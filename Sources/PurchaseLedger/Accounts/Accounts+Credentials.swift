@@ -24,7 +24,7 @@ extension Accounts {
     var password: PasswordHash
   }
 
-  static func credential(_ db: Database, login: String) throws -> Credential? {
+  static func credential(_ db: some StatementConnection, login: String) throws -> Credential? {
     let select = try SQLStatement(
       db,
       """

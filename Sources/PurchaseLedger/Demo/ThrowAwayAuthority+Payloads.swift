@@ -48,7 +48,4 @@ extension ThrowAwayAuthority {
   }
 }
 
-/// A JSON string. Ids, products and words of stores hold nothing else that needs an escape.
-private func quoted(_ text: String) -> String {
-  "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-}
+private func quoted(_ text: String) -> String { text.quotedAsJSON }

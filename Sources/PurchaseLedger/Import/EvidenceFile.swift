@@ -65,7 +65,7 @@ package final class EvidenceFile {
   private func endOfLine() throws -> Int? {
     var searched = start
     while true {
-      if let end = buffer[searched...].firstIndex(of: 0x0a) { return end }
+      if let end = newline(from: searched) { return end }
       if start > 0 {
         buffer.removeFirst(start)
         start = 0
@@ -73,6 +73,14 @@ package final class EvidenceFile {
       if buffer.count > pieceBytesMax + Self.chunkBytes { buffer.removeLast(buffer.count - pieceBytesMax - 1) }
       searched = buffer.count
       if try !fill() { return start < buffer.count ? buffer.count : nil }
+    }
+  }
+
+  /// - Complexity: O(bytes), many at a time.
+  private func newline(from start: Int) -> Int? {
+    buffer.withUnsafeBytes { bytes in
+      guard start < bytes.count, let base = bytes.baseAddress else { return nil }
+      return memchr(base + start, 0x0a, bytes.count - start).map { UnsafeRawPointer($0) - base }
     }
   }
 

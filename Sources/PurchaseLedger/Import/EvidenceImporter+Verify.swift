@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 
 extension EvidenceImporter {
@@ -19,7 +18,9 @@ extension EvidenceImporter {
 
   private func prepare(_ part: ArraySlice<EvidencePiece>, _ policy: LedgerPolicy) async throws -> [PreparedPiece] {
     let submissions = try part.map { try submission($0, policy) }
-    let known = try ledger.verifiedKinds(submissions.map { [UInt8](SHA256.hash(data: $0.0.evidence)) })
+    var hasher = EvidenceHasher()
+    let digests = submissions.map { hasher.digest($0.0.evidence) }
+    let known = try ledger.verifiedKinds(digests.map(\.sha256))
     var prepared: [PreparedPiece] = []
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
@@ -36,7 +37,7 @@ extension EvidenceImporter {
           "is a \(content.kind.name), which cannot be checked without \(option); give it, or put it into the configuration file"
         )
       }
-      prepared.append(PreparedPiece(submission, result))
+      prepared.append(PreparedPiece(submission, result, digest: digests[index]))
     }
     return prepared
   }

@@ -5,7 +5,7 @@ package struct JSONObjectWriter: Sendable {
   package init() {}
 
   package mutating func add(_ name: String, _ value: String?) {
-    if let value { add(name, raw: Self.quoted(value)) }
+    if let value { add(name, raw: value.quotedAsJSON) }
   }
 
   package mutating func add(_ name: String, _ value: (some BinaryInteger)?) {
@@ -17,27 +17,9 @@ package struct JSONObjectWriter: Sendable {
   }
 
   /// `raw` is JSON already.
-  package mutating func add(_ name: String, raw: String) { members.append("\(Self.quoted(name)):\(raw)") }
+  package mutating func add(_ name: String, raw: String) { members.append("\(name.quotedAsJSON):\(raw)") }
 
   package var text: String { "{\(members.joined(separator: ","))}" }
-
-  package static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case "\r": quoted += "\\r"
-      case "\t": quoted += "\\t"
-      case "\u{0}"..<" ", "\u{7F}":
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
-  }
 }
 
 extension Sequence<UInt8> {

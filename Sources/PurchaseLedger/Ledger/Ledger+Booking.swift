@@ -1,4 +1,3 @@
-import Crypto
 import GRDB
 
 extension Ledger {
@@ -23,11 +22,12 @@ extension Ledger {
     _ submission: Submission,
     verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(Refusal) -> VerifiedEvidence
   ) async throws -> Booking {
-    let verifiedAs = try verifiedKinds([[UInt8](SHA256.hash(data: submission.evidence))])[0]
+    let digest = EvidenceDigest(submission.evidence)
+    let verifiedAs = try verifiedKinds([digest.sha256])[0]
       .flatMap { submission.trusts($0) ? $0 : nil }
     let result: Result<VerifiedEvidence, Refusal>
     do { result = .success(try await verify(submission, verifiedAs)) } catch { result = .failure(error) }
-    let piece = PreparedPiece(submission, result)
+    let piece = PreparedPiece(submission, result, digest: digest)
     return try await commits.perform { booker in
       var booking = try booker.book(piece)
       booking.entitlements = try booker.entitlements(of: booking.transactions)

@@ -14,7 +14,12 @@ extension Ledger {
 
   /// The account's entitlement to a product: the active one if there is one, else the one that says most about why not.
   public func owner(of product: String, by account: AccountID) throws -> Entitlement? {
-    let all = try entitlements(of: account).filter { $0.productID == product }
+    let all = try readStatement { db in
+      let select = try SQLStatement(db, Self.ownedGrants + " AND e.product_id = ?")
+      select.bind(1, account.uuid)
+      select.bind(2, product)
+      return try select.all { Entitlement(EntitlementRow($0), account: account) }
+    }
     func rank(_ status: Entitlement.Status) -> Int {
       switch status {
       case .active: 0
@@ -70,7 +75,7 @@ extension Ledger {
         db,
         """
         SELECT store, environment, transaction_id, product_id, purchase_token FROM store_transaction
-        WHERE store = 2 AND acknowledged = 0 AND statement = 1 AND purchase_date <= ? ORDER BY purchase_date
+        WHERE \(LedgerSchema.isUnacknowledged) AND purchase_date <= ? ORDER BY purchase_date
         """)
       select.bind(1, clock.now() - milliseconds)
       return try select.all(LookupHint.init)

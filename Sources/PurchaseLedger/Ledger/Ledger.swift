@@ -10,12 +10,14 @@ public final class Ledger: Sendable {
   let clock: LedgerClock
   let pool: DatabasePool
   let commits: GroupCommit
+  private let lookUps: LookUps
 
   private init(path: String, pool: DatabasePool, clock: LedgerClock) {
     self.path = path
     self.pool = pool
     self.clock = clock
     commits = GroupCommit(path: path, pool: pool, clock: clock)
+    lookUps = LookUps(path: path)
   }
 
   /// Makes a new ledger.
@@ -61,7 +63,7 @@ public final class Ledger: Sendable {
   }
 
   /// Single statements, each of which sees one commit by itself; cheaper than `read`.
-  func readStatement<Value>(_ work: (Database) throws -> Value) throws -> Value {
-    try LedgerDatabase.reporting(path) { try pool.unsafeRead(work) }
+  func readStatement<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
+    try LedgerDatabase.reporting(path) { try lookUps.read(work) }
   }
 }

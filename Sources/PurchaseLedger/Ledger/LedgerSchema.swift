@@ -49,6 +49,10 @@ enum LedgerSchema {
     ("policy", ["name"]),
   ]
 
+  /// Google's purchases that nobody acknowledged. One term and not three: SQLite compares the value bound in `store = ?` with a term `store = 2` of an index, and
+  /// prepares the statement again at every run.
+  static let isUnacknowledged = "(store = 2 AND acknowledged = 0 AND statement = 1) = 1"
+
   static func createProjections(_ db: Database) throws {
     try db.execute(
       sql: """
@@ -71,8 +75,7 @@ enum LedgerSchema {
           PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
         CREATE INDEX transaction_copies ON store_transaction (store, environment, original_id)
           WHERE transaction_id <> original_id;
-        CREATE INDEX transaction_unacknowledged ON store_transaction (purchase_date)
-          WHERE store = 2 AND acknowledged = 0 AND statement = 1;
+        CREATE INDEX transaction_unacknowledged ON store_transaction (purchase_date) WHERE \(isUnacknowledged);
         CREATE TABLE entitlement (
           store INTEGER, environment INTEGER, original_id TEXT, account INTEGER, product_id TEXT NOT NULL,
           product_type TEXT NOT NULL, status INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,

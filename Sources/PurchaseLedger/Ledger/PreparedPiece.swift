@@ -1,6 +1,3 @@
-import Crypto
-import Foundation
-
 /// A submission with everything computed that does not need the database: digests, bodies, keys. Made outside the write lock.
 package struct PreparedPiece: Sendable {
   let submission: Submission
@@ -11,8 +8,11 @@ package struct PreparedPiece: Sendable {
   let prefixCount: Int
   let facts: [PreparedFact]
 
+  /// - Parameter digest: Of the evidence, where it is known already.
   /// - Complexity: O(bytes of the evidence).
-  package init(_ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>) {
+  package init(
+    _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>, digest: EvidenceDigest? = nil
+  ) {
     self.submission = submission
     self.result = result
     guard case .success(let content) = result else {
@@ -21,19 +21,9 @@ package struct PreparedPiece: Sendable {
       facts = []
       return
     }
-    sha256 = [UInt8](SHA256.hash(data: submission.evidence))
-    prefixCount = Self.headerCount(submission.evidence)
+    let digest = digest ?? EvidenceDigest(submission.evidence)
+    (sha256, prefixCount) = (digest.sha256, digest.prefixCount)
     facts = content.transactions.compactMap { $0.environment.code == nil ? nil : PreparedFact($0) }
-  }
-
-  /// The header of a compact JWS with its point, if it is long enough to be worth a row of its own.
-  static func headerCount(_ bytes: [UInt8]) -> Int {
-    guard bytes.count > 512, bytes[0] == UInt8(ascii: "e"), bytes[1] == UInt8(ascii: "y"),
-      let point = bytes.withUnsafeBytes({ all in
-        memchr(all.baseAddress!, Int32(UInt8(ascii: ".")), all.count).map { UnsafeRawPointer($0) - all.baseAddress! }
-      }), point > 256
-    else { return 0 }
-    return point + 1
   }
 }
 

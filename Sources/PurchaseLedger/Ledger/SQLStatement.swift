@@ -2,19 +2,36 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
+/// A connection that keeps its prepared statements.
+protocol StatementConnection {
+  var sqliteConnection: OpaquePointer? { get }
+
+  /// The statement, and what keeps it alive.
+  func prepared(_ sql: String) throws -> (OpaquePointer, AnyObject)
+}
+
+extension Database: StatementConnection {
+  func prepared(_ sql: String) throws -> (OpaquePointer, AnyObject) {
+    let statement = try cachedStatement(sql: sql)
+    return (statement.sqliteStatement, statement)
+  }
+}
+
 /// A prepared statement of one connection, bound and stepped through SQLite's own functions: booking runs them a million times.
 ///
-/// Use it only where GRDB gave access to the connection, and leave it reset.
+/// Use it only where GRDB, or `LookUps`, gave access to the connection, and leave it reset.
 struct SQLStatement {
-  private let statement: GRDB.Statement
   private let raw: OpaquePointer
   private let connection: OpaquePointer?
+  private let sql: String
+  /// Keeps the statement alive.
+  private let owner: AnyObject
 
   /// Takes the statement from the connection's cache: prepared once.
-  init(_ db: Database, _ sql: String) throws {
-    statement = try db.cachedStatement(sql: sql)
-    raw = statement.sqliteStatement
+  init(_ db: some StatementConnection, _ sql: String) throws {
+    (raw, owner) = try db.prepared(sql)
     connection = db.sqliteConnection
+    self.sql = sql
     sqlite3_reset(raw)
     sqlite3_clear_bindings(raw)
   }
@@ -91,7 +108,7 @@ struct SQLStatement {
     case let code:
       let error = DatabaseError(
         resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) },
-        sql: statement.sql)
+        sql: sql)
       sqlite3_reset(raw)
       throw error
     }

@@ -29,6 +29,88 @@ package struct JSONReader {
     return try result.get()
   }
 
+  /// An object's members with the bytes of their values as they stand in the text; nil when the text is no object.
+  ///
+  /// - Complexity: O(bytes); nothing inside a value is decoded or, but for where it ends, checked.
+  package static func members(
+    _ bytes: ArraySlice<UInt8>
+  ) throws(Failure) -> [(name: String, value: Range<Int>)]? {
+    let start = bytes.startIndex
+    let ended = Array(bytes) + [0]
+    let result: Result<[(name: String, value: Range<Int>)]?, Failure> = ended.withUnsafeBufferPointer { buffer in
+      var reader = JSONReader(bytes: buffer, count: buffer.count - 1)
+      do throws(Failure) { return .success(try reader.outline(shift: start)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  private mutating func outline(shift: Int) throws(Failure) -> [(name: String, value: Range<Int>)]? {
+    skipSpace()
+    guard peek == UInt8(ascii: "{") else { return nil }
+    var members: [(name: String, value: Range<Int>)] = []
+    try enter()
+    if !close(UInt8(ascii: "}")) {
+      repeat {
+        let name = try name()
+        skipSpace()
+        let start = position
+        try passValue()
+        members.append((name, start + shift..<position + shift))
+        skipSpace()
+      } while take(UInt8(ascii: ","))
+      guard close(UInt8(ascii: "}")) else { throw failure("an object does not end") }
+    }
+    skipSpace()
+    guard position == count else { throw failure("something follows the value") }
+    return members
+  }
+
+  /// Goes behind a value: to the bracket that closes it, or the end of a text or word.
+  private mutating func passValue() throws(Failure) {
+    var open = 0
+    repeat {
+      switch peek {
+      case UInt8(ascii: "\""): try passText()
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        open += 1
+        position += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        guard open > 0 else { throw failure("no value") }
+        open -= 1
+        position += 1
+      case 0 where position >= count: throw failure("a value does not end")
+      case UInt8(ascii: ",") where open == 0, UInt8(ascii: ":") where open == 0: throw failure("no value")
+      default:
+        position += 1
+        if open == 0, !Self.endsWord(peek) { continue }
+      }
+      if open == 0 { return }
+    } while true
+  }
+
+  private static func endsWord(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+  }
+
+  private mutating func passText() throws(Failure) {
+    position += 1
+    while peek != UInt8(ascii: "\"") {
+      if peek == UInt8(ascii: "\\") { position += 1 }
+      guard position < count else { throw failure("text does not end") }
+      position += 1
+    }
+    position += 1
+  }
+
+  private mutating func name() throws(Failure) -> String {
+    skipSpace()
+    guard peek == UInt8(ascii: "\"") else { throw failure("a name is missing") }
+    let name = try string()
+    skipSpace()
+    guard take(UInt8(ascii: ":")) else { throw failure("a colon is missing") }
+    return name
+  }
+
   private init(bytes: UnsafeBufferPointer<UInt8>, count: Int) {
     self.bytes = bytes
     self.count = count
@@ -60,11 +142,7 @@ package struct JSONReader {
     if close(UInt8(ascii: "}")) { return .object([]) }
     members.reserveCapacity(16)
     repeat {
-      skipSpace()
-      guard peek == UInt8(ascii: "\"") else { throw failure("a name is missing") }
-      let name = try string()
-      skipSpace()
-      guard take(UInt8(ascii: ":")) else { throw failure("a colon is missing") }
+      let name = try name()
       members.append(.init(name: name, value: try value()))
       skipSpace()
     } while take(UInt8(ascii: ","))

@@ -36,19 +36,28 @@ extension JSONValue {
     }
   }
 
-  private static func quote(_ string: String, to text: inout String) {
-    text += "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7f:
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
+  private static func quote(_ string: String, to text: inout String) { text += string.quotedAsJSON }
+}
+
+extension String {
+  /// The text as a JSON string: quotes, backslashes and control characters escaped, DEL too, which terminals obey.
+  ///
+  /// - Complexity: O(bytes).
+  package var quotedAsJSON: String {
+    let quote = UInt8(ascii: "\"")
+    var bytes: [UInt8] = [quote]
+    bytes.reserveCapacity(utf8.count + 2)
+    for byte in utf8 {
+      switch byte {
+      case quote, UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+      case 0x0a: bytes += Array(#"\n"#.utf8)
+      case 0x0d: bytes += Array(#"\r"#.utf8)
+      case 0x09: bytes += Array(#"\t"#.utf8)
+      case ..<0x20, 0x7f: bytes += Array((byte < 16 ? #"\u000"# : #"\u00"#).utf8) + Array(String(byte, radix: 16).utf8)
+      default: bytes.append(byte)
       }
     }
-    text += "\""
+    bytes.append(quote)
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
