@@ -25,19 +25,19 @@ extension EvidenceImporter {
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
       let (submission, refusal) = submissions[index]
-      var result: Result<VerifiedEvidence, Refusal>
-      if let refusal {
-        result = .failure(refusal)
-      } else {
-        result = await verify(submission, known[index].flatMap { submission.trusts($0) ? $0 : nil })
-      }
+      let verifiedAs = known[index].flatMap { submission.trusts($0) ? $0 : nil }
+      let result =
+        if let refusal { Result<VerifiedEvidence, Refusal>.failure(refusal) } else {
+          await verify(submission, verifiedAs)
+        }
       if case .success(let content) = result, let option = missingOption(content, policy) {
         throw LedgerError(
           .configuration, at: "\(piece.source):\(piece.line)",
           "is a \(content.kind.name), which cannot be checked without \(option); give it, or put it into the configuration file"
         )
       }
-      prepared.append(PreparedPiece(submission, result, digest: digests[index]))
+      prepared.append(
+        PreparedPiece(submission, result, digest: digests[index], isKnown: verifiedAs != nil))
     }
     return prepared
   }

@@ -1,5 +1,7 @@
 /// A submission with everything computed that does not need the database: digests, bodies, keys. Made outside the write lock.
-package struct PreparedPiece: Sendable {
+///
+/// A class, since batches of thousands are handed on and it has many fields to copy.
+package final class PreparedPiece: Sendable {
   let submission: Submission
   let result: Result<VerifiedEvidence, Refusal>
   /// Of the evidence; empty when it was refused.
@@ -8,10 +10,13 @@ package struct PreparedPiece: Sendable {
   let prefixCount: Int
   let facts: [PreparedFact]
 
-  /// - Parameter digest: Of the evidence, where it is known already.
+  /// - Parameters:
+  ///   - digest: Of the evidence, where it is known already.
+  ///   - isKnown: Whether the very bytes were accepted before, so that hardly any of its facts will be new.
   /// - Complexity: O(bytes of the evidence).
   package init(
-    _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>, digest: EvidenceDigest? = nil
+    _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>, digest: EvidenceDigest? = nil,
+    isKnown: Bool = false
   ) {
     self.submission = submission
     self.result = result
@@ -23,7 +28,7 @@ package struct PreparedPiece: Sendable {
     }
     let digest = digest ?? EvidenceDigest(submission.evidence)
     (sha256, prefixCount) = (digest.sha256, digest.prefixCount)
-    facts = content.transactions.compactMap { $0.environment.code == nil ? nil : PreparedFact($0) }
+    facts = content.transactions.compactMap { $0.environment.code == nil ? nil : PreparedFact($0, isKnown: isKnown) }
   }
 }
 
@@ -31,14 +36,15 @@ package struct PreparedPiece: Sendable {
 struct PreparedFact: Sendable {
   let transaction: StoreTransaction
   let row: TransactionRow
-  let digest: [UInt8]
+  /// Of the row; nil until somebody wants it.
+  let digest: [UInt8]?
   let body: [UInt8]
   let key: EventKey
 
-  init(_ transaction: StoreTransaction) {
+  init(_ transaction: StoreTransaction, isKnown: Bool = false) {
     self.transaction = transaction
     row = TransactionRow(transaction)
-    digest = row.digest
+    digest = isKnown ? nil : row.digest
     var encoder = CanonicalEncoder()
     transaction.encodeBody(into: &encoder)
     body = encoder.bytes

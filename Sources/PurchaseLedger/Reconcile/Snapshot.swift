@@ -140,7 +140,7 @@ private struct SnapshotWriter {
       return
     }
     upsert.bind(1, fact.row.key)
-    upsert.bind(4, fact.digest)
+    upsert.bind(4, fact.digest ?? fact.row.digest)
     upsert.bind(5, fact.row.token)
     upsert.bind(6, fact.body)
     upsert.bind(7, evidence)
