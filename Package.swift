@@ -74,7 +74,10 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TileCut",
-      dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
+      dependencies: [
+        "TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
     .target(

@@ -29,6 +29,10 @@ public struct CutOptions: Sendable {
   public var type: BundleMetadata.Kind = .baselayer
   /// The tileset's own version.
   public var version: String = "1"
+  /// Outline of the region; tiles that do not touch it are left out.
+  public var boundary: RegionBoundary?
+  /// More rows for the metadata.
+  public var extraMetadata: [String: String] = [:]
 
   public init(sources: [String]) {
     self.sources = sources

@@ -43,7 +43,7 @@ public struct Cutter: Sendable {
     }
     plan = try CutPlan(
       footprints: footprints, matrixSet: options.matrixSet, zoom: options.zoom, bounds: options.bounds,
-      resampling: options.resampling, encoding: options.encoding)
+      boundary: options.boundary, resampling: options.resampling, encoding: options.encoding)
   }
 
   /// What the user should know about the sources although they can be cut, each line naming its file.
@@ -128,6 +128,7 @@ public struct Cutter: Sendable {
     metadata.description = options.description
     metadata.type = options.type
     metadata.version = options.version
+    metadata.extra = options.extraMetadata
     if options.isFlat {
       metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
     }
