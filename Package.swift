@@ -67,7 +67,10 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
-    .target(name: "TileIndex", dependencies: ["CSQLite", "CSystemShim", "CZlib"], swiftSettings: strict),
+    .target(
+      name: "TileIndex",
+      dependencies: ["CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
