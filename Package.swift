@@ -77,10 +77,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TileCut",
-      dependencies: [
-        "TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
-        .product(name: "Crypto", package: "swift-crypto"),
-      ],
+      dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
     .target(

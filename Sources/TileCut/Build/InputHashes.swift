@@ -29,7 +29,7 @@ final class InputHashes: Sendable {
 
   /// The hash of a file's content.
   ///
-  /// - Throws: ``ShelfError`` `.unreadableInput`.
+  /// - Throws: ``BundleError`` when it cannot be read.
   func sha256(_ path: String) throws -> String {
     // The same file by whatever name, from wherever the build was started.
     let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
@@ -38,7 +38,7 @@ final class InputHashes: Sendable {
     defer { reading.unlock() }
     if let known = lookUp(absolute) { return known }
     let before = FileStamp(absolute)
-    let hash = try ShelfFiles.sha256(path)
+    let hash = try FileHash.sha256(ofFile: path)
     // A file that was written to meanwhile has no hash that could be remembered.
     if let before, FileStamp(absolute) == before {
       state.withLock { state in

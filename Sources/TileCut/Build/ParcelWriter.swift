@@ -55,17 +55,16 @@ struct ParcelWriter {
     for tile in parcel.tiles {
       try bundle.withTile(tile) { try writer.put(tile, $0) }
     }
-    var metadata = BundleMetadata(
-      name: stored.name ?? stem, description: stored.description, attribution: stored.attribution,
-      type: stored.type ?? .baselayer, version: stored.version ?? "1", bounds: stored.bounds)
-    for key in [RegionMetadata.regionKey, RegionMetadata.productKey, RegionMetadata.editionKey] {
-      metadata.extra[key] = stored[key]
+    // The overview is what a device has first, so it is where names are looked up.
+    if number == 1, let places = try PlaceIndex(bundle)?.places(), !places.isEmpty {
+      try writer.write(places: places)
     }
+    var metadata = BundleMetadata(stored, fallbackName: stem)
     metadata.extra[RegionMetadata.parcelKey] = "\(number)/\(count)"
     let summary = try writer.finish(metadata)
     let box = try MBTilesReader(path: path).metadata.bounds ?? .world
     return Catalogue.Parcel(
-      Catalogue.File(file: name, bytes: summary.bytes, sha256: try ShelfFiles.sha256(path)),
+      Catalogue.File(file: name, bytes: summary.bytes, sha256: try FileHash.sha256(ofFile: path)),
       bounds: [box.west, box.south, box.east, box.north], zooms: summary.minZoom...summary.maxZoom,
       roots: parcel.roots, tileCount: summary.tiles, isOverview: parcel.isOverview)
   }

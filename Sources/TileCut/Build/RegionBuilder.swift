@@ -1,4 +1,5 @@
 import Foundation
+import TileImage
 import TileIndex
 
 /// Makes the files of one region.
@@ -64,6 +65,11 @@ struct RegionBuilder {
       }
       return record.parcelEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
+    let patches = try PatchWriter(region: region, bundle: path, folder: work, editionsFolder: options.patchesFrom)
+    try make(&record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
+      record.patchEntries = try patches.write(bundleBytes: record.bundle.files[0].file.bytes, &warnings)
+      return record.patchEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+    }
     if isCut || isUpdated {
       for made in record.files where ShelfFiles.exists("\(work)/\(made.file.file)") {
         try ShelfFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))
@@ -87,6 +93,7 @@ struct RegionBuilder {
   ) throws -> RegionRecord {
     var cutOptions = CutOptions(sources: [])
     cutOptions.apply(region, of: options.manifest)
+    try cutOptions.readPlaces(of: region, in: options.manifest)
     let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
     let name = "\(region.stem).mbtiles"
     let summary = try cutter.cut(
@@ -103,7 +110,7 @@ struct RegionBuilder {
       bounds: [bounds.west, bounds.south, bounds.east, bounds.north], zooms: summary.zoomMin...summary.zoomMax,
       format: cutter.plan.encoding.format, tileCount: summary.tileCount, tilesHash: try TilesHash.of(reader).description)
     let file = Catalogue.File(
-      file: name, bytes: summary.fileBytes, sha256: try ShelfFiles.sha256("\(work)/\(name)"))
+      file: name, bytes: summary.fileBytes, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
     return RegionRecord(
       bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)), facts: facts)
   }

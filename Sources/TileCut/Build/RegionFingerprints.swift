@@ -9,7 +9,7 @@ struct RegionFingerprints {
   let preview: String
   let parcels: String
 
-  /// - Throws: ``ShelfError`` when an input cannot be read.
+  /// - Throws: ``BundleError`` when an input cannot be read.
   init(_ region: RegionManifest.Region, _ options: ShelfOptions, _ hashes: InputHashes) throws {
     let settings = region.settings
     var lines = ["tilecut \(options.toolVersion) \(Self.revision)"]
@@ -38,13 +38,13 @@ struct RegionFingerprints {
     for file in settings.gazetteers.map(options.manifest.resolved) {
       lines.append("gazetteer \(try hashes.sha256(file))")
     }
-    bundle = ShelfFiles.sha256(lines.joined(separator: "\n"))
+    bundle = FileHash.sha256(ofText: lines.joined(separator: "\n"))
 
     let picture = settings.preview
     let box = picture.bounds.map { "\($0.west) \($0.south) \($0.east) \($0.north)" }
-    preview = ShelfFiles.sha256(
-      "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width) \(picture.height ?? -1)")
-    parcels = ShelfFiles.sha256("\(bundle) parcels \(options.parcelBytesMax ?? settings.parcelBytesMax ?? -1)")
+    preview = FileHash.sha256(
+      ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width) \(picture.height ?? -1)")
+    parcels = FileHash.sha256(ofText: "\(bundle) parcels \(options.parcelBytesMax ?? settings.parcelBytesMax ?? -1)")
   }
 }
 

@@ -71,7 +71,7 @@ extension ShelfFolder {
     let places = [finished(made.file.file), file(made.file.file)]
     if let place = places.first(where: { FileStamp($0) == made.stamp }) { return place }
     return places.first { place in
-      FileStamp(place)?.bytes == made.file.bytes && (try? ShelfFiles.sha256(place)) == made.file.sha256
+      FileStamp(place)?.bytes == made.file.bytes && (try? FileHash.sha256(ofFile: place)) == made.file.sha256
     }
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-public import TileIndex
+import TileIndex
 
 /// Builds the shelf of a manifest: every region's bundle and what belongs to it, and the catalogue.
 ///

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import TileIndex
 
@@ -23,7 +22,7 @@ struct FileStamp: Hashable, Codable, Sendable {
   }
 }
 
-/// Files of a shelf: folders, hashes, renames that last.
+/// Files of a shelf: folders, and renames that last.
 enum ShelfFiles {
   static func makeFolder(_ path: String) throws {
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
@@ -65,38 +64,6 @@ enum ShelfFiles {
     guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
       throw unwritable(folder, "cannot be put on the disk")
     }
-  }
-
-  /// SHA-256 of a file, 64 hexadecimal digits.
-  ///
-  /// - Throws: ``ShelfError`` `.unreadableInput`.
-  static func sha256(_ path: String) throws -> String {
-    func failed() -> ShelfError {
-      ShelfError(
-        .unreadableInput, path: path, "cannot be read: \(String(cString: strerror(errno)).lowercased())",
-        remedy: "check the path and its permissions")
-    }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failed() }
-    defer { close(descriptor) }
-    var hash = SHA256()
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-    defer { buffer.deallocate() }
-    while true {
-      let count = read(descriptor, buffer.baseAddress, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failed() }
-      if count == 0 { break }
-      hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-    }
-    return hexadecimal(hash.finalize())
-  }
-
-  static func sha256(_ text: String) -> String { hexadecimal(SHA256.hash(data: Array(text.utf8))) }
-
-  private static func hexadecimal(_ digest: SHA256.Digest) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// What errno says of a failed write.

@@ -2,7 +2,7 @@ public import TileIndex
 import TileImage
 
 extension CutOptions {
-  /// Takes what a region of a manifest says.
+  /// Takes what a region of a manifest says; its gazetteers are read by ``readPlaces(of:in:)``.
   ///
   /// - Parameter manifest: the region's, for the files that it names.
   public mutating func apply(_ region: RegionManifest.Region, of manifest: RegionManifest) {
@@ -30,6 +30,20 @@ extension CutOptions {
       RegionMetadata.regionKey: region.id, RegionMetadata.productKey: region.productID,
       RegionMetadata.editionKey: settings.edition,
     ]
+  }
+}
+
+extension CutOptions {
+  /// Takes the places of a region's gazetteers, in their order, equal ones once, without those outside its boundary.
+  ///
+  /// - Throws: ``GazetteerError``.
+  public mutating func readPlaces(of region: RegionManifest.Region, in manifest: RegionManifest) throws {
+    var known: Set<Place> = []
+    places = try region.settings.gazetteers.flatMap { try Gazetteer.places(inFile: manifest.resolved($0)) }
+      .filter { place in
+        region.boundary?.contains(longitude: place.longitude, latitude: place.latitude) != false
+          && known.insert(place).inserted
+      }
   }
 }
 

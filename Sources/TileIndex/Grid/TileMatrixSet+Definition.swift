@@ -32,7 +32,7 @@ extension TileMatrixSet {
 }
 
 /// A grid in a Codable document.
-struct GridDefinition: Codable {
+struct GridDefinition: Hashable, Sendable, Codable {
   let matrixSet: TileMatrixSet
 
   init(_ matrixSet: TileMatrixSet) { self.matrixSet = matrixSet }

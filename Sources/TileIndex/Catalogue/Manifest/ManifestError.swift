@@ -21,6 +21,10 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
     public let message: String
     public let remedy: String
 
+    package init(path: String, place: String, message: String, remedy: String) {
+      (self.path, self.place, self.message, self.remedy) = (path, place, message, remedy)
+    }
+
     /// `path: place message; remedy`
     public var description: String { "\(path): \(place.isEmpty ? "" : "\(place) ")\(message); \(remedy)" }
   }

@@ -17,15 +17,11 @@ extension RegionManifest {
       throw ManifestError(
         .malformed, path: path, "is not valid JSON: \(error)", remedy: "see sample-regions for an example")
     }
-    self.path = path
-    regions = []
     let faults = ManifestFaults(path: path)
-    let regions = read(document, faults)
+    let regions = RegionManifest(path: path, regions: []).read(document, faults)
     guard faults.faults.isEmpty else { throw ManifestError(.malformed, faults.faults) }
     self.init(path: path, regions: regions)
   }
-
-  private init(path: String, regions: [Region]) { (self.path, self.regions) = (path, regions) }
 
   /// 1. Defaults; 2. categories; 3. regions, each over its category over the defaults; 4. what must differ between regions.
   private func read(_ value: JSONValue, _ faults: ManifestFaults) -> [Region] {
@@ -119,24 +115,28 @@ extension RegionManifest {
   /// GeoJSON, in the manifest or in a file of its own.
   private func boundary(_ object: ManifestObject, _ faults: ManifestFaults) -> RegionBoundary? {
     guard let value = object.value("boundary") else { return nil }
+    let boundaryRemedy = "give GeoJSON with a Polygon or MultiPolygon in degrees, longitude first"
     guard let file = value.string else {
       do {
         return try RegionBoundary(geoJSON: value)
       } catch {
-        let place = error.place.isEmpty ? "boundary" : "boundary.\(error.place)"
-        object.fault(place, error.message, remedy: error.remedy)
+        // "document" stands for the geometry itself.
+        let steps = error.place.split(separator: ".").drop { $0 == "document" }
+        object.fault((["boundary"] + steps).joined(separator: "."), error.message, remedy: boundaryRemedy)
         return nil
       }
     }
     let path = resolved(file)
     do {
       return try RegionBoundary(geoJSON: JSONFile.read(path))
-    } catch let error as RegionBoundary.Fault {
-      faults.add(error.place, error.message, remedy: error.remedy, path: path)
+    } catch let error as GeoJSONGeometry.Fault {
+      faults.add(error.place, error.message, remedy: boundaryRemedy, path: path)
     } catch let error as JSONValue.SyntaxError {
-      faults.add("", "is not valid JSON: \(error)", remedy: "write a GeoJSON polygon", path: path)
+      faults.add("", "is not valid JSON: \(error)", remedy: boundaryRemedy, path: path)
     } catch {
-      object.fault("boundary", "names \(path), which cannot be read: \(error)", remedy: "check the path")
+      object.fault(
+        "boundary", "names \(path), which cannot be read: \(error)",
+        remedy: "check the path; it is relative to the manifest")
     }
     return nil
   }

@@ -2,46 +2,35 @@
 enum GeoJSONTrack {
   static func read(_ bytes: [UInt8], path: String) throws -> Track {
     do {
-      var lines: [[SIMD2<Double>]] = []
-      try collect(try JSONValue(parsing: bytes), path: path, &lines)
-      return Track(lines: lines)
+      var track = Track(lines: [])
+      try collect(try JSONValue(parsing: bytes), at: "", &track)
+      return track
     } catch let error as JSONValue.SyntaxError {
       throw TrackError(path: path, "is not valid JSON: \(error)", remedy: "export the track again")
+    } catch let error as GeoJSONGeometry.Fault {
+      throw TrackError(path: path, "\(error)", remedy: "export the track again as GeoJSON")
     }
   }
 
-  private static func collect(_ value: JSONValue, path: String, _ lines: inout [[SIMD2<Double>]]) throws {
+  private static func collect(_ value: JSONValue, at place: String, _ track: inout Track) throws(GeoJSONGeometry.Fault) {
     switch value["type"]?.string {
-    case "Feature": if let geometry = value["geometry"], geometry != .null { try collect(geometry, path: path, &lines) }
-    case "FeatureCollection": for item in value["features"]?.array ?? [] { try collect(item, path: path, &lines) }
-    case "GeometryCollection": for item in value["geometries"]?.array ?? [] { try collect(item, path: path, &lines) }
-    case "Point": lines.append([try point(value["coordinates"], path)])
-    case "MultiPoint": for item in value["coordinates"]?.array ?? [] { lines.append([try point(item, path)]) }
-    case "LineString": lines.append(try line(value["coordinates"], path))
-    case "MultiLineString", "Polygon":
-      for item in value["coordinates"]?.array ?? [] { lines.append(try line(item, path)) }
-    case "MultiPolygon":
-      for polygon in value["coordinates"]?.array ?? [] {
-        for ring in polygon.array ?? [] { lines.append(try line(ring, path)) }
+    case "FeatureCollection":
+      for (index, feature) in (value["features"]?.array ?? []).enumerated() {
+        try collect(feature, at: "features[\(index)]", &track)
       }
-    case let type:
-      throw TrackError(
-        path: path, "is no GeoJSON: its type is \(type.map { "\"\($0)\"" } ?? "missing")", remedy: "export the track again"
-      )
+    case "Feature":
+      guard let geometry = value["geometry"], geometry != .null else { return }
+      add(try GeoJSONGeometry(geometry, at: place.isEmpty ? "geometry" : "\(place).geometry"), &track)
+    default: add(try GeoJSONGeometry(value, at: place.isEmpty ? "document" : place), &track)
     }
   }
 
-  private static func line(_ value: JSONValue?, _ path: String) throws -> [SIMD2<Double>] {
-    try (value?.array ?? []).map { try point($0, path) }
-  }
-
-  private static func point(_ value: JSONValue?, _ path: String) throws -> SIMD2<Double> {
-    let numbers = (value?.array ?? []).prefix(2).compactMap(\.finite)
-    guard numbers.count == 2, Track.isPlace(numbers[0], numbers[1]) else {
-      throw TrackError(
-        path: path, "holds a position that is none: \(value?.text.prefix(60) ?? "nothing")",
-        remedy: "write [longitude, latitude] in degrees")
+  private static func add(_ geometry: GeoJSONGeometry, _ track: inout Track) {
+    switch geometry {
+    case .points(let points): track.lines += points.map { [$0] }
+    case .lines(let lines): track.lines += lines
+    case .polygons(let polygons): track.lines += polygons.flatMap(\.rings)
+    case .collection(let parts): for part in parts { add(part, &track) }
     }
-    return SIMD2(numbers[0], numbers[1])
   }
 }

@@ -52,32 +52,7 @@ public struct ParcelIndex: Sendable {
   ///
   /// - Complexity: O(points and root tiles passed).
   public func parcels(along track: Track) -> [Int] {
-    found { zoom in
-      let matrix = matrixSet[zoom]
-      let width = Double(matrix.matrixWidth)
-      var tiles: Set<TileID> = []
-      func add(_ row: Int, _ columns: ClosedRange<Int>) {
-        let row = min(row, matrix.matrixHeight - 1)
-        guard row >= 0 else { return }
-        for column in columns.clamped(to: -matrix.matrixWidth...2 * matrix.matrixWidth) {
-          let turned = matrixSet.isGlobal ? (column + matrix.matrixWidth) % matrix.matrixWidth : column
-          tiles.insert(TileID(unchecked: zoom, turned, row))
-        }
-      }
-      for line in track.lines {
-        var last: SIMD2<Double>?
-        for point in line where abs(point.y) <= 90 && point.x.isFinite {
-          let place = matrixSet.tileCoordinates(longitude: point.x, latitude: point.y, zoom: zoom)
-          var end = place
-          if let last, matrixSet.isGlobal, abs(place.x - last.x) > width / 2 {
-            end.x += place.x < last.x ? width : -width
-          }
-          LineTiles.forEachRow(from: last ?? place, to: end, add)
-          last = place
-        }
-      }
-      return tiles
-    }
+    found { track.tiles(zoom: $0, in: matrixSet) }
   }
 
   private func found(_ tiles: (Int) -> some Sequence<TileID>) -> [Int] {
