@@ -29,6 +29,8 @@ public struct CutOptions: Sendable {
   public var type: BundleMetadata.Kind = .baselayer
   /// The tileset's own version.
   public var version: String = "1"
+  /// What can be looked for on the map. Those outside its bounds are left out.
+  public var places: [Place] = []
 
   public init(sources: [String]) {
     self.sources = sources

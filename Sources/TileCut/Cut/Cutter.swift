@@ -87,7 +87,11 @@ public struct Cutter: Sendable {
           .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
       }
-      let summary = try writer.finish(metadata(extent: extent))
+      let metadata = metadata(extent: extent)
+      let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
+      let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+      if !places.isEmpty { try writer.write(places: places) }
+      let summary = try writer.finish(metadata)
       return CutSummary(
         path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,
         zoomMin: summary.minZoom, zoomMax: summary.maxZoom, fileBytes: summary.bytes,

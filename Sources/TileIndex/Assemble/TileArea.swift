@@ -66,7 +66,7 @@ public struct TileArea: Hashable, Sendable {
   }
 
   /// True when a place lies in the area.
-  func contains(longitude: Double, latitude: Double) -> Bool {
+  package func contains(longitude: Double, latitude: Double) -> Bool {
     let point = SIMD2(longitude, latitude)
     let inBox = bounds.map { box in TileMatrixSet.splitAtAntimeridian(box).contains { $0.contains(point) } } ?? true
     guard inBox, !polygons.isEmpty else { return inBox }
