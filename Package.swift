@@ -105,7 +105,7 @@ let package = Package(
       // A folder of resources beside the program would break when the program is moved.
       resources: [
         "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-        "viewer-maplibre.js",
+        "viewer-maplibre.js", "viewer-search.js",
       ].map { .embedInCode("Pages/Assets/\($0)") },
       swiftSettings: strict),
     .executableTarget(
@@ -153,7 +153,10 @@ let package = Package(
       name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite", "CZlib"],
+      name: "TileIndexTests",
+      dependencies: [
+        "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],

@@ -14,7 +14,7 @@ run() {
 for region in continental-us rocky-mountain-np jacksboro-fault; do
   run cut "sample-regions/$region/regions.json" -o "$out/$region.mbtiles" --force
   run verify "$out/$region.mbtiles"
-  run contact-sheet "$out/$region.mbtiles" -o "$out/$region.png" --force
+  run preview --contact-sheet "$out/$region.mbtiles" -o "$out/$region.png" --force
   echo
 done
 folder=$(cd "$out" && pwd)

@@ -50,6 +50,10 @@ struct CutCommand: ParsableCommand {
   @Option(help: "The tileset's own version. (default: 1)")
   var version: String?
   @Option(
+    help: ArgumentHelp(
+      "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"))
+  var gazetteer: [String] = []
+  @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
   var nodata: NumbersArgument?
@@ -88,7 +92,7 @@ struct CutCommand: ParsableCommand {
     let options = try makeOptions()
     if !dryRun {
       // Nobody wants to hear of a wrong output after a big source has been unpacked.
-      try OutputFile.protect(sources + options.sources, from: output)
+      try OutputFile.protect(sources + options.sources + gazetteer, from: output)
       try OutputFile.check(output, replacing: force)
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
@@ -150,6 +154,7 @@ struct CutCommand: ParsableCommand {
     options.description = description ?? options.description
     options.type = type
     options.version = version ?? options.version
+    for file in gazetteer { options.places += try Gazetteer.places(inFile: file) }
     return options
   }
 

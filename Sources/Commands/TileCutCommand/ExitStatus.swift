@@ -30,6 +30,7 @@ enum ExitStatus: Int32 {
       default: self = .internalError
       }
     case let error as ManifestError: self = error.code == .unreadable ? .unreadableInput : .badInput
+    case let error as GazetteerError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case is ImageError: self = .badInput
     case let error as GazetteerError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput

@@ -19,7 +19,8 @@ struct TileCutCommand: ParsableCommand {
       """,
     subcommands: [
       CutCommand.self, BuildCommand.self, ParcelsCommand.self, InspectCommand.self, VerifyCommand.self,
-      ContactSheetCommand.self,
+      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, DiffCommand.self, ApplyCommand.self,
+      PlacesCommand.self,
     ])
 
   static let version = "0.1.0"

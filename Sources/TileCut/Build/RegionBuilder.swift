@@ -56,6 +56,15 @@ struct RegionBuilder {
       isUpdated = true
     }
 
+    try make(&record.preview, fingerprints.preview) {
+      let name = "\(region.stem).png"
+      let png = try BundlePreview(region.settings.preview, of: record.facts, in: region.settings.matrixSet)
+        .png(of: MBTilesReader(path: path))
+      try OutputFile.write(png, to: "\(work)/\(name)", replacing: true)
+      return [
+        Catalogue.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
+      ]
+    }
     try make(&record.parcels, fingerprints.parcels) {
       record.parcelEntries = []
       if let bytesMax = options.parcelBytesMax ?? region.settings.parcelBytesMax {

@@ -43,7 +43,7 @@ struct RegionFingerprints {
     let picture = settings.preview
     let box = picture.bounds.map { "\($0.west) \($0.south) \($0.east) \($0.north)" }
     preview = FileHash.sha256(
-      ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width) \(picture.height ?? -1)")
+      ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width ?? -1) \(picture.height ?? -1)")
     parcels = FileHash.sha256(ofText: "\(bundle) parcels \(options.parcelBytesMax ?? settings.parcelBytesMax ?? -1)")
   }
 }

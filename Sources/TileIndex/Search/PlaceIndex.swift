@@ -71,7 +71,7 @@ public final class PlaceIndex {
     try look(words.whole, into: &found)
     try look(words.beginning, into: &found)
     if let near = query.near { try look(words.beginning, around: near, into: &found) }
-    return PlaceRanking(query).ranked(Array(found.values))
+    return query.best(of: Array(found.values))
   }
 
   /// A few tenths of a second at worst.

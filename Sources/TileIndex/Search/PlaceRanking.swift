@@ -13,6 +13,11 @@ public struct PlaceMatch: Hashable, Sendable {
   public let distance: Double?
 }
 
+extension PlaceQuery {
+  /// The best of some places that were found for this query, in order; as many as are wanted.
+  package func best(of places: [Place]) -> [PlaceMatch] { PlaceRanking(self).ranked(places) }
+}
+
 /// Puts found places in order: by how well the name fits, then by importance, and by nearness where the searcher's place is known.
 ///
 /// The score is a sum. A name that is the query counts 1, one that begins with it 0.5, one that has it further on 0.25; importance counts up to 0.5; nearness

@@ -46,14 +46,14 @@ public struct RegionSettings: Hashable, Sendable {
   public struct Preview: Hashable, Sendable {
     /// WGS 84 degrees; the region's unless given.
     public var bounds: BoundingBox?
-    /// The zoom whose tiles are drawn; the one whose pixels are nearest to the picture's unless given.
+    /// The zoom whose pixels the picture's are; unless given, all of the bounds is seen.
     public var zoom: Int?
-    /// Pixels.
-    public var width: Int
+    /// Pixels; 512 unless a zoom or height is given.
+    public var width: Int?
     /// Pixels; what the bounds make of the width unless given.
     public var height: Int?
 
-    public init(bounds: BoundingBox? = nil, zoom: Int? = nil, width: Int = 512, height: Int? = nil) {
+    public init(bounds: BoundingBox? = nil, zoom: Int? = nil, width: Int? = nil, height: Int? = nil) {
       (self.bounds, self.zoom, self.width, self.height) = (bounds, zoom, width, height)
     }
   }
