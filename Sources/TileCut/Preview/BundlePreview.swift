@@ -1,4 +1,4 @@
-import TileImage
+package import TileImage
 public import TileIndex
 
 /// One picture of any place and zoom, drawn from a bundle's tiles. For lists and shelves, and for a look before a map is shipped.
