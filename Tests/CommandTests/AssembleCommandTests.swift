@@ -56,7 +56,8 @@ import TileIndex
     #expect(try BundleFile.open(output).range(zoom: 3) == TileRange(zoom: 3, columns: 4...4, rows: 3...3))
     let bad = try folder.write("bad.geojson", #"{"type": "Polygon", "coordinates": [[[1, 1], [2, 2]]]}"#)
     let other = folder.file("other.mbtiles")
-    expectRefusal(try tilecut("extract", bundle, "-o", other, "--polygon", bad), status: 65, naming: bad, "coordinates[0]")
+    expectRefusal(
+      try tilecut("extract", bundle, "-o", other, "--polygon", bad), status: 65, naming: bad, "coordinates[0]")
     expectRefusal(
       try tilecut("extract", bundle, "-o", other, "--polygon", folder.file("no.json")), status: 66, naming: "no.json")
     expectRefusal(

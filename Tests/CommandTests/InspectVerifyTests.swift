@@ -68,7 +68,9 @@ import TileIndex
     #expect(text.stdoutLines.contains { $0.hasPrefix("error ") } == !report.isValid)
   }
 
-  @Test(arguments: ["inspect", "verify", "preview", "extract", "merge"]) func missingBundleIsNamed(_ command: String) throws {
+  @Test(arguments: ["inspect", "verify", "preview", "extract", "merge"]) func missingBundleIsNamed(_ command: String)
+    throws
+  {
     let folder = try TemporaryFolder()
     let more = ["inspect", "verify"].contains(command) ? [] : ["-o", folder.file("out")]
     let run = try Command(built: "tilecut").run([command, folder.file("missing.mbtiles")] + more)

@@ -114,7 +114,8 @@ import Testing
     expectRefusal(try tilecut("preview", output, "-o", output, "--force"), status: 64, naming: output)
     #expect(try folder.bytes("out.mbtiles") == before)
     try folder.write("sheet.png", "precious")
-    expectRefusal(try tilecut("preview", "--contact-sheet", output, "-o", folder.file("sheet.png")), status: 73, naming: "--force")
+    expectRefusal(
+      try tilecut("preview", "--contact-sheet", output, "-o", folder.file("sheet.png")), status: 73, naming: "--force")
     #expect(try folder.bytes("sheet.png") == Data("precious".utf8))
   }
 }

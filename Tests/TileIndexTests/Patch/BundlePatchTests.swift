@@ -65,7 +65,7 @@ import TileIndex
       let error = #expect(throws: BundleError.self) {
         try BundlePatch.apply(folder.file("patch"), to: other, output: folder.file("out.mbtiles"))
       }
-      #expect(error?.code == .mismatch && error?.path == other && error?.remedy?.contains("Map, version 1") != false)
+      #expect(error?.code == .mismatch && error?.path == other && error?.remedy?.isEmpty == false, "\(error!)")
       #expect(!folder.names.contains("out.mbtiles"))
     }
     // The wrong way round.

@@ -38,9 +38,14 @@ import TileIndex
     (#"{"type": "MultiLineString", "coordinates": [[[50, 50], [51, 50]], [[0, 0], [4, 0]]]}"#, 2.0, 0.0),
     (#"{"type": "MultiPoint", "coordinates": [[3, 4], [9, 9]]}"#, 3.0, 4.0),
     (#"{"type": "Polygon", "coordinates": [[[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]]}"#, 2.0, 2.0),
-    (#"{"type": "MultiPolygon", "coordinates": [[[[20, 20], [21, 20], [21, 21], [20, 20]]], [[[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]]]}"#,
-      2.0, 2.0),
-    (#"{"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 1], [1, 1], [1, 9], [9, 9], [9, 10], [0, 10], [0, 0]]]}"#, 0.5, 5.0),
+    (
+      #"{"type": "MultiPolygon", "coordinates": [[[[20, 20], [21, 20], [21, 21], [20, 20]]], [[[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]]]}"#,
+      2.0, 2.0
+    ),
+    (
+      #"{"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 1], [1, 1], [1, 9], [9, 9], [9, 10], [0, 10], [0, 0]]]}"#,
+      0.5, 5.0
+    ),
     (#"{"type": "GeometryCollection", "geometries": [{"type": "Point", "coordinates": [7, 8]}]}"#, 7.0, 8.0),
   ])
   func shapesStandAsOnePoint(_ geometry: String, _ longitude: Double, _ latitude: Double) throws {
@@ -48,9 +53,14 @@ import TileIndex
     #expect(abs(place.longitude - longitude) < 1e-9 && abs(place.latitude - latitude) < 1e-9, "\(place)")
   }
 
-  private static func line(_ name: String, _ latitude: String, _ longitude: String, _ code: String, _ population: String) -> String {
-    ["5419384", name, name, "", latitude, longitude, String(code.prefix(1)), String(code.dropFirst(2)), "US", "", "CO", "031", "", "",
-      population, "", "1600", "America/Denver", "2024-01-01"].joined(separator: "\t")
+  private static func line(
+    _ name: String, _ latitude: String, _ longitude: String, _ code: String, _ population: String
+  ) -> String {
+    [
+      "5419384", name, name, "", latitude, longitude, String(code.prefix(1)), String(code.dropFirst(2)), "US", "", "CO",
+      "031", "", "",
+      population, "", "1600", "America/Denver", "2024-01-01",
+    ].joined(separator: "\t")
   }
 
   @Test func geoNamesGivesKindAndImportanceByCode() throws {
@@ -78,7 +88,9 @@ import TileIndex
     Bad(text: #"{"type": "Topology"}"#, place: "type", word: "neither"),
     Bad(text: #"{"type": "FeatureCollection"}"#, place: "features", word: "missing"),
     Bad(text: collection(#"{"type": "Point"}"#), place: "features[0]", word: "no Feature"),
-    Bad(text: collection(feature("{}", #"{"type": "Point", "coordinates": [1, 2]}"#)), place: nil, word: "not one of its 1"),
+    Bad(
+      text: collection(feature("{}", #"{"type": "Point", "coordinates": [1, 2]}"#)), place: nil,
+      word: "not one of its 1"),
     Bad(
       text: collection(feature(#"{"name": 7}"#, "null")), place: "features[0].properties.name", word: "no text"),
     Bad(
@@ -91,10 +103,13 @@ import TileIndex
       text: collection(feature(#"{"name": "x", "importance": 3}"#, #"{"type": "Point", "coordinates": [1, 2]}"#)),
       place: "features[0].properties.importance", word: "outside 0 to 1"),
     Bad(
-      text: collection(feature(#"{"name": "x"}"#, #"{"type": "Circle", "coordinates": [1, 2]}"#)), place: "features[0].geometry.type",
+      text: collection(feature(#"{"name": "x"}"#, #"{"type": "Circle", "coordinates": [1, 2]}"#)),
+      place: "features[0].geometry.type",
       word: "Circle"),
     Bad(text: "name,lon,lat\nx,1,2\n", place: "line 1", word: "1 columns"),
-    Bad(text: line("A", "1", "2", "P.PPL", "5") + "\n" + line("B", "north", "2", "P.PPL", "5"), place: "line 2", word: "latitude \"north\""),
+    Bad(
+      text: line("A", "1", "2", "P.PPL", "5") + "\n" + line("B", "north", "2", "P.PPL", "5"), place: "line 2",
+      word: "latitude \"north\""),
     Bad(text: line("A", "1", "200", "P.PPL", "5"), place: "line 1", word: "longitude"),
     Bad(text: line("A", "1", "2", "P.PPL", "many"), place: "line 1", word: "population"),
     Bad(text: line("", "1", "2", "P.PPL", "5"), place: "line 1", word: "no name"),
@@ -109,7 +124,9 @@ import TileIndex
 
   @Test func otherEncodingsAreNamed() throws {
     let path = try folder.write(
-      "latin", bytes: Array(Self.line("Z", "1", "2", "P.PPL", "5").utf8) + [10] + Array("1\tZ\u{fc}".unicodeScalars.map { UInt8($0.value) })
+      "latin",
+      bytes: Array(Self.line("Z", "1", "2", "P.PPL", "5").utf8) + [10]
+        + Array("1\tZ\u{fc}".unicodeScalars.map { UInt8($0.value) })
         + Array(repeating: UInt8(ascii: "\t"), count: 17))
     let error = #expect(throws: GazetteerError.self) { try Gazetteer.places(inFile: path) }
     #expect(error?.place == "line 2", "\(error!)")

@@ -1,4 +1,4 @@
-import TileIndex
+package import TileIndex
 
 /// Found places as GeoJSON (RFC 7946), the best first.
 package enum PlacesDocument {
