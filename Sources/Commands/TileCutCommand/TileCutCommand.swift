@@ -23,13 +23,11 @@ struct TileCutCommand: ParsableCommand {
       PlacesCommand.self,
     ])
 
-  static let version = "0.1.0"
-
   static func main() {
     StandardStreams.reserve()
     do {
       // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the tileset's.
-      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(version) }
+      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
       try command.run()
     } catch let error where ExitStatus(of: error) != nil {
