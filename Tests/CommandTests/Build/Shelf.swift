@@ -35,7 +35,7 @@ struct Shelf {
           "degrees", #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"]"#),
         Self.region(
           "levels",
-          #", "zooms": [0, 3], "grid": {"id": "L", "tileEdges": [32, 8, 2, 0.6666666666666666], "tileSizes": [288]}, "parcelBytes": 400000"#
+          #", "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [288]}, "parcelBytes": 400000"#
         ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
