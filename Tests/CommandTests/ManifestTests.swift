@@ -48,10 +48,10 @@ import Testing
 
   /// What is wrong, and where in the document that is.
   @Test(arguments: [
-    ("", "line 1"), ("{\"regions\": [\n  {\"id\": \"a\",\n   oops}]}", "line 3"), ("[1]", "wrong type"),
+    ("", "line 1"), ("{\"regions\": [\n  {\"id\": \"a\",\n   oops}]}", "line 3"), ("[1]", "is an array, not an object"),
     ("{}", "regions"),
     (#"{"regions": []}"#, "regions is empty"), (#"{"regions": [{"title": "A"}]}"#, "regions[0].id is missing"),
-    (#"{"regions": [{"id": 7}]}"#, "regions[0].id has the wrong type"),
+    (#"{"regions": [{"id": 7}]}"#, "regions[0].id is a number, not a string"),
     (#"{"regions": [{"id": "../a", "title": "A", "category": "c", "sources": ["x"]}]}"#, "regions[0].id"),
     (#"{"regions": [{"id": "a", "title": "", "category": "c", "sources": ["x"]}]}"#, "regions[0].title"),
     (#"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": []}]}"#, "regions[0].sources"),

@@ -13,19 +13,21 @@ struct TileCutCommand: ParsableCommand {
       tilecut --version
       """,
     discussion: """
-      Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged or cannot be cut; \
+      Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged, cannot be cut, or does not fit another; \
       66 an input cannot be read; 70 internal error; 73 the output exists already; 74 the output cannot be written; \
       75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
       """,
-    subcommands: [CutCommand.self, InspectCommand.self, VerifyCommand.self, ContactSheetCommand.self])
-
-  static let version = "0.1.0"
+    subcommands: [
+      CutCommand.self, BuildCommand.self, ParcelsCommand.self, InspectCommand.self, VerifyCommand.self,
+      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, DiffCommand.self, ApplyCommand.self,
+      PlacesCommand.self,
+    ])
 
   static func main() {
     StandardStreams.reserve()
     do {
       // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the tileset's.
-      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(version) }
+      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
       try command.run()
     } catch let error where ExitStatus(of: error) != nil {
@@ -41,7 +43,8 @@ struct TileCutCommand: ParsableCommand {
   }
 
   private static func end(_ status: ExitStatus, _ message: String) -> Never {
-    printError("tilecut: \(message)")
+    // A manifest may have several faults, a line each.
+    for line in message.split(separator: "\n") { printError("tilecut: \(line)") }
     Foundation.exit(status.rawValue)
   }
 }
