@@ -18,7 +18,7 @@ extension BrowserTests {
       ])
     let server = try RunningServer([folder.path])
     let map = try MapPage(server, "hills", at: "2/20/0")
-    try map.page.evaluateVoid("document.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))")
+    try map.page.evaluateVoid("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))")
     #expect(try map.page.evaluate("document.activeElement.id", as: String.self) == "search")
     try map.page.type("lon")
     try map.page.settle("document.querySelectorAll('#found li').length === 2")
