@@ -45,6 +45,16 @@ import Testing
     #expect(run.status == 0 && run.stdout.contains("Driver: MBTiles") && run.stderr.isEmpty, "\(run)")
   }
 
+  @Test func placesElsewhereAreSaid() throws {
+    let list = try folder.write(
+      "far.geojson",
+      #"{"type": "Feature", "properties": {"name": "Far"}, "geometry": {"type": "Point", "coordinates": [-100, -40]}}"#)
+    let output = folder.file("far.mbtiles")
+    let run = try tilecut("cut", folder.file("placed.png"), "-o", output, "--zoom", "0", "--gazetteer", list)
+    #expect(run.status == 0 && run.stderr.contains("warning: the places to look for (1) all lie outside"), "\(run)")
+    expectRefusal(try tilecut("places", output, "far"), status: 65, naming: output)
+  }
+
   @Test func faultsAreNamed() throws {
     let empty = try folder.writeBundle("plain.mbtiles", zooms: 0...0)
     expectRefusal(try tilecut("places", empty, "x"), status: 65, naming: empty, "--gazetteer")

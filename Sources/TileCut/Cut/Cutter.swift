@@ -91,6 +91,10 @@ public struct Cutter: Sendable {
       let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
       let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
       if !places.isEmpty { try writer.write(places: places) }
+      var warnings = warnings
+      if places.isEmpty, !options.places.isEmpty {
+        warnings.append("the places to look for (\(options.places.count)) all lie outside the map")
+      }
       let summary = try writer.finish(metadata)
       return CutSummary(
         path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,

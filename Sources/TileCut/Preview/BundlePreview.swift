@@ -54,14 +54,7 @@ public struct BundlePreview: Sendable {
     return try tiles.canvas(over: view, zoom: level)
   }
 
-  /// What a picture shows: its middle in CRS units, CRS units a pixel, and pixels.
-  struct View {
-    var centre: SIMD2<Double>
-    var cellSize: Double
-    var size: Size
-  }
-
-  private func view(of box: BoundingBox, _ tiles: TileDrawing) throws -> View {
+  private func view(of box: BoundingBox, _ tiles: TileDrawing) throws -> PictureView {
     var cell: Double?
     if let zoom {
       guard tiles.matrixSet.zooms.contains(zoom) else {
@@ -82,7 +75,7 @@ public struct BundlePreview: Sendable {
       size.width * size.height <= Self.pixelsMax
     else { throw tooLarge(size.map { "\($0.width) x \($0.height)" } ?? "", tiles.path) }
     let fitting = max(box.width / Double(size.width), box.height / Double(size.height))
-    return View(centre: box.centre, cellSize: cell ?? fitting, size: size)
+    return PictureView(centre: box.centre, cellSize: cell ?? fitting, width: size.width, height: size.height)
   }
 
   private func tooLarge(_ size: String, _ path: String) -> CutError {

@@ -40,17 +40,17 @@ struct TileDrawing {
   }
 
   /// Draws what a view shows from the tiles of a zoom.
-  func canvas(over view: BundlePreview.View, zoom: Int) throws -> PixelBuffer {
+  func canvas(over view: PictureView, zoom: Int) throws -> PixelBuffer {
     let cell = cellSize(zoom: zoom)
     let ratio = view.cellSize / cell
     // Pixels of the zoom from the grid's corner. Whole ones where no resampling is needed, so that tiles are copied as they are.
     let matrix = matrixSet[zoom]
-    let size = SIMD2(Double(view.size.width), Double(view.size.height)) * ratio
+    let size = SIMD2(Double(view.width), Double(view.height)) * ratio
     let middle = SIMD2(view.centre.x - matrix.origin.x, matrix.origin.y - view.centre.y) / cell
     var start = middle - size / 2
     let isNative = abs(ratio - 1) < 1e-4
     if isNative { start.round(.toNearestOrAwayFromZero) }
-    let end = isNative ? start + SIMD2(Double(view.size.width), Double(view.size.height)) : start + size
+    let end = isNative ? start + SIMD2(Double(view.width), Double(view.height)) : start + size
     let window = PixelRect(
       x: Int(start.x.rounded(.down)), y: Int(start.y.rounded(.down)),
       width: Int(end.x.rounded(.up)) - Int(start.x.rounded(.down)),
@@ -63,7 +63,7 @@ struct TileDrawing {
     let canvas = PixelBuffer(width: window.width, height: window.height)
     try draw(window, zoom: zoom, on: canvas)
     guard !isNative else { return canvas }
-    let scaled = PixelBuffer(width: view.size.width, height: view.size.height)
+    let scaled = PixelBuffer(width: view.width, height: view.height)
     PictureScaler.draw(
       canvas, from: start - SIMD2(Double(window.x), Double(window.y)), step: ratio, into: scaled)
     return scaled

@@ -33,22 +33,23 @@ struct PatchApplication {
         "its grid is \(base.matrixSet.identifier); \(patch.path) is for one of \(info.matrixSet.identifier)",
         "apply it to \"\(info.base.title)\"")
     }
-    let tiles = try TilesHash.of(base)
-    guard tiles == info.base.tiles else {
-      if tiles == info.result.tiles {
-        throw wrong("already has the tiles that \(patch.path) leads to", "there is nothing to do")
-      }
+    let found = (
+      tiles: try TilesHash.of(base), metadata: PatchInfo.digest(metadata: base.metadata),
+      places: PatchInfo.digest(places: places)
+    )
+    func isSame(_ state: PatchInfo.State) -> Bool { found == (state.tiles, state.metadata, state.places) }
+    if isSame(info.base) { return }
+    if isSame(info.result) {
+      throw wrong("already has the tiles, metadata and places that \(patch.path) leads to", "there is nothing to do")
+    }
+    guard found.tiles == info.base.tiles else {
       throw wrong(
-        "is not the bundle that \(patch.path) is for, or was changed: its tiles have the hash \(tiles), not \(info.base.tiles)",
+        "is not the bundle that \(patch.path) is for, or was changed: its tiles have the hash \(found.tiles), not \(info.base.tiles)",
         "apply it to \"\(info.base.title)\", or take the new bundle as a whole")
     }
-    guard PatchInfo.digest(metadata: base.metadata) == info.base.metadata,
-      PatchInfo.digest(places: places) == info.base.places
-    else {
-      throw wrong(
-        "has the tiles that \(patch.path) is for, but its metadata or places were changed",
-        "apply it to the bundle as it was published, or take the new bundle as a whole")
-    }
+    throw wrong(
+      "has the tiles that \(patch.path) is for, but its metadata or places were changed",
+      "apply it to the bundle as it was published, or take the new bundle as a whole")
   }
 
   /// Makes the result.

@@ -41,10 +41,4 @@ public enum Gazetteer {
       throw GazetteerError(.unreadable, path: path, "is not a plain file", remedy: "name a file")
     }
   }
-
-  /// What a number of inhabitants makes of a place: 0.1 for ten, 0.6 for a hundred thousand, 1 for thirty million.
-  static func importance(population: Double) -> Double {
-    guard population > 1 else { return 0 }
-    return min(max(logarithm(population) / 7.5, 0), 1)
-  }
 }

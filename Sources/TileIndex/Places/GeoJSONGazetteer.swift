@@ -77,6 +77,6 @@ enum GeoJSONGazetteer {
       }
       return importance
     }
-    return Gazetteer.importance(population: try number("population") ?? 0)
+    return PlaceImportance.ofPopulation(try number("population") ?? 0)
   }
 }

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// What GeoNames' feature class and code (geonames.org/export/codes.html) say in words, and what they make of a place's importance.
 struct GeoNamesFeature {
   let kind: String
@@ -15,7 +7,7 @@ struct GeoNamesFeature {
   init(class featureClass: String, code: String, population: Double) {
     let (kind, base) = Self.meaning(featureClass, code, population)
     self.kind = kind
-    importance = min(max(base, Gazetteer.importance(population: population)), 1)
+    importance = min(max(base, PlaceImportance.ofPopulation(population)), 1)
   }
 
   /// The word for a place, and how important the least of its kind is.
@@ -54,9 +46,4 @@ struct GeoNamesFeature {
     "ISL": ("island", 0.25), "ISLS": ("islands", 0.25), "CAPE": ("cape", 0.15), "VLC": ("volcano", 0.3),
     "DSRT": ("desert", 0.4), "FRST": ("forest", 0.15),
   ]
-}
-
-extension Gazetteer {
-  /// To the base of ten.
-  static func logarithm(_ value: Double) -> Double { log10(value) }
 }

@@ -18,14 +18,22 @@ extension BrowserTests {
       ])
     let server = try RunningServer([folder.path])
     let map = try MapPage(server, "hills", at: "2/20/0")
-    try map.page.evaluateVoid("document.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))")
-    #expect(try map.page.evaluate("document.activeElement.id", as: String.self) == "search")
+    try map.page.evaluateVoid("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))")
+    #expect(try map.page.evaluate("document.activeElement.id", as: String.self) == "place")
     try map.page.type("lon")
     try map.page.settle("document.querySelectorAll('#found li').length === 2")
     let rows = "[...document.querySelectorAll('#found li span')].map((row) => row.textContent)"
     #expect(try Set(map.page.evaluate(rows, as: [String].self)) == ["Longs Peak", "Long <img src=x onerror=alert(1)>"])
     // Names are text.
     #expect(try map.page.evaluate("document.querySelectorAll('#found img, #found b').length", as: Int.self) == 0)
+    // And in sight, above the map.
+    let isInSight = """
+      (() => {
+        const r = document.getElementById("found-1").getBoundingClientRect();
+        return r.height > 10 && document.getElementById("found-1").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
+      })()
+      """
+    #expect(try map.page.evaluate(isInSight, as: Bool.self))
     try Screenshots.take(map.page, "viewer-search")
 
     // Down to the second, and there.
@@ -37,24 +45,24 @@ extension BrowserTests {
     let first = try map.page.evaluate("document.querySelector('#found [aria-selected=true]').id", as: String.self)
     try press("ArrowDown")
     #expect(
-      try map.page.evaluate("document.getElementById('search').getAttribute('aria-activedescendant')", as: String.self)
+      try map.page.evaluate("document.getElementById('place').getAttribute('aria-activedescendant')", as: String.self)
         != first)
     try press("ArrowDown")
     #expect(
-      try map.page.evaluate("document.getElementById('search').getAttribute('aria-activedescendant')", as: String.self)
+      try map.page.evaluate("document.getElementById('place').getAttribute('aria-activedescendant')", as: String.self)
         == first)
     try map.page.evaluateVoid("document.querySelector('.search').requestSubmit()")
     try map.settle()
     #expect(try map.page.evaluate("document.getElementById('found').hidden", as: Bool.self))
-    let name = try map.page.evaluate("document.getElementById('search').value", as: String.self)
+    let name = try map.page.evaluate("document.getElementById('place').value", as: String.self)
     let center = try map.state().center
     let expected = name == "Longs Peak" ? [-105.6, 40.25] : [10.0, 50]
     #expect(abs(center[0] - expected[0]) < 0.01 && abs(center[1] - expected[1]) < 0.01, "\(center)")
     try Screenshots.take(map.page, "viewer-search-found")
 
     // By mouse, without its accent.
-    try map.page.evaluateVoid("document.getElementById('search').value = ''")
-    try map.page.click("#search")
+    try map.page.evaluateVoid("document.getElementById('place').value = ''")
+    try map.page.click("#place")
     try map.page.type("langen")
     try map.page.settle("document.querySelectorAll('#found li').length === 1")
     try map.page.click("#found-0")

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const { settings, element, map } = TileViewer;
-  const input = element("input", { type: "search", id: "search", placeholder: "Find a place", autocomplete: "off", spellcheck: false });
+  const input = element("input", { type: "search", id: "place", placeholder: "Find a place", autocomplete: "off", spellcheck: false });
   const list = element("ul", { id: "found", hidden: true });
   const status = element("span", { className: "unseen" });
   const box = element("form", { className: "search", autocomplete: "off" }, input, list, status);
@@ -107,7 +107,7 @@
     take(Math.max(chosen, 0));
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
     event.preventDefault();
     input.focus();
   });

@@ -1,0 +1,76 @@
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import TileCut
+
+@Suite struct BundlePreviewTests {
+  /// Levels that step by 4 and 3, tiles of 96 pixels.
+  private static let grid = try! TileMatrixSet(
+    identifier: "Degrees", uri: "urn:test:degrees", tileEdges: [8, 2, 2.0 / 3], tileSizes: [96])
+
+  /// Nine fields of one colour each.
+  private static func field(_ column: Int, _ row: Int) -> UInt32 {
+    0xff00_0000 | UInt32(column * 100 + 30) | UInt32(row * 100 + 40) << 8
+  }
+
+  private static func nineFields() -> PixelBuffer {
+    let pixels = PixelBuffer(width: 96, height: 96)
+    for y in 0..<96 {
+      for x in 0..<96 {
+        pixels.bytes.storeBytes(of: field(x / 32, y / 32), toByteOffset: (y * 96 + x) * 4, as: UInt32.self)
+      }
+    }
+    return pixels
+  }
+
+  /// The part of a coarse tile that covers a fine one, whether the fine zoom has other tiles or none at all.
+  @Test(arguments: [false, true], [0, 1, 2]) func missingTilesAreDrawnFromCoarserOnes(_ hasFineTiles: Bool, _ step: Int)
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let writer = try BundleWriter(path: folder.file("a.mbtiles"), matrixSet: Self.grid, format: .png)
+    let encoder = TileEncoder(.png(PNGOptions()))
+    try writer.put(TileID(zoom: 1, column: 91, row: 45, in: Self.grid), encoder.encode(Self.nineFields()))
+    if hasFineTiles {
+      try writer.put(TileID(zoom: 2, column: 0, row: 0, in: Self.grid), encoder.encode(Self.nineFields()))
+    }
+    _ = try writer.finish(BundleMetadata(name: "A"))
+    let bundle = try MBTilesReader(path: folder.file("a.mbtiles"), matrixSet: Self.grid)
+    let row = 2 - step
+    let fine = try TileID(zoom: 2, column: 273 + step, row: 135 + row, in: Self.grid)
+    let pixels = try BundlePreview(bounds: Self.grid.geographicBounds(of: fine), zoom: 2).pixels(of: bundle)
+    #expect(pixels.width == 96 && pixels.height == 96)
+    for place in [20, 48, 70] {
+      let found = pixels.bytes.load(fromByteOffset: place * pixels.rowBytes + place * 4, as: UInt32.self)
+      #expect(found == Self.field(step, row), "at \(place)")
+    }
+    // Nothing is there where no zoom has a tile.
+    let elsewhere = try BundlePreview(
+      bounds: BoundingBox(west: 100, south: 10, east: 101, north: 11), size: .init(width: 20, height: 20)
+    ).pixels(of: bundle)
+    #expect(elsewhere.opacity == .transparent)
+  }
+
+  /// Reduced pixels are the mean of what they cover, and a uniform picture stays what it is at any scale.
+  @Test(arguments: [(0.3, 0.0), (1.7, 0.5), (2.0, 0.0), (3.9, 0.25)]) func scalesKeepUniformPictures(
+    _ step: Double, _ start: Double
+  ) {
+    let source = PixelBuffer(width: 100, height: 100)
+    source.fill(RGBA(red: 17, green: 200, blue: 91, alpha: 128))
+    let target = PixelBuffer(width: 20, height: 20)
+    PictureScaler.draw(source, from: SIMD2(start, start), step: step, into: target)
+    #expect(target.uniformColour == RGBA(red: 17, green: 200, blue: 91, alpha: 128))
+  }
+
+  @Test func reducedPixelsAreTheMean() {
+    let source = PixelBuffer(width: 2, height: 2)
+    for (index, grey) in [0, 100, 200, 60].enumerated() {
+      source.bytes.storeBytes(of: 0xff00_0000 | UInt32(grey), toByteOffset: index * 4, as: UInt32.self)
+    }
+    let target = PixelBuffer(width: 1, height: 1)
+    PictureScaler.draw(source, from: SIMD2(0, 0), step: 2, into: target)
+    #expect(target.uniformColour == RGBA(red: 90, green: 0, blue: 0, alpha: 255))
+  }
+}
