@@ -6,6 +6,7 @@ struct PatchWriter {
   private struct Edition {
     let name: String
     let path: String
+    let matrixSet: TileMatrixSet
   }
 
   private let region: RegionManifest.Region
@@ -33,11 +34,12 @@ struct PatchWriter {
       let edition = String(name.dropFirst(start.count).dropLast(end.count))
       guard edition != region.settings.edition else { return nil }
       let path = "\(editionsFolder)/\(name)"
-      let metadata = try MBTilesReader(path: path).metadata
+      let reader = try MBTilesReader(path: path)
+      let metadata = reader.metadata
       guard metadata[RegionMetadata.regionKey] == region.id, metadata[RegionMetadata.editionKey] == edition,
         metadata[RegionMetadata.parcelKey] == nil
       else { return nil }
-      return Edition(name: edition, path: path)
+      return Edition(name: edition, path: path, matrixSet: reader.matrixSet)
     }
   }
 
@@ -55,8 +57,16 @@ struct PatchWriter {
     for edition in editions {
       let name = "\(region.stem).from-\(edition.name).patch"
       let output = "\(folder)/\(name)"
+      let grid = region.settings.matrixSet
+      guard edition.matrixSet == grid else {
+        warnings.append("\(edition.path): no patch leads from it: its grid is \(edition.matrixSet.identifier)")
+        continue
+      }
       do {
-        let summary = try BundlePatch.diff(old: edition.path, new: bundle, output: output, replacing: true)
+        // A patch does not say what a grid of one's own is.
+        let own = TileMatrixSet.named(grid.uri) == nil ? grid : nil
+        let summary = try BundlePatch.diff(
+          old: edition.path, new: bundle, output: output, replacing: true, matrixSet: own)
         guard summary.patchBytes < bundleBytes else {
           ShelfFiles.remove(output)
           continue

@@ -27,12 +27,14 @@ struct Shelf {
   }
 
   /// Four regions of different grids and formats.
-  func writeVariety(edition: String = "1", last: String = "", parcels: Int = 300_000) throws {
+  func writeVariety(edition: String = "1", last: String = "", parcels: Int = 256_000) throws {
     try write(
       [
         Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
         Self.region(
-          "degrees", #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"]"#),
+          "degrees",
+          #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"], "zooms": [0, 7]"#
+        ),
         Self.region(
           "levels",
           #", "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [288]}, "parcelBytes": 400000"#
