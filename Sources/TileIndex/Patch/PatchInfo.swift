@@ -29,6 +29,9 @@ struct PatchInfo {
 
   var rows: [(name: String, value: String)] {
     var rows = [("version", Self.version), ("tile_matrix_set", matrixSet.uri)]
+    if TileMatrixSet.named(matrixSet.uri) != matrixSet, let definition = matrixSet.definition {
+      rows.append((MBTilesSchema.gridKey, definition.text))
+    }
     if let format { rows.append(("format", format.rawValue)) }
     for (prefix, state) in [("base", base), ("result", result)] {
       rows.append(("\(prefix)_title", state.title))
@@ -63,12 +66,20 @@ struct PatchInfo {
         writer: rows["\(prefix)_sqlite"].flatMap { Int($0) })
     }
     let name = rows["tile_matrix_set"] ?? ""
-    guard let known = matrixSet?.uri == name ? matrixSet : TileMatrixSet.named(name) else {
+    guard let known = matrixSet?.uri == name ? matrixSet : TileMatrixSet.named(name) ?? Self.defined(rows, name) else {
       throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
     }
     (base, result) = (try state("base"), try state("result"))
     self.matrixSet = known
     format = rows["format"].flatMap(TileFormat.init(rawValue:))
+  }
+
+  /// The grid that the patch defines itself.
+  private static func defined(_ rows: [String: String], _ name: String) -> TileMatrixSet? {
+    guard let text = rows[MBTilesSchema.gridKey], text.utf8.count < 1 << 16,
+      let set = try? TileMatrixSet(definition: JSONValue(parsing: Array(text.utf8))), set.uri == name
+    else { return nil }
+    return set
   }
 
   init(matrixSet: TileMatrixSet, format: TileFormat?, base: State, result: State) {

@@ -151,8 +151,6 @@ import TileIndex
       let old = try #require(first[region.id])
       let patch = try #require(region.patches.first, "\(region.id): \(run)")
       #expect(patch.fromEdition == "1" && patch.fromTilesHash == old.tilesHash && patch.bytes < region.bytes)
-      // A patch does not carry the definition of a grid of one's own yet, so that the tool cannot apply it.
-      guard TileMatrixSet.named(region.matrixSet.uri) != nil else { continue }
       // The bundle of the earlier edition is still there, and the patch makes the new one of it.
       let output = shelf.folder.file("applied.mbtiles")
       let applied = try tilecut("apply", shelf.path(patch.file), shelf.path(old.file), "-o", output, "--force")
