@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TileServe", targets: ["TileServe"]),
+    .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
   ],
   dependencies: [
@@ -89,10 +90,13 @@ let package = Package(
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
 
+    // How short memory is; for apps too, so without HTTP and codecs.
+    .target(name: "MemoryPressure", dependencies: ["CSystemShim"], swiftSettings: strict),
     .target(
       name: "TileServe",
       dependencies: [
-        "TileIndex", "TileImage",
+        "TileIndex", "TileImage", "MemoryPressure",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -159,9 +163,13 @@ let package = Package(
       name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "TileServeTests",
       dependencies: [
-        "TileServe", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+        "TileServe", "TileImage", "TileIndex", "MemoryPressure", "TestSupport", "CSQLite",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: strict),

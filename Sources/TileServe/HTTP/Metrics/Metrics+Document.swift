@@ -40,6 +40,7 @@ extension Metrics {
     text.single("tileserve_cache_evictions_total", "counter", "Drawn tiles that made room for others.", cache.evictions)
     text.single(
       "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyReplies.byteCount)
+    upstreams(shelf, &text)
     if let bytes = ProcessMemory.anonymousBytes {
       text.single("process_resident_anonymous_bytes", "gauge", "RssAnon of the process.", bytes)
     }
@@ -47,20 +48,5 @@ extension Metrics {
       text.single("process_resident_memory_bytes", "gauge", "VmRSS of the process.", bytes)
     }
     return text.text
-  }
-}
-
-private struct MetricsText {
-  var text = ""
-
-  mutating func begin(_ name: String, _ kind: String, _ help: String) {
-    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
-  }
-
-  mutating func sample(_ name: String, _ labels: String, _ value: String) { text += "\(name)\(labels) \(value)\n" }
-
-  mutating func single(_ name: String, _ kind: String, _ help: String, _ value: Int) {
-    begin(name, kind, help)
-    sample(name, "", "\(value)")
   }
 }

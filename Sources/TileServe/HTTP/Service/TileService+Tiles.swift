@@ -13,7 +13,9 @@ extension TileService {
     }
     do {
       let layers = try layers(address.id)
-      return .work(layers.count == 1 ? layers[0].lane : layers[0].compositeLane) {
+      // A composite with a tileset of another server waits for that one, not on the threads of disks.
+      let slowest = layers.first(where: \.isRemote) ?? layers[0]
+      return .work(layers.count == 1 ? slowest.lane : slowest.compositeLane) {
         self.tile(address, layers, route, exchange)
       }
     } catch {
@@ -160,7 +162,9 @@ extension TileService {
 
   /// A tileset whose facts are at hand; nil when it was not opened yet.
   private func known(_ tileset: Tileset) -> ServedTileset? {
-    guard let known = served.withLock({ $0[tileset.id] }), known.tileset === tileset else { return nil }
+    guard let known = served.withLock({ $0[tileset.id] }), known.tileset === tileset,
+      known.revision == tileset.revision
+    else { return nil }
     return known
   }
 
