@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "TileIndex", targets: ["TileIndex"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
+    .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
     .library(name: "TileServe", targets: ["TileServe"]),
     .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
@@ -73,6 +74,10 @@ let package = Package(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
       swiftSettings: strict),
+    // Apart from TileServe, so that an app which embeds the cache does not drag a server in.
+    .target(name: "TilePrefetch", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(
+      name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "TileCut",
       dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
@@ -112,7 +117,7 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "TileIndex", "TileServe", "CommandSupport", "CSystemShim",
+        "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
