@@ -100,7 +100,7 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "TileIndex", "TileImage", "MemoryPressure",
+        "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -172,7 +172,7 @@ let package = Package(
     .testTarget(
       name: "TileServeTests",
       dependencies: [
-        "TileServe", "TileImage", "TileIndex", "MemoryPressure", "TestSupport", "CSQLite",
+        "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

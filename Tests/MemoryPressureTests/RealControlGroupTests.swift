@@ -13,16 +13,13 @@ import Testing
       let folder: String
 
       /// Nil where this process may not make one.
-      init?() {
-        for (version, mount) in [
-          (ControlGroup.Version.one, "/sys/fs/cgroup/memory"), (.two, "/sys/fs/cgroup"),
-        ] {
-          let folder = "\(mount)/map-toolkit-test-\(UUID().uuidString)"
-          guard mkdir(folder, 0o755) == 0 else { continue }
-          (self.version, self.mount, self.folder) = (version, mount, folder)
+      static func make() -> Group? {
+        for (version, mount) in [(ControlGroup.Version.one, "/sys/fs/cgroup/memory"), (.two, "/sys/fs/cgroup")] {
+          let group = Group(version: version, mount: mount, folder: "\(mount)/map-toolkit-test-\(UUID().uuidString)")
+          guard mkdir(group.folder, 0o755) == 0 else { continue }
           // Not a memory hierarchy otherwise.
-          if write("67108864", version == .one ? "memory.limit_in_bytes" : "memory.max") { return }
-          rmdir(folder)
+          if group.write("67108864", version == .one ? "memory.limit_in_bytes" : "memory.max") { return group }
+          group.remove()
         }
         return nil
       }
@@ -47,7 +44,7 @@ import Testing
     }
 
     @Test func aLimitIsFoundAndFilled() throws {
-      guard let group = Group() else {
+      guard let group = Group.make() else {
         print("skipped: no control group with a memory limit can be made here (it takes root)")
         return
       }

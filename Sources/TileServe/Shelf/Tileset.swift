@@ -90,6 +90,11 @@ public final class Tileset: TileSource {
     return bytes
   }
 
+  /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
+  ///
+  /// - Returns: the bytes that came; 0 when it was there, or bytes cost and enough were fetched ahead already.
+  func fetchAhead(_ tile: TileID) throws -> Int { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
+
   /// True where a tile may take so long that it is better fetched before it is asked for.
   public var isSlow: Bool { isRemote || state.withLock { $0.readTimes.isSlow } }
 

@@ -53,8 +53,17 @@ final class Upstream: Sendable {
     return try fetch(tile)
   }
 
-  /// True for a tile that is kept: nobody need be asked.
-  func keeps(_ tile: TileID) -> Bool { ((try? bundle.find(tile, now: WallClock.seconds)) ?? nil) != nil }
+  /// Fetches a tile that nobody has asked for yet, unless it is kept.
+  ///
+  /// - Returns: the bytes that came. Where bytes cost, what comes ahead is at most half of what was asked for: 1.5 times the bytes in all.
+  func fetchAhead(_ tile: TileID) throws -> Int {
+    guard try covers(tile), !client.isAway, try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
+    let counts = client.counts
+    if settings.isMetered, !counts.mayFetchAhead { return 0 }
+    let count = try fetch(tile)?.count ?? 0
+    counts.receivedAhead(count)
+    return count
+  }
 
   private func covers(_ tile: TileID) throws -> Bool {
     guard let zooms = try zooms(), zooms.contains(tile.zoom) else { return false }

@@ -27,12 +27,27 @@ final class UpstreamCounts: Sendable {
   private struct State {
     var outcomes = [Outcome: Int]()
     var bytes = 0
+    var bytesAhead = 0
+    var tilesAhead = 0
     var unkept = 0
   }
   private let state = Mutex(State())
 
   func add(_ outcome: Outcome) { state.withLock { $0.outcomes[outcome, default: 0] += 1 } }
   func received(_ bytes: Int) { state.withLock { $0.bytes += bytes } }
+  func receivedAhead(_ bytes: Int) {
+    state.withLock { state in
+      state.bytesAhead += bytes
+      state.tilesAhead += 1
+    }
+  }
+  /// True while what came ahead, with one more tile of the usual size, is at most half of what was asked for.
+  var mayFetchAhead: Bool {
+    state.withLock { state in
+      let next = state.tilesAhead == 0 ? 0 : state.bytesAhead / state.tilesAhead
+      return 2 * (state.bytesAhead + next) < state.bytes - state.bytesAhead
+    }
+  }
   /// A tile could not be kept: the bundle is full, or its disk.
   func couldNotKeep() { state.withLock { $0.unkept += 1 } }
 

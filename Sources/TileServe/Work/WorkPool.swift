@@ -74,6 +74,10 @@ package final class WorkPool: Sendable {
   private let remoteThreads = Mutex<NIOThreadPool?>(nil)
   private let groups = Mutex<[UInt64: Group]>([:])
 
+  /// Work under way on the threads of disks that somebody waits for.
+  private let urgent = Atomic(0)
+  package var urgentCount: Int { urgent.load(ordering: .relaxed) }
+
   package init() { threads.start() }
 
   /// Ends the threads when the work that waits is done.
@@ -166,7 +170,10 @@ package final class WorkPool: Sendable {
       guard let found else { continue }
       // Others of the lane may run beside this one.
       start(lane)
+      let counts = !found.isLater && group.threads === threads
+      if counts { urgent.add(1, ordering: .relaxed) }
       found.work()
+      if counts { urgent.subtract(1, ordering: .relaxed) }
       lane.state.withLock { state in
         state.running -= 1
         if found.isLater { state.runningLater -= 1 }

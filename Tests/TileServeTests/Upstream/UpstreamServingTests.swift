@@ -31,9 +31,9 @@ import TileIndex
 
   @Test func aTileIsFetchedOnceAndKept() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=3600"]) }) { origin in
+    try await withOrigin({ _ in .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=3600"]) }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         for _ in 0..<5 {
           let response = try served.get("/far/5/17/11.png")
           #expect(response.status == 200 && response.body == image && response["Content-Type"] == "image/png")
@@ -48,7 +48,7 @@ import TileIndex
       }
       // Another server, another day, no network.
       try await origin.goAway()
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         #expect(try served.get("/far/5/17/11.png").body == image)
         #expect(try served.get("/far/5/17/12.png").status == 503)
       }
@@ -58,9 +58,9 @@ import TileIndex
 
   @Test func outsideOfTheDescriptionNobodyIsAsked() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image) }) { origin in
+    try await withOrigin({ _ in .answer(200, image) }) { (origin) async throws in
       let folder = try describe(origin, #""minzoom": 3, "bounds": [0, 40, 20, 50]"#)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         for target in ["/far/2/2/1.png", "/far/13/4300/2800.png", "/far/5/0/0.png", "/far/5/17/20.png"] {
           #expect(try served.get(target).status == 404, "\(target)")
         }
@@ -73,12 +73,12 @@ import TileIndex
   /// Many at once are one request.
   @Test func oneRequestForManyWhoWait() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image) }) { origin in
+    try await withOrigin({ _ in .answer(200, image) }) { (origin) async throws in
       let gate = Gate()
       defer { gate.open() }
       origin.gate.withLock { $0 = gate }
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         let waiting = try (0..<6).map { _ in try served.connect() }
         for connection in waiting { try connection.send(HTTPConnection.head("/far/3/4/2.png")) }
         #expect(eventually { origin.requests.count == 1 })
@@ -92,9 +92,9 @@ import TileIndex
   }
 
   @Test(arguments: [404, 410, 204]) func noSuchTile(status: Int) async throws {
-    try await withOrigin({ _ in .answer(status) }) { origin in
+    try await withOrigin({ _ in .answer(status) }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         for _ in 0..<4 { #expect(try served.get("/far/3/4/2.png").status == 404) }
         #expect(origin.requests.count == 1)
         #expect(try count(served, "missing") == 1)
@@ -109,9 +109,9 @@ import TileIndex
       request["If-None-Match"] == "\"a\""
         ? .answer(304, [], ["etag": "\"a\"", "cache-control": "max-age=60"])
         : .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=60"])
-    }) { origin in
+    }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         #expect(try served.get("/far/3/4/2.png").status == 200)
         try age(folder)
         #expect(try served.get("/far/3/4/2.png").body == image)
@@ -139,9 +139,9 @@ import TileIndex
 
   @Test func offlineWhatIsKeptGoesOn() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image, ["cache-control": "max-age=60"]) }) { origin in
+    try await withOrigin({ _ in .answer(200, image, ["cache-control": "max-age=60"]) }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 200) }
         try await origin.goAway()
         try age(folder)
@@ -185,9 +185,9 @@ import TileIndex
   ])
   func misbehaviour(_ case: Misbehaviour) async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in `case`.reply }) { origin in
+    try await withOrigin({ _ in `case`.reply }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path]) { served in
+      try await serving([folder.path, SampleShelf.path]) { (served) async throws in
         let waiting = try served.connect()
         try waiting.send(HTTPConnection.head("/far/3/4/2.png"))
         // Nobody else waits for it.
@@ -206,9 +206,9 @@ import TileIndex
     let image = try Self.image.get()
     try await withOrigin({ request in
       request.target.hasPrefix("/new") ? .answer(200, image) : .answer(301, [], ["location": "/new\(request.target)"])
-    }) { origin in
+    }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         #expect(try served.get("/far/3/4/2.png").body == image)
         #expect(origin.targets == ["/3/4/2.png", "/new/3/4/2.png"])
       }
@@ -217,9 +217,9 @@ import TileIndex
 
   /// Asked too often, a server is left alone for as long as it wants.
   @Test func politeness() async throws {
-    try await withOrigin({ _ in .answer(429, [], ["retry-after": "3600"]) }) { origin in
+    try await withOrigin({ _ in .answer(429, [], ["retry-after": "3600"]) }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 503) }
         #expect(origin.requests.count == 1)
         #expect(try count(served, "skipped") == 7)
@@ -230,12 +230,12 @@ import TileIndex
   /// Never more at a time than the description allows.
   @Test func connectionsAreLimited() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image) }) { origin in
+    try await withOrigin({ _ in .answer(200, image) }) { (origin) async throws in
       let gate = Gate()
       defer { gate.open() }
       origin.gate.withLock { $0 = gate }
       let folder = try describe(origin, #""connections": 2"#)
-      try await serving([folder.path]) { served in
+      try await serving([folder.path]) { (served) async throws in
         let waiting = try (0..<8).map { _ in try served.connect() }
         for (column, connection) in waiting.enumerated() {
           try connection.send(HTTPConnection.head("/far/3/\(column)/2.png"))
@@ -252,9 +252,9 @@ import TileIndex
 
   @Test func compositesAndOtherFormats() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ request in request.target.hasPrefix("/2/") ? .answer(404) : .answer(200, image) }) { origin in
+    try await withOrigin({ request in request.target.hasPrefix("/2/") ? .answer(404) : .answer(200, image) }) { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path], { $0.missing = .overzoom }) { served in
+      try await serving([folder.path, SampleShelf.path], { $0.missing = .overzoom }) { (served) async throws in
         #expect(try served.get("/far,labels/1/0/0.png").status == 200)
         #expect(try served.get("/relief,far/1/0/0.jpg")["Content-Type"] == "image/jpeg")
         #expect(try served.get("/far/0/0/0@2x.png").status == 200)
@@ -269,7 +269,7 @@ import TileIndex
     let folder = try TemporaryFolder()
     try #"{"url": "ftp://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#.write(
       toFile: folder.file("bad.upstream.json"), atomically: true, encoding: .utf8)
-    try await serving([folder.path]) { served in
+    try await serving([folder.path]) { (served) async throws in
       #expect(served.shelf.failures["bad"]?.contains("bad.upstream.json: url: must begin with http") == true)
       #expect(try served.get("/bad/0/0/0.png").status == 503)
     }
