@@ -156,7 +156,7 @@ let package = Package(
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite", "CZlib"],

@@ -65,7 +65,9 @@ final class PressureAlarm: @unchecked Sendable {
       _ = bytes.withUnsafeMutableBytes { read(bell.descriptor, $0.baseAddress, $0.count) }
     }
     // A trigger of a group that was removed would ring for ever.
-    let isDead = polls.map { $0.revents & Int16(POLLNVAL) != 0 || $0.revents & Int16(POLLERR | POLLPRI) == Int16(POLLERR) }
+    let isDead = polls.map {
+      $0.revents & Int16(POLLNVAL) != 0 || $0.revents & Int16(POLLERR | POLLPRI) == Int16(POLLERR)
+    }
     for index in bells.indices.reversed() where isDead[index] { close(bells.remove(at: index).descriptor) }
   }
 

@@ -147,7 +147,8 @@ import Testing
   @Test(arguments: UInt64(1)...20) func anyText(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let pieces = [
-      "0::/", "4:memory:", "/a", "..", "\n", " ", "-", "cgroup2", "cgroup", "memory", "max", "MemTotal:", "MemAvailable:",
+      "0::/", "4:memory:", "/a", "..", "\n", " ", "-", "cgroup2", "cgroup", "memory", "max", "MemTotal:",
+      "MemAvailable:",
       "9", "9999999999999999999", "avg10=", "some", "full", "inactive_file", "\\040", "\\9", ".", "%", "\0", "é",
     ]
     for _ in 0..<200 {

@@ -8,7 +8,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (0.0, PressureLevel.normal), (0.799, .normal), (0.80, .warning), (0.899, .warning), (0.90, .critical), (1.2, .critical),
+    (0.0, PressureLevel.normal), (0.799, .normal), (0.80, .warning), (0.899, .warning), (0.90, .critical),
+    (1.2, .critical),
   ])
   func levelsBeginAtTheirMarks(used: Double, expected: PressureLevel) {
     var gauge = PressureGauge()

@@ -155,11 +155,16 @@ public final class Tileset: TileSource {
       guard let bytes = FileBytes.read(path, countMax: 1 << 20) else {
         throw ServeError(.unavailable, "\(BundlePlaces.name(path)): cannot be read; check its permissions")
       }
-      let new = try Upstream(UpstreamSettings(bytes, path: path)) { [work, lane] refresh in
-        work.submit(lane, urgency: .later, refresh)
+      do {
+        let new = try Upstream(UpstreamSettings(bytes, path: path)) { [work, lane] refresh in
+          work.submit(lane, urgency: .later, refresh)
+        }
+        upstream = new
+        return new
+      } catch let error as ServeError where error.code == .invalidOption {
+        // Clients are told what is wrong, not where our files lie.
+        throw ServeError(.unavailable, BundlePlaces.name(path) + error.message.dropFirst(path.count))
       }
-      upstream = new
-      return new
     }
   }
 

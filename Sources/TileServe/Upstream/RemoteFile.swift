@@ -23,7 +23,8 @@ final class RemoteFile: Sendable {
     (self.client, self.address) = (client, address)
     let answer = try client.get(
       address, [("Range", "bytes=0-\(Self.headBytes - 1)")], bytesMax: Self.headBytes, answers: [206])
-    guard let total = Self.total(answer.field("content-range"), from: 0), answer.body.count == min(total, Self.headBytes)
+    guard let total = Self.total(answer.field("content-range"), from: 0),
+      answer.body.count == min(total, Self.headBytes)
     else { throw Self.wrong(client) }
     client.counts.add(.fetched)
     byteCount = total

@@ -84,7 +84,8 @@ extension Upstream {
     let names = Set(own.map(\.name))
     let metadata = StoredMetadata(own + entries.filter { !names.contains($0.name) })
     guard let format = settings.format ?? metadata.format else {
-      throw ServeError(.unavailable, "\(settings.host) has an archive of tiles that are neither pictures nor vector tiles")
+      throw ServeError(
+        .unavailable, "\(settings.host) has an archive of tiles that are neither pictures nor vector tiles")
     }
     guard let last = metadata.maxZoom, let first = metadata.minZoom, first <= last, (0...24).contains(first),
       (0...24).contains(last)

@@ -5,7 +5,9 @@ extension UpstreamClient {
   ///
   /// - Parameter known: what is kept; where it is still right the server need not send it again.
   func news(_ tile: TileID, _ known: GrowingBundle.Found?) throws -> UpstreamNews {
-    guard case .template(let template) = settings.address else { preconditionFailure("an archive has no URLs of tiles") }
+    guard case .template(let template) = settings.address else {
+      preconditionFailure("an archive has no URLs of tiles")
+    }
     var fields: [(String, String)] = []
     // The form that vector tiles are kept in.
     if settings.format == .pbf { fields.append(("Accept-Encoding", "gzip")) }

@@ -12,7 +12,9 @@ struct UpstreamMembers {
 
   init(_ members: [JSONValue.Member], path: String) { (self.members, self.path) = (members, path) }
 
-  func wrong(_ name: String, _ reason: String) -> ServeError { ServeError(.invalidOption, "\(path): \(name): \(reason)") }
+  func wrong(_ name: String, _ reason: String) -> ServeError {
+    ServeError(.invalidOption, "\(path): \(name): \(reason)")
+  }
 
   /// Refuses members that mean nothing: a typing error must not go unnoticed.
   func check() throws {
@@ -52,7 +54,7 @@ struct UpstreamMembers {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let units = ["": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40]
     guard let number = Int(digits), let unit = units[text.dropFirst(digits.count).uppercased()],
-      case let (bytes, overflow) = number.multipliedReportingOverflow(by: unit), !overflow, bytes >= least
+      case (let bytes, let overflow) = number.multipliedReportingOverflow(by: unit), !overflow, bytes >= least
     else { throw wrong(name, "must be a number of bytes such as 500MB, at least \(least >> 20)MB") }
     return bytes
   }

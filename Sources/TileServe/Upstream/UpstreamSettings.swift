@@ -52,7 +52,8 @@ struct UpstreamSettings: Hashable, Sendable {
     let members: [JSONValue.Member]
     do {
       guard let found = try JSONValue(parsing: bytes).members else {
-        throw ServeError(.invalidOption, "\(path): is no JSON object; it describes an upstream with url, format and zooms")
+        throw ServeError(
+          .invalidOption, "\(path): is no JSON object; it describes an upstream with url, format and zooms")
       }
       members = found
     } catch let error as JSONValue.SyntaxError {
@@ -60,7 +61,9 @@ struct UpstreamSettings: Hashable, Sendable {
     }
     let reader = UpstreamMembers(members, path: path)
     try reader.check()
-    let url = try reader.text("url") ?? { throw reader.wrong("url", "is missing: the address of tiles, with {z}, {x} and {y}") }()
+    let url =
+      try reader.text("url")
+      ?? { throw reader.wrong("url", "is missing: the address of tiles, with {z}, {x} and {y}") }()
     let isTemplate = url.contains("{")
     do {
       address = isTemplate ? .template(try URLTemplate(url)) : .archive(try HTTPAddress(url))
@@ -71,7 +74,9 @@ struct UpstreamSettings: Hashable, Sendable {
       throw reader.wrong("url", "names neither tiles ({z}, {x}, {y}) nor a .pmtiles archive")
     }
     if let word = try reader.text("format") {
-      guard let known = TileFormat(lenient: word) else { throw reader.wrong("format", "is none of png, jpg, webp, pbf") }
+      guard let known = TileFormat(lenient: word) else {
+        throw reader.wrong("format", "is none of png, jpg, webp, pbf")
+      }
       format = known
     } else if isTemplate {
       throw reader.wrong("format", "is missing: png, jpg, webp or pbf")
@@ -90,7 +95,9 @@ struct UpstreamSettings: Hashable, Sendable {
     file = Self.place(try reader.text("file"), besides: path)
     fileBytesMax = try reader.bytes("file-size", 1 << 20) ?? fileBytesMax
     if let word = try reader.text("when-full") {
-      guard let known = GrowingBundle.WhenFull(rawValue: word) else { throw reader.wrong("when-full", "is neither evict nor stop") }
+      guard let known = GrowingBundle.WhenFull(rawValue: word) else {
+        throw reader.wrong("when-full", "is neither evict nor stop")
+      }
       whenFull = known
     }
     isMetered = try reader.flag("metered") ?? false

@@ -12,7 +12,8 @@ import Testing
 
   private func blob(_ seed: Int, _ count: Int) -> [UInt8] {
     var random = SeededGenerator(seed: UInt64(seed))
-    return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+      + (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
   }
 
   @Test func keepsTilesAndWhatIsNone() throws {

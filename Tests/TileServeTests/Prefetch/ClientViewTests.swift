@@ -58,7 +58,10 @@ import TileIndex
       let zoom = Int.random(in: 0...3, using: &random) == 0 ? Int.random(in: 0...22, using: &random) : view.visible.zoom
       let size = 1 << zoom
       let near = Int.random(in: 0...4, using: &random) > 0
-      let column = near ? view.visible.columns.upperBound + Int.random(in: -3...3, using: &random) : Int.random(in: 0..<size, using: &random)
+      let column =
+        near
+        ? view.visible.columns.upperBound + Int.random(in: -3...3, using: &random)
+        : Int.random(in: 0..<size, using: &random)
       let asked = tile(zoom, min(max(column, 0), size - 1), Int.random(in: 0..<size, using: &random))
       view.note(asked, at: now)
       #expect(view.visible.contains(asked), "seed \(seed)")

@@ -35,6 +35,7 @@ final class TileOrigin: Sendable {
 
   var requests: [Request] { log.withLock { $0 } }
   var targets: [String] { requests.map(\.target) }
+  private let isAway = Mutex(false)
   private let knownPort = Mutex(0)
   var port: Int { knownPort.withLock { $0 } }
   var url: String { "http://127.0.0.1:\(port)" }
@@ -44,12 +45,13 @@ final class TileOrigin: Sendable {
   func say(_ answer: @escaping @Sendable (Request) -> Reply) { self.answer.withLock { $0 = answer } }
   func forgetRequests() { log.withLock { $0 = [] } }
 
-  /// Listens, on the port of before if there was one.
+  /// Listens.
   func start() async throws {
     let channel = try await ServerBootstrap(group: group)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          guard !self.isAway.withLock({ $0 }) else { throw ChannelError.ioOnClosedChannel }
           self.clients.withLock { $0[ObjectIdentifier(channel)] = channel }
           channel.closeFuture.whenComplete { _ in
             self.clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
@@ -62,14 +64,17 @@ final class TileOrigin: Sendable {
     listener.withLock { $0 = channel }
   }
 
-  /// The network is gone: nobody listens, and whoever was connected no longer is.
+  /// The network is gone: whoever was connected no longer is, and nobody gets a connection. The port stays taken, so that no other test's server gets it.
   func goAway() async throws {
-    try await listener.withLock { $0 }?.close()
+    isAway.withLock { $0 = true }
     for client in clients.withLock({ Array($0.values) }) { try? await client.close() }
   }
 
+  func comeBack() { isAway.withLock { $0 = false } }
+
   func end() async throws {
     try? await goAway()
+    try await listener.withLock { $0 }?.close()
     try await group.shutdownGracefully()
   }
 

@@ -10,8 +10,13 @@ import TileIndex
   private static let image = Result { try SampleTiles.image(1, .png) }
   private static let other = Result { try SampleTiles.image(2, .png) }
 
+  /// Only what is asked for is fetched.
+  private static let plainly: @Sendable (inout TileServerOptions) -> Void = { $0.prefetch = .off }
+
   /// A folder with `far.upstream.json`.
-  private func describe(_ origin: TileOrigin, _ more: String = "", url: String = "/{z}/{x}/{y}.png") throws -> TemporaryFolder {
+  private func describe(_ origin: TileOrigin, _ more: String = "", url: String = "/{z}/{x}/{y}.png") throws
+    -> TemporaryFolder
+  {
     let folder = try TemporaryFolder()
     try write(folder, origin, more, url: url)
     return folder
@@ -31,9 +36,12 @@ import TileIndex
 
   @Test func aTileIsFetchedOnceAndKept() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=3600"]) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=3600"])
+    } _: {
+      (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         for _ in 0..<5 {
           let response = try served.get("/far/5/17/11.png")
           #expect(response.status == 200 && response.body == image && response["Content-Type"] == "image/png")
@@ -48,7 +56,7 @@ import TileIndex
       }
       // Another server, another day, no network.
       try await origin.goAway()
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         #expect(try served.get("/far/5/17/11.png").body == image)
         #expect(try served.get("/far/5/17/12.png").status == 503)
       }
@@ -58,9 +66,11 @@ import TileIndex
 
   @Test func outsideOfTheDescriptionNobodyIsAsked() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
       let folder = try describe(origin, #""minzoom": 3, "bounds": [0, 40, 20, 50]"#)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         for target in ["/far/2/2/1.png", "/far/13/4300/2800.png", "/far/5/0/0.png", "/far/5/17/20.png"] {
           #expect(try served.get(target).status == 404, "\(target)")
         }
@@ -73,12 +83,14 @@ import TileIndex
   /// Many at once are one request.
   @Test func oneRequestForManyWhoWait() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
       let gate = Gate()
       defer { gate.open() }
       origin.gate.withLock { $0 = gate }
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         let waiting = try (0..<6).map { _ in try served.connect() }
         for connection in waiting { try connection.send(HTTPConnection.head("/far/3/4/2.png")) }
         #expect(eventually { origin.requests.count == 1 })
@@ -92,9 +104,11 @@ import TileIndex
   }
 
   @Test(arguments: [404, 410, 204]) func noSuchTile(status: Int) async throws {
-    try await withOrigin({ _ in .answer(status) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(status)
+    } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         for _ in 0..<4 { #expect(try served.get("/far/3/4/2.png").status == 404) }
         #expect(origin.requests.count == 1)
         #expect(try count(served, "missing") == 1)
@@ -105,13 +119,13 @@ import TileIndex
   /// What is no longer fresh goes out at once and is asked for anew behind it, by its entity tag.
   @Test func revalidation() async throws {
     let (image, other) = (try Self.image.get(), try Self.other.get())
-    try await withOrigin({ request in
+    try await withOrigin { request in
       request["If-None-Match"] == "\"a\""
         ? .answer(304, [], ["etag": "\"a\"", "cache-control": "max-age=60"])
         : .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=60"])
-    }) { (origin) async throws in
+    } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         #expect(try served.get("/far/3/4/2.png").status == 200)
         try age(folder)
         #expect(try served.get("/far/3/4/2.png").body == image)
@@ -139,9 +153,11 @@ import TileIndex
 
   @Test func offlineWhatIsKeptGoesOn() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image, ["cache-control": "max-age=60"]) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(200, image, ["cache-control": "max-age=60"])
+    } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 200) }
         try await origin.goAway()
         try age(folder)
@@ -156,7 +172,7 @@ import TileIndex
         // After some failures it is left alone.
         #expect(try count(served, "skipped") > 0)
         // And then the network is back.
-        try await origin.start()
+        origin.comeBack()
         #expect(try eventually { try served.get("/far/3/0/7.png").body == image })
       }
     }
@@ -185,9 +201,11 @@ import TileIndex
   ])
   func misbehaviour(_ case: Misbehaviour) async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in `case`.reply }) { (origin) async throws in
+    try await withOrigin { _ in
+      `case`.reply
+    } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path]) { (served) async throws in
+      try await serving([folder.path, SampleShelf.path], Self.plainly) { (served) async throws in
         let waiting = try served.connect()
         try waiting.send(HTTPConnection.head("/far/3/4/2.png"))
         // Nobody else waits for it.
@@ -204,11 +222,11 @@ import TileIndex
 
   @Test func redirectsOnTheSameServerAreFollowed() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ request in
+    try await withOrigin { request in
       request.target.hasPrefix("/new") ? .answer(200, image) : .answer(301, [], ["location": "/new\(request.target)"])
-    }) { (origin) async throws in
+    } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         #expect(try served.get("/far/3/4/2.png").body == image)
         #expect(origin.targets == ["/3/4/2.png", "/new/3/4/2.png"])
       }
@@ -217,9 +235,11 @@ import TileIndex
 
   /// Asked too often, a server is left alone for as long as it wants.
   @Test func politeness() async throws {
-    try await withOrigin({ _ in .answer(429, [], ["retry-after": "3600"]) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(429, [], ["retry-after": "3600"])
+    } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 503) }
         #expect(origin.requests.count == 1)
         #expect(try count(served, "skipped") == 7)
@@ -230,12 +250,14 @@ import TileIndex
   /// Never more at a time than the description allows.
   @Test func connectionsAreLimited() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ _ in .answer(200, image) }) { (origin) async throws in
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
       let gate = Gate()
       defer { gate.open() }
       origin.gate.withLock { $0 = gate }
       let folder = try describe(origin, #""connections": 2"#)
-      try await serving([folder.path]) { (served) async throws in
+      try await serving([folder.path], Self.plainly) { (served) async throws in
         let waiting = try (0..<8).map { _ in try served.connect() }
         for (column, connection) in waiting.enumerated() {
           try connection.send(HTTPConnection.head("/far/3/\(column)/2.png"))
@@ -252,9 +274,15 @@ import TileIndex
 
   @Test func compositesAndOtherFormats() async throws {
     let image = try Self.image.get()
-    try await withOrigin({ request in request.target.hasPrefix("/2/") ? .answer(404) : .answer(200, image) }) { (origin) async throws in
+    try await withOrigin { request in
+      request.target.hasPrefix("/2/") ? .answer(404) : .answer(200, image)
+    } _: {
+      (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path], { $0.missing = .overzoom }) { (served) async throws in
+      try await serving([folder.path, SampleShelf.path]) {
+        $0.missing = .overzoom
+        $0.prefetch = .off
+      } _: { (served) async throws in
         #expect(try served.get("/far,labels/1/0/0.png").status == 200)
         #expect(try served.get("/relief,far/1/0/0.jpg")["Content-Type"] == "image/jpeg")
         #expect(try served.get("/far/0/0/0@2x.png").status == 200)
@@ -269,7 +297,7 @@ import TileIndex
     let folder = try TemporaryFolder()
     try #"{"url": "ftp://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#.write(
       toFile: folder.file("bad.upstream.json"), atomically: true, encoding: .utf8)
-    try await serving([folder.path]) { (served) async throws in
+    try await serving([folder.path], Self.plainly) { (served) async throws in
       #expect(served.shelf.failures["bad"]?.contains("bad.upstream.json: url: must begin with http") == true)
       #expect(try served.get("/bad/0/0/0.png").status == 503)
     }

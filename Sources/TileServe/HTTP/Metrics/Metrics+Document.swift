@@ -36,7 +36,8 @@ extension Metrics {
     text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", shelf.tilesets.count)
     text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", shelf.failures.count)
     text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", shelf.openCount)
-    text.single("tileserve_cache_budget_bytes", "gauge", "Memory that drawn tiles may take now.", self.cache.byteCountMax)
+    text.single(
+      "tileserve_cache_budget_bytes", "gauge", "Memory that drawn tiles may take now.", self.cache.byteCountMax)
     text.single("tileserve_cache_bytes", "gauge", "Memory that drawn tiles take.", cache.bytes)
     text.single("tileserve_cache_entries", "gauge", "Drawn tiles in memory.", cache.entries)
     text.single("tileserve_cache_hits_total", "counter", "Drawn tiles found in memory.", cache.hits)

@@ -15,15 +15,12 @@ import Testing
 
   @Test func stepsDownAndUp() async throws {
     let dial = Dial()
-    try await serving(
-      [SampleShelf.path],
-      {
-        $0.missing = .overzoom
-        $0.memoryPressure = dial
-        $0.pressureMarks.recoverySeconds = 0.1
-        $0.cacheBytes = 16 << 20
-      }
-    ) { (served) async throws in
+    try await serving([SampleShelf.path]) {
+      $0.missing = .overzoom
+      $0.memoryPressure = dial
+      $0.pressureMarks.recoverySeconds = 0.1
+      $0.cacheBytes = 16 << 20
+    } _: { (served) async throws in
       func level(_ level: Int) throws -> Bool {
         try eventually { try served.metric("tileserve_memory_pressure") == Double(level) }
       }
@@ -34,8 +31,12 @@ import Testing
             for row in 0..<3 { #expect(try connection.request("/relief/\(zoom)/\(column)/\(row).webp").status == 200) }
           }
         }
-        for target in ["/relief/0/0/0.jpg", "/relief/1/0/0.jpg"] { #expect(try connection.request(target).status == 200) }
-        for target in ["/relief/1/0/0.png", "/relief/1/0/0.png"] { #expect(try connection.request(target).status == 200) }
+        for target in ["/relief/0/0/0.jpg", "/relief/1/0/0.jpg"] {
+          #expect(try connection.request(target).status == 200)
+        }
+        for target in ["/relief/1/0/0.png", "/relief/1/0/0.png"] {
+          #expect(try connection.request(target).status == 200)
+        }
       }
       try draw()
       let full = try #require(try served.metric("tileserve_cache_budget_bytes"))
