@@ -1,4 +1,4 @@
-package import TilePrefetch
+import TilePrefetch
 
 /// How a replay prefetches and evicts.
 public enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
@@ -28,10 +28,12 @@ extension ReplayPolicy {
       if self == .lru { settings.eviction = LRUEviction() }
       replay = VirtualReplay(frames, settings, planner: NoPlanner(), plansEveryFrame: false)
     case .zoomring:
+      settings.eviction = ReferenceEviction()
       replay = VirtualReplay(frames, settings, planner: ZoomRingPlanner(), plansEveryFrame: false)
     case .default:
-      settings.unusedShareMax = 0.75
-      replay = VirtualReplay(frames, settings, planner: PrefetchPredictor(), plansEveryFrame: true)
+      let options = PrefetchPredictor.Options(tilesPerSecond: Double(source.loaderCount) / source.loadTime)
+      settings.unusedShareMax = 0.6
+      replay = VirtualReplay(frames, settings, planner: PrefetchPredictor(options: options), plansEveryFrame: true)
     case .oracle, .belady:
       let future = Future(frames)
       settings.eviction = FutureEviction(future: future)

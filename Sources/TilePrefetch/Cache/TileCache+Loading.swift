@@ -11,7 +11,7 @@ extension TileCache {
     let time = now()
     return books.withLock { books in
       if let tile = shard(of: key).peek(key) {
-        tile.lastUse.store(clock.load(ordering: .relaxed), ordering: .relaxed)
+        tile.touch(clock.load(ordering: .relaxed))
         if purpose == .demand {
           books.markUsed(tile)
           books.statistics.hits += 1

@@ -75,7 +75,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
       var step = Step()
       if tiles != state.visible { step = show(tiles, &state) }
       state.planner.update(viewport, phase: phase, at: time)
-      if replans { replan(&state) }
+      if replans { replan(&state, target: phase.target) }
       return step
     }
   }
@@ -84,7 +84,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var step = Step()
     step.left = state.visible.map { $0.filter { !tiles.contains($0) } } ?? []
     let entered = tiles.filter { tile in !(state.visible?.contains(tile) ?? false) }
-    cache.show(tiles, focus: MapFocus(visible: tiles), in: screen)
+    cache.show(tiles, focus: MapFocus(around: tiles), in: screen)
     for tile in step.left {
       // What was only handed out may stay now, if it is worth more than others.
       if let value = state.held.removeValue(forKey: tile) { cache.insert(value, for: tile, byteCount: tileCost) }
@@ -108,7 +108,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     state.held[tile] != nil || cache.contains(tile)
   }
 
-  private func replan(_ state: inout State) {
+  private func replan(_ state: inout State, target: Viewport?) {
     guard let visible = state.visible else { return }
     let countMax = cache.prefetchBytesMax / max(tileCost, 1)
     state.plan = countMax > 0 ? state.planner.plan(countMax: countMax) : []
@@ -116,7 +116,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var wanted: [TileID: Int] = [:]
     wanted.reserveCapacity(state.plan.count)
     for (index, tile) in state.plan.enumerated() where wanted[tile] == nil { wanted[tile] = index }
-    cache.refocus(MapFocus(visible: visible, wanted: wanted), in: screen)
+    cache.refocus(MapFocus(around: target?.tiles ?? visible, wanted: wanted), in: screen)
   }
 
   /// What a free loader should load now; nil when there is nothing to do until the map moves or a load ends.
