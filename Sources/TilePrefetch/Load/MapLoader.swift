@@ -16,7 +16,11 @@ public final class MapLoader<Value: Sendable>: Sendable {
     /// How many of these may be ahead of need, so that a tile on the screen finds a free one.
     public var aheadMax: Int
 
-    public init(loadsMax: Int, aheadMax: Int? = nil) {
+    /// For sources that cost money: how many tiles may be loaded in vain for each one that is needed; 0.5 keeps all loads within 1.5 times those. Nil for no bound.
+    public var wasteMax: Double?
+
+    public init(loadsMax: Int, aheadMax: Int? = nil, wasteMax: Double? = nil) {
+      self.wasteMax = wasteMax
       self.loadsMax = loadsMax
       self.aheadMax = aheadMax ?? (loadsMax <= 2 ? loadsMax : loadsMax - 2)
     }
@@ -130,7 +134,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
           return load
         }
       }
-      guard state.ahead.count < source.aheadMax else { return nil }
+      guard state.ahead.count < source.aheadMax, mayWaste() else { return nil }
       while state.position < state.plan.count {
         let tile = state.plan[state.position]
         state.position += 1
@@ -148,6 +152,14 @@ public final class MapLoader<Value: Sendable>: Sendable {
       }
       return nil
     }
+  }
+
+  /// True when one more tile may be loaded that turns out not to be needed.
+  private func mayWaste() -> Bool {
+    guard let wasteMax = source.wasteMax else { return true }
+    let statistics = cache.statistics
+    let needed = statistics.misses + statistics.prefetchesUsed
+    return Double(statistics.prefetches - statistics.prefetchesUsed + 1) <= wasteMax * Double(needed)
   }
 
   /// Ends a load.
