@@ -152,6 +152,9 @@ let package = Package(
     .executableTarget(
       name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
     .executableTarget(
+      name: "CacheBench", dependencies: ["TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
+      swiftSettings: strict),
+    .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
 
@@ -163,6 +166,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TilePrefetchTests", dependencies: ["TilePrefetch", "TileIndex", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "PrefetchReplayTests",
+      dependencies: ["PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],

@@ -70,11 +70,11 @@ struct FutureEviction: EvictionPolicy {
 struct OraclePlanner: PrefetchPlanner {
   let future: Future
   mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {}
-  mutating func plan(countMax: Int) -> [TileID] { future.next(countMax: min(countMax, 400), lookAheadMax: 3000) }
+  func plan(countMax: Int) -> [TileID] { future.next(countMax: min(countMax, 400), lookAheadMax: 3000) }
 }
 
 /// Loads nothing ahead.
 struct NoPlanner: PrefetchPlanner {
   mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {}
-  mutating func plan(countMax: Int) -> [TileID] { [] }
+  func plan(countMax: Int) -> [TileID] { [] }
 }

@@ -1,4 +1,4 @@
-package import TilePrefetch
+import TilePrefetch
 
 /// How a replay prefetches and evicts.
 public enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
@@ -17,28 +17,36 @@ public enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
 }
 
 extension ReplayPolicy {
-  /// Replays a session in virtual time.
-  package func replay(_ frames: SessionFrames, source: ReplaySource, budget: Int, tileCost: Int) -> ReplayScore {
-    var settings = VirtualReplay.Settings(
-      budget: budget, tileCost: tileCost, eviction: DistanceEviction(), unusedShareMax: 0.6)
-    settings.source = source
+  /// Replays a session.
+  ///
+  /// - Parameter tiles: where tiles come from; virtual ones unless given.
+  func replay(_ frames: SessionFrames, _ settings: ReplaySettings, tiles: (any ReplayTiles)? = nil) -> ReplayScore {
+    let source = settings.source
+    let cost = settings.tier.tileCost
+    let tiles = tiles ?? VirtualTiles(cost: cost, seconds: source.loadTime)
+    var inner = VirtualReplay.Settings(
+      loaderCount: source.loaderCount, budget: settings.budget, tileCost: cost, eviction: DistanceEviction(),
+      unusedShareMax: 0.6, isMetered: settings.isMetered)
     var replay: VirtualReplay
     switch self {
     case .lru, .distance:
-      if self == .lru { settings.eviction = LRUEviction() }
-      replay = VirtualReplay(frames, settings, planner: NoPlanner(), plansEveryFrame: false)
+      if self == .lru { inner.eviction = LRUEviction() }
+      replay = VirtualReplay(frames, inner, tiles: tiles, planner: NoPlanner(), plansEveryFrame: false)
     case .zoomring:
-      replay = VirtualReplay(frames, settings, planner: ZoomRingPlanner(), plansEveryFrame: false)
+      inner.eviction = ReferenceEviction()
+      replay = VirtualReplay(frames, inner, tiles: tiles, planner: ZoomRingPlanner(), plansEveryFrame: false)
     case .default:
-      settings.unusedShareMax = 0.75
-      replay = VirtualReplay(frames, settings, planner: PrefetchPredictor(), plansEveryFrame: true)
+      let options = PrefetchPredictor.Options(tilesPerSecond: Double(source.loaderCount) / source.loadTime)
+      replay = VirtualReplay(
+        frames, inner, tiles: tiles, planner: PrefetchPredictor(options: options), plansEveryFrame: true)
     case .oracle, .belady:
       let future = Future(frames)
-      settings.eviction = FutureEviction(future: future)
-      settings.unusedShareMax = 1
+      inner.eviction = FutureEviction(future: future)
+      inner.unusedShareMax = 1
       let planner: any PrefetchPlanner = self == .oracle ? OraclePlanner(future: future) : NoPlanner()
       replay = VirtualReplay(
-        frames, settings, planner: planner, plansEveryFrame: false, beforePlanning: { future.frame($0) })
+        frames, inner, tiles: tiles, planner: planner, plansEveryFrame: false,
+        beforePlanning: { future.frame($0) })
     }
     return replay.run()
   }

@@ -1,58 +1,58 @@
 import TileIndex
-package import TilePrefetch
+import TilePrefetch
 
 /// Replays a session in virtual time: the real cache and the real loader's queue, with loads that take as long as is said.
 ///
 /// 1. Loads that are finished before a frame are booked in the order of their ends, and each makes room for the next.
 /// 2. The frame moves the map; tiles that come onto the screen are there or missing.
 /// 3. Free loaders take what is most urgent.
+///
 /// The first screen is loaded before it begins.
-package struct VirtualReplay {
-  package struct Settings: Sendable {
-    package var source = ReplaySource.local
-    package var budget: Int
-    package var tileCost: Int
-    package var eviction: any EvictionPolicy
-    package var unusedShareMax: Double
-
-    package init(budget: Int, tileCost: Int, eviction: any EvictionPolicy, unusedShareMax: Double) {
-      self.budget = budget
-      self.tileCost = tileCost
-      self.eviction = eviction
-      self.unusedShareMax = unusedShareMax
-    }
+struct VirtualReplay {
+  struct Settings: Sendable {
+    var loaderCount: Int
+    var budget: Int
+    /// What a tile costs at most.
+    var tileCost: Int
+    var eviction: any EvictionPolicy
+    var unusedShareMax: Double
+    var isMetered = false
   }
 
   private let settings: Settings
   private let frames: SessionFrames
-  private let cache: TileCache<TileID, Bool>
-  private let loader: MapLoader<Bool>
+  private let cache: TileCache<TileID, ReplayTile>
+  private let loader: MapLoader<ReplayTile>
   private var ledger = ScreenLedger()
   /// Loads under way, the first to end first.
-  private var busy: [(end: Double, load: TileLoad<TileID, Bool>)] = []
+  private var busy: [(end: Double, load: TileLoad<TileID, ReplayTile>, outcome: LoadOutcome<ReplayTile>)] = []
+  private let tiles: any ReplayTiles
   private let plansEveryFrame: Bool
   private let beforePlanning: (Int) -> Void
 
   /// - Parameters:
   ///   - plansEveryFrame: false for policies that plan at events only.
   ///   - beforePlanning: is told each frame's number; a planner that knows the future needs it.
-  package init(
-    _ frames: SessionFrames, _ settings: Settings, planner: any PrefetchPlanner, plansEveryFrame: Bool,
+  init(
+    _ frames: SessionFrames, _ settings: Settings, tiles: any ReplayTiles, planner: any PrefetchPlanner,
+    plansEveryFrame: Bool,
     beforePlanning: @escaping (Int) -> Void = { _ in }
   ) {
     self.frames = frames
     self.settings = settings
+    self.tiles = tiles
     self.plansEveryFrame = plansEveryFrame
     self.beforePlanning = beforePlanning
     cache = TileCache(
       byteCountMax: settings.budget, eviction: settings.eviction, unusedShareMax: settings.unusedShareMax,
       now: { .zero })
     loader = MapLoader(
-      cache: cache, planner: planner, source: .init(loadsMax: settings.source.loaderCount),
+      cache: cache, planner: planner,
+      source: .init(loadsMax: settings.loaderCount, wasteMax: settings.isMetered ? 0.5 : nil),
       tileCost: settings.tileCost)
   }
 
-  package mutating func run() -> ReplayScore {
+  mutating func run() -> ReplayScore {
     for index in frames.frames.indices { step(index) }
     // What is missing at the end still comes.
     while ledger.isMissingAny, !busy.isEmpty { finishFirst() }
@@ -82,25 +82,27 @@ package struct VirtualReplay {
     feed(time)
   }
 
-  private mutating func preload(_ tiles: [TileID]) {
-    preloaded = tiles.count
-    for _ in tiles {
+  private mutating func preload(_ missing: [TileID]) {
+    preloaded = missing.count
+    for _ in missing {
       guard let load = loader.next() else { break }
-      loader.finish(load, .tile(true, byteCount: settings.tileCost))
+      loader.finish(load, tiles.load(load.key).outcome)
     }
     feed(0)
   }
 
   private mutating func feed(_ time: Double) {
-    while busy.count < settings.source.loaderCount, let load = loader.next() {
-      // All loads take the same time, so the list stays in order.
-      busy.append((time + settings.source.loadTime, load))
+    while busy.count < settings.loaderCount, let load = loader.next() {
+      let (outcome, seconds) = tiles.load(load.key)
+      let end = time + seconds
+      let place = busy.lastIndex { $0.end <= end }.map { $0 + 1 } ?? 0
+      busy.insert((end, load, outcome), at: place)
     }
   }
 
   private mutating func finishFirst() {
-    let (end, load) = busy.removeFirst()
-    loader.finish(load, .tile(true, byteCount: settings.tileCost))
+    let (end, load, outcome) = busy.removeFirst()
+    loader.finish(load, outcome)
     let tick = Int((end * SessionFrames.rate - 1e-9).rounded(.up))
     ledger.end(load.key, at: tick)
     ledger.settle(at: tick)

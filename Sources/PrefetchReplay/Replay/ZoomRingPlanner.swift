@@ -20,7 +20,7 @@ struct ZoomRingPlanner: PrefetchPlanner {
     if history.count > 1200 { history.removeFirst(600) }
   }
 
-  mutating func plan(countMax: Int) -> [TileID] {
+  func plan(countMax: Int) -> [TileID] {
     guard let now = history.last else { return [] }
     var plan = OrderedTiles()
     switch now.phase {

@@ -1,5 +1,13 @@
 package import TilePrefetch
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// A session on a screen: a viewport for each 60th of a second in which the map moves.
 package struct SessionFrames: Sendable {
   package struct Frame: Sendable {
@@ -36,5 +44,32 @@ package struct SessionFrames: Sendable {
       isEvent[index] = true
       last = frame.tick
     }
+  }
+}
+
+extension SessionFrames {
+  /// The same movements elsewhere: a point comes to lie on another, and everything is so many zooms finer.
+  func moved(from: (x: Double, y: Double), to: (x: Double, y: Double), zooms: Double) -> SessionFrames {
+    let scale = exp2(-zooms)
+    func move(_ viewport: Viewport) -> Viewport {
+      var moved = viewport
+      moved.x = to.x + (viewport.x - from.x) * scale
+      moved.y = to.y + (viewport.y - from.y) * scale
+      moved.zoom = max(0, viewport.zoom + zooms)
+      return moved
+    }
+    var copy = self
+    copy.frames = frames.map { frame in
+      var frame = frame
+      frame.viewport = move(frame.viewport)
+      switch frame.phase {
+      case .fling(let target): frame.phase = .fling(target: move(target))
+      case .animation(let target): frame.phase = .animation(target: move(target))
+      case .rest, .drag, .pinch, .follow: break
+      }
+      return frame
+    }
+    copy.markEvents()
+    return copy
   }
 }

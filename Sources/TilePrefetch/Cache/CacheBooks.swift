@@ -1,8 +1,5 @@
-import Synchronization
-
 /// What a cache keeps account of, all under one lock: bytes, loads, screens, and the order of eviction.
 struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
-  typealias Tile = KeptTile<Key, Value>
   typealias Cache = TileCache<Key, Value>
 
   var byteCountMax: Int
@@ -11,7 +8,7 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
   var absent: AbsentTiles<Key>
 
   /// All kept tiles, in no order; each knows its place.
-  private(set) var tiles: [Tile] = []
+  private(set) var tiles: [KeptEntry] = []
   private(set) var keptBytes = 0
   private(set) var pinnedBytes = 0
   private(set) var unusedBytes = 0
@@ -25,7 +22,7 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
   var screens: [Int: Set<Key>] = [:]
   private var pins: [Key: Int] = [:]
   var focuses: [Int: MapFocus] = [:]
-  private var victims = VictimQueue<Key, Value>()
+  private var victims = VictimQueue()
 
   init(byteCountMax: Int, eviction: any EvictionPolicy, unusedShareMax: Double, absent: AbsentTiles<Key>) {
     self.byteCountMax = byteCountMax
@@ -57,7 +54,7 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
 
 extension CacheBooks {
   mutating func keep(_ key: Key, _ value: Value, byteCount: Int, isUnused: Bool, tick: UInt64, in cache: Cache) {
-    let tile = Tile(key: key, value: value, byteCount: byteCount, now: tick, isUnused: isUnused)
+    let tile = KeptTile(key: key, value: value, byteCount: byteCount, now: tick, isUnused: isUnused)
     tile.place = tiles.count
     tile.pinCount = pins[key] ?? 0
     tiles.append(tile)
@@ -68,12 +65,12 @@ extension CacheBooks {
     cache.shard(of: key).set(tile, for: key)
   }
 
-  mutating func drop(_ tile: Tile, in cache: Cache) {
+  mutating func drop(_ tile: KeptEntry, in cache: Cache) {
     guard tile.place >= 0 else { return }
-    cache.shard(of: tile.key).set(nil, for: tile.key)
+    cache.withdraw(tile)
     keptBytes -= tile.byteCount
     if tile.pinCount > 0 { pinnedBytes -= tile.byteCount }
-    if tile.isUnused.load(ordering: .relaxed) { unusedBytes -= tile.byteCount }
+    if tile.isUnused { unusedBytes -= tile.byteCount }
     let last = tiles.removeLast()
     if last !== tile {
       tiles[tile.place] = last
@@ -83,8 +80,8 @@ extension CacheBooks {
     statistics.evictions += 1
   }
 
-  mutating func markUsed(_ tile: Tile) {
-    guard tile.isUnused.exchange(false, ordering: .relaxed) else { return }
+  mutating func markUsed(_ tile: KeptEntry) {
+    guard tile.takeFirstUse() else { return }
     statistics.prefetchesUsed += 1
     if tile.place >= 0 { unusedBytes -= tile.byteCount }
   }
@@ -94,7 +91,7 @@ extension CacheBooks {
     while keptBytes + reservedBytes + byteCount > byteCountMax {
       // Not one goes when all of them would not do.
       guard pinnedBytes + reservedBytes + byteCount <= byteCountMax, let victim = nextVictim() else { return false }
-      drop(victim.tile, in: cache)
+      drop(victim, in: cache)
     }
     return true
   }
@@ -104,24 +101,24 @@ extension CacheBooks {
     let rank = eviction.rank(of: key.tile, age: 0, focuses: Array(focuses.values))
     while unusedBytes + reservedAheadBytes + byteCount > unusedBytesMax {
       guard let victim = nextVictim(onlyUnused: true, above: rank) else { return false }
-      drop(victim.tile, in: cache)
+      drop(victim, in: cache)
     }
     while keptBytes + reservedBytes + byteCount > byteCountMax {
       guard let victim = nextVictim(above: rank) else { return false }
-      drop(victim.tile, in: cache)
+      drop(victim, in: cache)
     }
     return true
   }
 
   private mutating func nextVictim(
     onlyUnused: Bool = false, above rank: Double = -.infinity
-  ) -> (tile: Tile, rank: Double)? {
+  ) -> KeptEntry? {
     victims.next(
-      of: tiles, eviction: eviction, focuses: focuses, onlyUnused: onlyUnused, above: rank)
+      of: tiles, eviction: eviction, focuses: Array(focuses.values), onlyUnused: onlyUnused, above: rank)
   }
 
   /// The tiles on no screen, those to go first at the front.
-  func ranked() -> [Tile] {
+  func ranked() -> [KeptEntry] {
     VictimQueue.rank(tiles.filter { $0.pinCount == 0 }, eviction, Array(focuses.values)).map(\.tile)
   }
 
@@ -146,7 +143,7 @@ extension CacheBooks {
       pins[key] = count == 0 ? nil : count
       guard let tile = cache.shard(of: key).peek(key) else { continue }
       tile.pinCount = count
-      tile.lastUse.store(now, ordering: .relaxed)
+      tile.touch(now)
       if count == 0 { pinnedBytes -= tile.byteCount }
     }
     for key in keys where !before.contains(key) {

@@ -24,22 +24,28 @@ public struct LRUEviction: EvictionPolicy {
 }
 
 /// Far away and long unused first: the distance from the screen in halves of its side, a price for each zoom in between, and the age.
+///
+/// Tiles that are expected go last, the least urgent of them first. docs/prefetch.md has the figures behind the weights.
 public struct DistanceEviction: EvictionPolicy {
   /// What a zoom counts, in halves of the screen.
-  public var zoomWeight = 0.9
+  public var zoomWeight = 1.2
   /// What the longest unused tile counts more than the one used last.
-  public var ageWeight = 1.5
+  public var ageWeight = 0.5
 
   public init() {}
 
   public func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double {
     var nearest = focuses.isEmpty ? 0 : Double.infinity
     for focus in focuses {
-      let wanted = focus.wanted[tile] != nil
-      let distance =
-        wanted ? -1000 : focus.distance(to: tile) + zoomWeight * Double(abs(focus.visible.zoom - tile.zoom))
-      nearest = min(nearest, distance)
+      if let urgency = focus.wanted[tile] { return Self.expected + Double(urgency) }
+      let (across, down) = focus.distance(to: tile)
+      // Nearly the straight distance, without a root.
+      let distance = max(across, down) + min(across, down) / 2
+      nearest = min(nearest, distance + zoomWeight * Double(abs(focus.around.zoom - tile.zoom)))
     }
     return nearest + ageWeight * age
   }
+
+  /// Below all ranks by distance.
+  private static var expected: Double { -1e9 }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension TileCache {
-  /// As the blocking one, without blocking a thread. A task that is cancelled leaves; when it is the last that wanted the tile, `load` is cancelled too.
+  /// As ``blockingValue(for:byteCount:load:)``, without blocking a thread. A task that is cancelled leaves; when it is the last that wanted the tile, `load` is cancelled too.
   ///
   /// - Throws: what `load` throws; `CancellationError` when the task is cancelled.
   public func value(

@@ -19,7 +19,9 @@ extension TileCache {
   /// - Complexity: O(n log n).
   public func trim(to byteCount: Int, keeping: (Key) -> Bool = { _ in false }) {
     // The caller is asked without the lock. What it keeps or pins in between stays all the same.
-    let candidates = books.withLock { $0.ranked() }.filter { !keeping($0.key) }
+    let candidates = books.withLock { $0.ranked() }.filter {
+      !keeping(unsafeDowncast($0, to: KeptTile<Key, Value>.self).key)
+    }
     books.withLock { books in
       for tile in candidates where tile.pinCount == 0 {
         guard books.keptBytes > byteCount else { break }
@@ -33,7 +35,7 @@ extension TileCache {
   /// - Complexity: O(n).
   public func dropUnused() {
     books.withLock { books in
-      for tile in books.tiles where tile.isUnused.load(ordering: .relaxed) && tile.pinCount == 0 {
+      for tile in books.tiles where tile.isUnused && tile.pinCount == 0 {
         books.drop(tile, in: self)
       }
     }

@@ -41,9 +41,8 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   @inlinable
   public func value(for key: Key) -> Value? {
     guard let tile = shard(of: key).hit(key) else { return nil }
-    let now = clock.load(ordering: .relaxed)
-    if tile.lastUse.load(ordering: .relaxed) != now { tile.lastUse.store(now, ordering: .relaxed) }
-    if tile.isUnused.load(ordering: .relaxed) { markUsed(tile) }
+    tile.touch(clock.load(ordering: .relaxed))
+    if tile.isFirstUse { markUsed(tile) }
     return tile.value
   }
 
@@ -54,6 +53,12 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   func shard(of key: Key) -> CacheShard<Key, Value> {
     let tile = key.tile
     return shards[(tile.column &+ tile.row &* 5 &+ tile.zoom &* 3) & 15]
+  }
+
+  /// Takes a tile out of its shard. The books hold entries of no particular type, all of which this cache made.
+  func withdraw(_ entry: KeptEntry) {
+    let key = unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key
+    shard(of: key).set(nil, for: key)
   }
 
   @usableFromInline

@@ -1,16 +1,12 @@
-import Synchronization
-
 /// The tiles that go next.
 ///
 /// Ranking all n tiles takes O(n log n) and serves for n / 16 evictions, or until a map has moved and n / 64 are gone: O(log n) for each, amortised. For LRU this is exact:
 /// what is used or kept in between is younger than the ones chosen.
-struct VictimQueue<Key: TileCacheKey, Value: Sendable> {
-  typealias Tile = KeptTile<Key, Value>
-
+struct VictimQueue {
   struct Candidate {
-    let tile: Tile
+    let tile: KeptEntry
     let rank: Double
-    let lastUse: UInt64
+    let stamp: UInt64
   }
 
   /// The one to go first is the last.
@@ -23,50 +19,43 @@ struct VictimQueue<Key: TileCacheKey, Value: Sendable> {
 
   /// The next tile to go, on no screen and not used since it was chosen; nil when there is none that ranks above the bound.
   mutating func next(
-    of tiles: [Tile], eviction: any EvictionPolicy, focuses: [Int: MapFocus], onlyUnused: Bool, above bound: Double
-  ) -> (tile: Tile, rank: Double)? {
+    of tiles: [KeptEntry], eviction: any EvictionPolicy, focuses: [MapFocus], onlyUnused: Bool, above bound: Double
+  ) -> KeptEntry? {
     if eviction.isExact { queue = [] }
-    if onlyUnused { return nextUnused(of: tiles, eviction, Array(focuses.values), above: bound) }
+    if onlyUnused {
+      // Ranked among their own kind: there are few of them, and they are all about as old.
+      let unused = tiles.filter { $0.pinCount == 0 && $0.isUnused }
+      guard let first = Self.rank(unused, eviction, focuses).first, first.rank > bound else { return nil }
+      return first.tile
+    }
     var hasRanked = false
     while true {
       while let candidate = queue.last {
         let tile = candidate.tile
-        guard tile.place >= 0, tile.pinCount == 0, tile.lastUse.load(ordering: .relaxed) == candidate.lastUse else {
+        guard tile.place >= 0, tile.pinCount == 0, tile.stamp == candidate.stamp else {
           queue.removeLast()
           continue
         }
         guard candidate.rank > bound else { return nil }
         queue.removeLast()
         takenCount += 1
-        return (tile, candidate.rank)
+        return tile
       }
       guard !hasRanked else { return nil }
       hasRanked = true
       takenCount = 0
-      let ranked = Self.rank(tiles.filter { $0.pinCount == 0 }, eviction, Array(focuses.values))
+      let ranked = Self.rank(tiles.filter { $0.pinCount == 0 }, eviction, focuses)
       queue = ranked.prefix(max(ranked.count / 16, 8)).reversed()
     }
   }
 
-  private func nextUnused(
-    of tiles: [Tile], _ eviction: any EvictionPolicy, _ focuses: [MapFocus], above bound: Double
-  ) -> (tile: Tile, rank: Double)? {
-    // Ranked among their own kind: there are few of them, and they are all about as old.
-    let unused = tiles.filter { $0.pinCount == 0 && $0.isUnused.load(ordering: .relaxed) }
-    guard let first = Self.rank(unused, eviction, focuses).first, first.rank > bound else { return nil }
-    return (first.tile, first.rank)
-  }
-
   /// The tiles in the order in which they are to go. O(n log n).
-  static func rank(_ tiles: [Tile], _ eviction: any EvictionPolicy, _ focuses: [MapFocus]) -> [Candidate] {
-    let youngestFirst = tiles.map { ($0, $0.lastUse.load(ordering: .relaxed)) }.sorted { $0.1 > $1.1 }
+  static func rank(_ tiles: [KeptEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus]) -> [Candidate] {
+    let youngestFirst = tiles.indices.map { (stamp: tiles[$0].stamp, index: $0) }.sorted { $0.stamp > $1.stamp }
     let count = Double(max(youngestFirst.count, 1))
-    var ranked: [Candidate] = []
-    ranked.reserveCapacity(youngestFirst.count)
-    for (index, (tile, lastUse)) in youngestFirst.enumerated() {
-      let rank = eviction.rank(of: tile.key.tile, age: Double(index) / count, focuses: focuses)
-      ranked.append(Candidate(tile: tile, rank: rank, lastUse: lastUse))
+    let ranks = youngestFirst.enumerated().map { age, entry in
+      (eviction.rank(of: tiles[entry.index].tile, age: Double(age) / count, focuses: focuses), entry.stamp, entry.index)
     }
-    return ranked.sorted { $0.rank > $1.rank }
+    return ranks.sorted { $0.0 > $1.0 }.map { Candidate(tile: tiles[$0.2], rank: $0.0, stamp: $0.1) }
   }
 }

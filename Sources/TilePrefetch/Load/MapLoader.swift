@@ -16,7 +16,11 @@ public final class MapLoader<Value: Sendable>: Sendable {
     /// How many of these may be ahead of need, so that a tile on the screen finds a free one.
     public var aheadMax: Int
 
-    public init(loadsMax: Int, aheadMax: Int? = nil) {
+    /// For sources that cost money: how many tiles may be loaded in vain for each one that is needed; 0.5 keeps all loads within 1.5 times those. Nil for no bound.
+    public var wasteMax: Double?
+
+    public init(loadsMax: Int, aheadMax: Int? = nil, wasteMax: Double? = nil) {
+      self.wasteMax = wasteMax
       self.loadsMax = loadsMax
       self.aheadMax = aheadMax ?? (loadsMax <= 2 ? loadsMax : loadsMax - 2)
     }
@@ -75,7 +79,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
       var step = Step()
       if tiles != state.visible { step = show(tiles, &state) }
       state.planner.update(viewport, phase: phase, at: time)
-      if replans { replan(&state) }
+      if replans { replan(&state, target: phase.target) }
       return step
     }
   }
@@ -84,7 +88,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var step = Step()
     step.left = state.visible.map { $0.filter { !tiles.contains($0) } } ?? []
     let entered = tiles.filter { tile in !(state.visible?.contains(tile) ?? false) }
-    cache.show(tiles, focus: MapFocus(visible: tiles), in: screen)
+    cache.show(tiles, focus: MapFocus(around: tiles), in: screen)
     for tile in step.left {
       // What was only handed out may stay now, if it is worth more than others.
       if let value = state.held.removeValue(forKey: tile) { cache.insert(value, for: tile, byteCount: tileCost) }
@@ -108,7 +112,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     state.held[tile] != nil || cache.contains(tile)
   }
 
-  private func replan(_ state: inout State) {
+  private func replan(_ state: inout State, target: Viewport?) {
     guard let visible = state.visible else { return }
     let countMax = cache.prefetchBytesMax / max(tileCost, 1)
     state.plan = countMax > 0 ? state.planner.plan(countMax: countMax) : []
@@ -116,7 +120,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var wanted: [TileID: Int] = [:]
     wanted.reserveCapacity(state.plan.count)
     for (index, tile) in state.plan.enumerated() where wanted[tile] == nil { wanted[tile] = index }
-    cache.refocus(MapFocus(visible: visible, wanted: wanted), in: screen)
+    cache.refocus(MapFocus(around: target?.tiles ?? visible, wanted: wanted), in: screen)
   }
 
   /// What a free loader should load now; nil when there is nothing to do until the map moves or a load ends.
@@ -130,7 +134,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
           return load
         }
       }
-      guard state.ahead.count < source.aheadMax else { return nil }
+      guard state.ahead.count < source.aheadMax, mayWaste() else { return nil }
       while state.position < state.plan.count {
         let tile = state.plan[state.position]
         state.position += 1
@@ -148,6 +152,14 @@ public final class MapLoader<Value: Sendable>: Sendable {
       }
       return nil
     }
+  }
+
+  /// True when one more tile may be loaded that turns out not to be needed.
+  private func mayWaste() -> Bool {
+    guard let wasteMax = source.wasteMax else { return true }
+    let statistics = cache.statistics
+    let needed = statistics.misses + statistics.prefetchesUsed
+    return Double(statistics.prefetches - statistics.prefetchesUsed + 1) <= wasteMax * Double(needed)
   }
 
   /// Ends a load.

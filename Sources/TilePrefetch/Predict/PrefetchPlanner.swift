@@ -11,7 +11,7 @@ public protocol PrefetchPlanner: Sendable {
   /// The tiles that will probably be wanted, the most urgent first. Tiles on the screen may be among them.
   ///
   /// - Parameter countMax: how many tiles there is room for, beside those on the screen.
-  mutating func plan(countMax: Int) -> [TileID]
+  func plan(countMax: Int) -> [TileID]
 
   /// The tiles on the screen that are missing, in the order in which to load them.
   func order(missing: [TileID], in visible: TileRange) -> [TileID]

@@ -1,27 +1,29 @@
 public import TileIndex
 
-/// What a cache knows about a map on a screen: where it is, and which tiles its user will probably want.
+/// What a cache knows about a map on a screen: where it is or is going, and which tiles its user will probably want.
 public struct MapFocus: Sendable {
-  /// The tiles on the screen.
-  public var visible: TileRange
+  /// The tiles that the screen shows, or will show when a movement ends whose end is known.
+  public var around: TileRange
   /// The tiles that are expected, each with its place in the order of urgency, 0 first.
   public var wanted: [TileID: Int]
 
-  public init(visible: TileRange, wanted: [TileID: Int] = [:]) {
-    self.visible = visible
+  public init(around: TileRange, wanted: [TileID: Int] = [:]) {
+    self.around = around
     self.wanted = wanted
   }
 
-  /// How far a tile's middle is from the middle of the screen, in halves of the screen's longer side (in tiles): up to about 1 the tile is on the screen or belongs to what is.
+  /// How far a tile's middle lies from the middle of the range, across and down, in halves of the range's longer side: up to about 1 the tile is on the screen or belongs to what is.
   ///
   /// A tile of another zoom counts by the ground that it covers.
-  public func distance(to tile: TileID) -> Double {
-    let scale = Self.scale(visible.zoom - tile.zoom)
-    let columnMiddle = Double(visible.columns.lowerBound + visible.columns.upperBound + 1) / 2
-    let rowMiddle = Double(visible.rows.lowerBound + visible.rows.upperBound + 1) / 2
-    let across = abs((Double(tile.column) + 0.5) * scale - columnMiddle)
-    let down = abs((Double(tile.row) + 0.5) * scale - rowMiddle)
-    return max(across, down) * 2 / Double(max(visible.columns.count, visible.rows.count))
+  public func distance(to tile: TileID) -> (across: Double, down: Double) {
+    let scale = Self.scale(around.zoom - tile.zoom)
+    let columnMiddle = Double(around.columns.lowerBound + around.columns.upperBound + 1) / 2
+    let rowMiddle = Double(around.rows.lowerBound + around.rows.upperBound + 1) / 2
+    let unit = 2 / Double(max(around.columns.count, around.rows.count))
+    return (
+      abs((Double(tile.column) + 0.5) * scale - columnMiddle) * unit,
+      abs((Double(tile.row) + 0.5) * scale - rowMiddle) * unit
+    )
   }
 
   /// 2 to the power of the difference of two zooms.
