@@ -136,7 +136,7 @@ final class Prefetcher: Sendable {
     resolver.cache.show(
       view.visible.map { resolver.key(wish.query($0), revisions) },
       focus: MapFocus(
-        visible: view.visible, wanted: Dictionary(uniqueKeysWithValues: tiles.enumerated().map { ($1, $0) })),
+        around: view.visible, wanted: Dictionary(uniqueKeysWithValues: tiles.enumerated().map { ($1, $0) })),
       in: screen)
     let new = state.withLock { state -> [TileID] in
       guard state.sessions[map] != nil, !state.isPaused else { return [] }

@@ -35,6 +35,8 @@ final class UpstreamClient: Sendable {
   private static let http: HTTPClient = {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.timeout.connect = .seconds(5)
+    // Whoever has no network is to know it at once.
+    configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16
     return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }()
@@ -64,7 +66,8 @@ final class UpstreamClient: Sendable {
     }
     defer { room.signal() }
     do throws(UpstreamFailure) {
-      let answer = try exchange(address, fields, bytesMax: bytesMax, redirectsLeft: 3)
+      let end = NIODeadline.now() + .seconds(Int64(settings.timeoutSeconds))
+      let answer = try exchange(address, fields, bytesMax: bytesMax, end: end, redirectsLeft: 3)
       guard answers.contains(answer.status) else { throw refusal(answer) }
       health.withLock { $0.succeeded() }
       counts.received(answer.body.count)
@@ -77,7 +80,7 @@ final class UpstreamClient: Sendable {
   }
 
   private func exchange(
-    _ address: HTTPAddress, _ fields: [(String, String)], bytesMax: Int, redirectsLeft: Int
+    _ address: HTTPAddress, _ fields: [(String, String)], bytesMax: Int, end: NIODeadline, redirectsLeft: Int
   ) throws(UpstreamFailure) -> Answer {
     let response: HTTPClient.Response
     do {
@@ -86,7 +89,7 @@ final class UpstreamClient: Sendable {
       for (name, value) in fields { request.headers.add(name: name, value: value) }
       let task = Self.http.execute(
         request: request, delegate: ResponseAccumulator(request: request, maxBodySize: bytesMax),
-        deadline: .now() + .seconds(Int64(settings.timeoutSeconds)))
+        deadline: end)
       response = try task.wait()
     } catch {
       throw UpstreamFailure(error)
@@ -96,7 +99,7 @@ final class UpstreamClient: Sendable {
       guard let next = response.headers.first(name: "location").flatMap(address.redirected) else {
         throw UpstreamFailure(.refused, "redirects to another server or scheme, which is not followed")
       }
-      return try exchange(next, fields, bytesMax: bytesMax, redirectsLeft: redirectsLeft - 1)
+      return try exchange(next, fields, bytesMax: bytesMax, end: end, redirectsLeft: redirectsLeft - 1)
     }
     return Answer(
       status: Int(response.status.code), fields: response.headers,
