@@ -204,7 +204,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "TileCut", "TileImage", "TileIndex",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "CacheBench", "TileCut", "TileImage",
+        "TileIndex",
         "PurchaseLedger", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],

@@ -89,7 +89,7 @@ import TilePrefetch
             cache.show(range, focus: MapFocus(around: range), in: Int(seed))
           case 1: cache.resize(to: Int.random(in: 1000...2000, using: &random))
           default:
-            let answer = try? cache.blockingValue(for: tile, byteCount: 50) { (Self.value(tile), byteCount: 50) }
+            let answer = try? cache.value(for: tile, byteCount: 50) { (Self.value(tile), byteCount: 50) }
             precondition(answer == Self.value(tile))
           }
         }

@@ -21,7 +21,7 @@ private struct Refused: Error {}
     for _ in 0..<4 {
       group.enter()
       Thread.detachNewThread {
-        let answer = try? cache.blockingValue(for: place, byteCount: 10) {
+        let answer = try? cache.value(for: place, byteCount: 10) {
           loadCount.wrappingAdd(1, ordering: .relaxed)
           released.wait()
           return (42, byteCount: 10)
@@ -42,7 +42,7 @@ private struct Refused: Error {}
     let gate = AsyncStream<Void>.makeStream()
     let tasks = (0..<3).map { _ in
       Task {
-        try await cache.value(for: place, byteCount: 10) {
+        try await cache.loadedValue(for: place, byteCount: 10) {
           for await _ in gate.stream { break }
           throw Refused()
         }
@@ -61,7 +61,7 @@ private struct Refused: Error {}
     let isOver = Mutex(false)
     let tasks = (0..<2).map { _ in
       Task {
-        try await cache.value(for: place, byteCount: 10) {
+        try await cache.loadedValue(for: place, byteCount: 10) {
           defer { isOver.withLock { $0 = true } }
           try await Task.sleep(for: .seconds(600))
           return (1, byteCount: 10)
@@ -75,7 +75,7 @@ private struct Refused: Error {}
     tasks[1].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[1].value }
     try await eventually { isOver.withLock { $0 } && cache.statistics.reservedBytes == 0 }
-    #expect(try await cache.value(for: place, byteCount: 10) { (2, byteCount: 10) } == 2)
+    #expect(try await cache.loadedValue(for: place, byteCount: 10) { (2, byteCount: 10) } == 2)
   }
 
   @Test func aCancelledLoadIsReplaced() {

@@ -24,9 +24,9 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
   @Test func whatWasLoadedIsThere() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
     #expect(cache.value(for: tile(1)) == nil)
-    #expect(try cache.blockingValue(for: tile(1), byteCount: 40) { (7, byteCount: 40) } == 7)
+    #expect(try cache.value(for: tile(1), byteCount: 40) { (7, byteCount: 40) } == 7)
     #expect(cache.value(for: tile(1)) == 7)
-    #expect(try cache.blockingValue(for: tile(1), byteCount: 40) { throw Refused() } == 7)
+    #expect(try cache.value(for: tile(1), byteCount: 40) { throw Refused() } == 7)
     let statistics = cache.statistics
     #expect(statistics.hits == 2 && statistics.misses == 1 && statistics.bytes == 40 && statistics.entries == 1)
   }
@@ -91,7 +91,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     let cache = TileCache<TileID, Int>(byteCountMax: 20)
     cache.show((0..<4).map { tile($0) }, focus: focus(0...3))
     for column in 0..<4 {
-      #expect(try cache.blockingValue(for: tile(column), byteCount: 10) { (column, byteCount: 10) } == column)
+      #expect(try cache.value(for: tile(column), byteCount: 10) { (column, byteCount: 10) } == column)
     }
     let statistics = cache.statistics
     #expect(statistics.bytes == 20 && statistics.entries == 2 && statistics.uncached == 2)
@@ -126,7 +126,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
       byteCountMax: 100, absentLifetime: .seconds(10), now: { time.withLock { $0 } })
     var count = 0
     func ask() throws -> Int? {
-      try cache.blockingValue(for: tile(0), byteCount: 10) {
+      try cache.value(for: tile(0), byteCount: 10) {
         count += 1
         return nil
       }
@@ -143,9 +143,9 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
 
   @Test func failuresAreNotKept() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
-    #expect(throws: Refused.self) { try cache.blockingValue(for: tile(0), byteCount: 10) { throw Refused() } }
+    #expect(throws: Refused.self) { try cache.value(for: tile(0), byteCount: 10) { throw Refused() } }
     #expect(cache.statistics.reservedBytes == 0 && cache.statistics.failures == 1)
-    #expect(try cache.blockingValue(for: tile(0), byteCount: 10) { (1, byteCount: 10) } == 1)
+    #expect(try cache.value(for: tile(0), byteCount: 10) { (1, byteCount: 10) } == 1)
   }
 
   @Test func prefetchesKeepToTheirShare() {

@@ -1,10 +1,10 @@
 import Synchronization
 
 extension TileCache {
-  /// As ``blockingValue(for:byteCount:load:)``, without blocking a thread. A task that is cancelled leaves; when it is the last that wanted the tile, `load` is cancelled too.
+  /// As ``value(for:byteCount:load:)``, without blocking a thread. A task that is cancelled leaves; when it is the last that wanted the tile, `load` is cancelled too.
   ///
   /// - Throws: what `load` throws; `CancellationError` when the task is cancelled.
-  public func value(
+  public func loadedValue(
     for key: Key, byteCount: Int, load: @escaping @Sendable () async throws -> (Value, byteCount: Int)?
   ) async throws -> Value? {
     while true {

@@ -110,7 +110,7 @@ extension TileCache {
   ///   - load: gives the tile and its cost; nil where the source has none.
   /// - Returns: nil where the source has no such tile.
   /// - Throws: what `load` throws, to all who waited for it.
-  public func blockingValue(for key: Key, byteCount: Int, load: () throws -> (Value, byteCount: Int)?) throws -> Value? {
+  public func value(for key: Key, byteCount: Int, load: () throws -> (Value, byteCount: Int)?) throws -> Value? {
     while true {
       switch begin(key, byteCount: byteCount) {
       case .kept(let value): return value
