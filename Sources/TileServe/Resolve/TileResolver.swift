@@ -34,7 +34,7 @@ package final class TileResolver: Sendable {
       if stack.layers.contains(where: { $0.source.isSlow }) { cache.insert(tile, for: key, byteCount: cost(tile, key)) }
       return .tile(tile)
     }
-    let kept = try cache.blockingValue(for: key, byteCount: DrawnTileKey.reservedBytes) {
+    let kept = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
       let tile = try draw(pieces, query, stack)
       return (tile, cost(tile, key))
     }

@@ -95,8 +95,8 @@ public final class Tileset: TileSource {
   /// - Returns: the bytes that came; 0 when it was there, or bytes cost and enough were fetched ahead already.
   func fetchAhead(_ tile: TileID) throws -> Int { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
 
-  /// True where a tile may take so long that it is better fetched before it is asked for.
-  public var isSlow: Bool { isRemote || state.withLock { $0.readTimes.isSlow } }
+  /// True for a slow disk. Not for other servers: their tiles lie in a bundle here, where it is seen when they are no longer fresh.
+  public var isSlow: Bool { state.withLock { $0.readTimes.isSlow } }
 
   /// The same without ever waiting for a disk: for event loops. The closure also gets a way to find out where in the file the tile lies.
   func withResidentTile(

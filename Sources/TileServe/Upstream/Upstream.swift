@@ -14,7 +14,7 @@ final class Upstream: Sendable {
   private let pending = Mutex<[TileID: Pending<[UInt8]?>]>([:])
   /// Has work done in the background when there is nothing better to do; false when too much waits.
   private let later: @Sendable (@escaping @Sendable () -> Void) -> Bool
-  private let change = Mutex((revision: SourceRevision.next(), seconds: 0))
+  private let change = Mutex((revision: SourceRevision.next(), renewed: MonotonicClock.seconds, seconds: 0))
 
   /// Larger answers are no tiles.
   static let tileBytesMax = 8 << 20
@@ -34,8 +34,16 @@ final class Upstream: Sendable {
       whenFull: settings.whenFull)
   }
 
-  /// Another one whenever a tile that was handed out became another.
-  var revision: SourceRevision { change.withLock { $0.revision } }
+  /// Another one whenever a tile that was handed out became another, and every five minutes: what was drawn from tiles is then drawn anew, and it is seen
+  /// which of them are no longer fresh.
+  var revision: SourceRevision {
+    let now = MonotonicClock.seconds
+    return change.withLock { change in
+      if now - change.renewed >= Self.revisionSeconds { (change.revision, change.renewed) = (.next(), now) }
+      return change.revision
+    }
+  }
+  private static let revisionSeconds = 300.0
   /// When that was, in seconds since 1970; 0 for never.
   var changed: Int { change.withLock { $0.seconds } }
 
@@ -125,7 +133,7 @@ final class Upstream: Sendable {
   }
 
   private func noteChange() {
-    change.withLock { $0 = (SourceRevision.next(), WallClock.seconds) }
+    change.withLock { $0 = (SourceRevision.next(), MonotonicClock.seconds, WallClock.seconds) }
   }
 }
 

@@ -16,7 +16,7 @@ public protocol TileSource: Sendable {
   /// Differs for any two states whose tiles may differ, even of different sources: drawn tiles are kept under it.
   var revision: SourceRevision { get }
 
-  /// True where a tile may take so long that it is better fetched before it is asked for: another server's, a slow disk's. False unless said otherwise.
+  /// True where reading takes so long that tiles are better kept in memory: a slow disk's. False unless said otherwise.
   var isSlow: Bool { get }
 }
 
