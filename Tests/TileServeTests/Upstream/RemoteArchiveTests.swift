@@ -36,9 +36,9 @@ import TileIndex
     return archive.bytes
   }
 
-  private func describe(_ origin: TileOrigin) throws -> TemporaryFolder {
+  private func describe(_ origin: TileOrigin, fresh: Int) throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
-    try #"{"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "fresh": 1, "missing-fresh": 1}"#.write(
+    try #"{"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "fresh": \#(fresh), "missing-fresh": \#(fresh)}"#.write(
       toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)
     return folder
   }
@@ -48,7 +48,7 @@ import TileIndex
     try await withOrigin {
       Self.answer($0, file, tag: "\"one\"")
     } _: { (origin) async throws in
-      let folder = try describe(origin)
+      let folder = try describe(origin, fresh: 3600)
       var bodies: [Int: [UInt8]] = [:]
       try await serving([folder.path]) {
         $0.prefetch = .off
@@ -87,7 +87,7 @@ import TileIndex
       let (file, tag) = current.withLock { $0 }
       return Self.answer(request, file, tag: tag)
     } _: { (origin) async throws in
-      let folder = try describe(origin)
+      let folder = try describe(origin, fresh: 1)
       try await serving([folder.path]) {
         $0.prefetch = .off
       } _: { (served) async throws in
@@ -112,7 +112,7 @@ import TileIndex
       default: .answer(206, Array(file[0..<100]), ["content-range": "bytes 0-99/100000"])
       }
     } _: { (origin) async throws in
-      let folder = try describe(origin)
+      let folder = try describe(origin, fresh: 1)
       try await serving([folder.path, SampleShelf.path]) {
         $0.prefetch = .off
       } _: { (served) async throws in
