@@ -17,7 +17,9 @@ let package = Package(
     .library(name: "TileIndex", targets: ["TileIndex"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
+    .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
     .library(name: "TileServe", targets: ["TileServe"]),
+    .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
   ],
   dependencies: [
@@ -75,6 +77,10 @@ let package = Package(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
       swiftSettings: strict),
+    // Apart from TileServe, so that an app which embeds the cache does not drag a server in.
+    .target(name: "TilePrefetch", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(
+      name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "TileCut",
       dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
@@ -92,10 +98,13 @@ let package = Package(
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
 
+    // How short memory is; for apps too, so without HTTP and codecs.
+    .target(name: "MemoryPressure", dependencies: ["CSystemShim"], swiftSettings: strict),
     .target(
       name: "TileServe",
       dependencies: [
-        "TileIndex", "TileImage",
+        "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -111,7 +120,7 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "TileIndex", "TileServe", "CommandSupport", "CSystemShim",
+        "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -146,11 +155,14 @@ let package = Package(
     .executableTarget(
       name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
     .executableTarget(
+      name: "CacheBench", dependencies: ["TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
+      swiftSettings: strict),
+    .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests",
@@ -162,12 +174,22 @@ let package = Package(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "TilePrefetchTests", dependencies: ["TilePrefetch", "TileIndex", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "PrefetchReplayTests",
+      dependencies: ["PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "TileServeTests",
       dependencies: [
-        "TileServe", "TileImage", "TileIndex", "TestSupport", "CSQLite",
+        "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: strict),
@@ -188,7 +210,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "TileCut", "TileImage", "TileIndex",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "CacheBench", "TileCut", "TileImage",
+        "TileIndex",
         "PurchaseLedger", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],

@@ -3,6 +3,7 @@
 #include "CSystemShim.h"
 
 #if defined(__linux__)
+#include <sys/eventfd.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -42,8 +43,11 @@ int csystem_is_resident(int descriptor, int64_t offset, int64_t count) {
   return found.cached >= (uint64_t)(offset + count - 1) / page - (uint64_t)offset / page + 1;
 }
 
+int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
 #else
 
+int csystem_event_descriptor(void) { return -1; }
 int csystem_can_read_resident(void) { return 0; }
 int csystem_is_resident(int descriptor, int64_t offset, int64_t count) { return -1; }
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) { return -1; }
@@ -61,8 +65,11 @@ void csystem_limit_allocator(int arenas, int mapping_bytes) {
   mallopt(M_TRIM_THRESHOLD, 32 * mapping_bytes);
 }
 
+void csystem_trim_allocator(void) { malloc_trim(0); }
+
 #else
 
 void csystem_limit_allocator(int arenas, int mapping_bytes) {}
+void csystem_trim_allocator(void) {}
 
 #endif

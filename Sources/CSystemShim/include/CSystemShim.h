@@ -19,4 +19,10 @@ int csystem_is_resident(int descriptor, int64_t offset, int64_t count);
 /* Tells the allocator how many arenas it may have, and from which size a block is a mapping of its own; nothing where it cannot be told. */
 void csystem_limit_allocator(int arenas, int mapping_bytes);
 
+/* Gives memory that is free back to the system; nothing where the allocator cannot be told. */
+void csystem_trim_allocator(void);
+
+/* A descriptor that counts events (eventfd), closed on exec and never waiting; -1 where there is none. */
+int csystem_event_descriptor(void);
+
 #endif

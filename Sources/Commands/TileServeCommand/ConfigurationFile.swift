@@ -4,7 +4,7 @@ import Foundation
 enum ConfigurationFile {
   private static let texts: Set<String> = [
     "path", "host", "unix-socket", "cache", "base-path", "public-url", "missing", "cache-control", "cors",
-    "allowed-hosts", "trusted-proxies", "access-log", "log-level", "tls-cert", "tls-key", "web",
+    "allowed-hosts", "trusted-proxies", "access-log", "log-level", "tls-cert", "tls-key", "web", "prefetch",
   ]
   /// - Throws: ``SettingsError`` that names the file and the member.
   static func check(_ path: String) throws {

@@ -1,11 +1,14 @@
+import PrefetchReplay
 import TileServe
 
 /// What the process tells its caller; the numbers are those of sysexits.h. README.md has the table.
 enum ExitStatus: Int32 {
   case usage = 64
+  case malformedInput = 65
   case unreadableInput = 66
   case unavailable = 69
   case internalError = 70
+  case cannotWrite = 74
   case configuration = 78
 
   /// The status for an error of ours; nil for the argument parser's.
@@ -18,6 +21,7 @@ enum ExitStatus: Int32 {
       case .invalidOption: self = .unreadableInput
       default: self = .internalError
       }
+    case let error as ReplayError: self = error.code == .missingInput ? .unreadableInput : .malformedInput
     default: return nil
     }
   }

@@ -23,6 +23,12 @@ struct ServeFlags: ParsableArguments {
   @Option(help: "Memory for tiles that were drawn or asked for last. (default: 64MB)")
   var cache: BytesArgument?
 
+  @Option(
+    help: ArgumentHelp(
+      "Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other servers), on, or off. (default: auto)",
+      valueName: "when"))
+  var prefetch: TileServerOptions.Prefetch?
+
   @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))
   var basePath: String?
 
@@ -79,3 +85,4 @@ struct ServeFlags: ParsableArguments {
 }
 
 extension MissingTilePolicy: ExpressibleByArgument {}
+extension TileServerOptions.Prefetch: ExpressibleByArgument {}

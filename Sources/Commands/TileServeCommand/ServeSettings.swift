@@ -32,6 +32,7 @@ struct ServeSettings {
     options.crossOrigin = try Self.crossOrigin(config.string(forKey: "cors", default: "*"))
     options.missing = try config.string(forKey: "missing").map { try Self.policy($0, "missing") }
     options.cacheBytes = try Self.bytes(config.string(forKey: "cache", default: "64MB"))
+    options.prefetch = try config.string(forKey: "prefetch").map(Self.prefetch) ?? options.prefetch
     options.loopCount = try config.number("threads")
     options.limits.connectionCountMax = try config.number("connections") ?? options.limits.connectionCountMax
     options.webLibraryFolders = Self.webFolders(Self.list(config.string(forKey: "web")))
@@ -77,6 +78,7 @@ struct ServeSettings {
     case "missing": _ = try policy(text, name)
     case "cors": _ = try crossOrigin(text)
     case "cache": _ = try bytes(text)
+    case "prefetch": _ = try prefetch(text)
     case "cache-control": _ = try checkedField(text)
     case "public-url": _ = try checkedURL(text)
     case "log-level": _ = try level(text)
@@ -102,6 +104,13 @@ struct ServeSettings {
       throw SettingsError(.usage, "\(name): \"\(text)\" is none of \(words)")
     }
     return policy
+  }
+
+  private static func prefetch(_ text: String) throws -> TileServerOptions.Prefetch {
+    guard let mode = TileServerOptions.Prefetch(rawValue: text) else {
+      throw SettingsError(.usage, "prefetch: \"\(text)\" is none of auto, on, off")
+    }
+    return mode
   }
 
   /// A field's value must not bring other fields with it.
@@ -170,6 +179,7 @@ extension ServeFlags {
     set("port", port)
     set("unix-socket", unixSocket)
     set("cache", cache.map { String($0.bytes) })
+    set("prefetch", prefetch?.rawValue)
     set("base-path", basePath)
     set("public-url", publicUrl)
     set("missing", missing?.rawValue)

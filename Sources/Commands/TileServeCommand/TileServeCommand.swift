@@ -14,6 +14,8 @@ struct TileServeCommand: ParsableCommand {
       Every option can also be given in the configuration file, under its name without the dashes, or in the environment: TILESERVE_PORT for --port. \
       Flags win over the environment, the environment over the file.
 
+      tileserve replay --help: replays sessions of people looking at maps, to choose a cache's budget.
+
       Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there; \
       69 the address cannot be listened on; 70 internal error; 78 the configuration file is wrong.
       """,
@@ -36,6 +38,9 @@ struct TileServeCommand: ParsableCommand {
   }
 
   private static func run(_ signals: SignalWatch) async {
+    let arguments = CommandLine.arguments.dropFirst()
+    // Not a subcommand of the parser's: `tileserve PATH` is older, and its help stays what it is. A bundle called replay is ./replay.
+    if arguments.first == "replay" { return replay(Array(arguments.dropFirst())) }
     do {
       let command = try parse()
       try await command.serve(signals)
@@ -44,6 +49,19 @@ struct TileServeCommand: ParsableCommand {
       Foundation.exit(ExitStatus(of: error)!.rawValue)
     } catch {
       exit(withError: error)
+    }
+  }
+
+  private static func replay(_ arguments: [String]) {
+    do {
+      let command = try ReplayCommand.parse(arguments)
+      try command.run()
+      guard StandardStreams.flush() else { throw SettingsError(.cannotWrite, "standard output cannot be written") }
+    } catch let error where ExitStatus(of: error) != nil {
+      printError("tileserve: \(error)")
+      Foundation.exit(ExitStatus(of: error)!.rawValue)
+    } catch {
+      ReplayCommand.exit(withError: error)
     }
   }
 

@@ -5,7 +5,7 @@ final class PMTilesArchive {
   let header: PMTilesHeader
   /// The whole archive's, or the first of a tree.
   let root: PMTilesDirectory
-  private let file: ReadOnlyFile
+  private let file: any ByteSource
   private var leaves = LeafCache()
 
   /// No honest tile is as large.
@@ -14,9 +14,11 @@ final class PMTilesArchive {
   static let depthMax = 4
 
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
-  init(path: String) throws {
+  convenience init(path: String) throws { try self.init(path: path, Self.openFile(path)) }
+
+  /// - Parameter path: the archive's name in messages.
+  init(path: String, _ file: any ByteSource) throws {
     self.path = path
-    let file = try Self.openFile(path)
     let head = try Self.reading(path) { try file.bytes(at: 0, count: min(PMTilesHeader.byteCount, file.byteCount)) }
     let header = try head.withUnsafeBytes { try PMTilesHeader($0, fileBytes: file.byteCount, path: path) }
     root = try Self.directory(header.root, file: file, header: header, path: path)
@@ -103,7 +105,7 @@ extension PMTilesArchive {
   }
 
   private static func directory(
-    _ section: PMTilesHeader.Section, file: ReadOnlyFile, header: PMTilesHeader, path: String
+    _ section: PMTilesHeader.Section, file: any ByteSource, header: PMTilesHeader, path: String
   ) throws -> PMTilesDirectory {
     let bytes = try unpacked(section, "directory", file: file, header: header, path: path)
     do {
@@ -115,7 +117,7 @@ extension PMTilesArchive {
 
   /// A section that the header's internal compression packs.
   private static func unpacked(
-    _ section: PMTilesHeader.Section, _ what: String, file: ReadOnlyFile, header: PMTilesHeader, path: String
+    _ section: PMTilesHeader.Section, _ what: String, file: any ByteSource, header: PMTilesHeader, path: String
   ) throws -> [UInt8] {
     let byteCountMax = PMTilesDirectory.byteCountMax
     guard section.count > 0 else { throw damaged("its \(what) has no bytes", path) }

@@ -15,9 +15,18 @@ public final class PMTilesReader: BundleReader {
 
   /// - Parameter path: a PMTiles archive.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` (also for other versions and for brotli and zstd) or `.readFailed`.
-  public init(path: String) throws {
-    self.path = path
-    archive = try PMTilesArchive(path: path)
+  public convenience init(path: String) throws { try self.init(PMTilesArchive(path: path)) }
+
+  /// Reads an archive that lies elsewhere.
+  ///
+  /// - Parameter name: the archive in messages.
+  package convenience init(name: String, _ bytes: any ByteSource) throws {
+    try self.init(PMTilesArchive(path: name, bytes))
+  }
+
+  private init(_ archive: PMTilesArchive) throws {
+    path = archive.path
+    self.archive = archive
     metadata = try PMTilesMetadata.stored(archive)
     // Vector tiles travel as gzip; images that somebody packed as well would be of no use to anyone.
     unpacksTiles = archive.header.tileCompression == .gzip && [2, 3, 4, 5].contains(archive.header.tileType)

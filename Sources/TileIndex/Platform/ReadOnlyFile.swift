@@ -53,11 +53,4 @@ final class ReadOnlyFile {
     }
     return done
   }
-
-  /// The bytes from a place on, fewer than asked for where the file ends.
-  func bytes(at offset: Int, count: Int) throws -> [UInt8] {
-    try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      initialized = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-    }
-  }
 }

@@ -2,7 +2,7 @@
 ///
 /// Entries lie in one array and are linked by their places in it, the most recently used first: finding, keeping and evicting are O(1).
 struct LRUTable<Key: Hashable, Value> {
-  let byteCountMax: Int
+  private(set) var byteCountMax: Int
   /// The sum of all entries' bytes, never above ``byteCountMax``.
   private(set) var byteCount = 0
   private(set) var evictionCount = 0
@@ -55,10 +55,7 @@ struct LRUTable<Key: Hashable, Value> {
   mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
     if let place = places[key] { remove(place) }
     guard byteCount <= byteCountMax else { return }
-    while self.byteCount > byteCountMax - byteCount {
-      remove(oldest)
-      evictionCount += 1
-    }
+    shrink(to: byteCountMax - byteCount)
     let entry = Entry(key: key, value: value, byteCount: byteCount, newer: Self.none, older: Self.none)
     let place: Int
     if let last = vacant.popLast() {
@@ -71,6 +68,19 @@ struct LRUTable<Key: Hashable, Value> {
     places[key] = place
     self.byteCount += byteCount
     linkAsNewest(place)
+  }
+
+  /// Sets another budget, and lets go what exceeds it.
+  mutating func resize(to byteCountMax: Int) {
+    self.byteCountMax = max(byteCountMax, 0)
+    shrink(to: self.byteCountMax)
+  }
+
+  private mutating func shrink(to byteCount: Int) {
+    while self.byteCount > byteCount {
+      remove(oldest)
+      evictionCount += 1
+    }
   }
 
   private mutating func remove(_ place: Int) {

@@ -9,4 +9,7 @@ final class DrawerPool: Sendable {
     defer { drawers.withLock { $0.append(drawer) } }
     return try body(drawer)
   }
+
+  /// Lets go of the buffers of those that nobody uses.
+  func clear() { drawers.withLock { $0 = [] } }
 }

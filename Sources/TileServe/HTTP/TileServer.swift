@@ -1,8 +1,10 @@
 public import Logging
+import MemoryPressure
 import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TilePrefetch
 
 /// An HTTP server for the tilesets of a shelf.
 ///
@@ -23,11 +25,13 @@ public final class TileServer: Sendable {
   private let service: TileService
   private let accessLog: AccessLog?
   private let chores: Chores
+  private let pressure: MemoryPressureMonitor?
   private let isEnding = Atomic(false)
 
   private init(
     url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel,
-    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: Chores
+    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: Chores,
+    pressure: MemoryPressureMonitor?
   ) {
     self.url = url
     self.port = port
@@ -37,6 +41,7 @@ public final class TileServer: Sendable {
     self.service = service
     self.accessLog = accessLog
     self.chores = chores
+    self.pressure = pressure
   }
 
   /// Starts to listen and to serve.
@@ -52,8 +57,9 @@ public final class TileServer: Sendable {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
     // Drawn tiles cost far more than stored ones do, but most requests are for stored ones.
     let readyBytes = options.cacheBytes / 2
+    let drawnBytes = options.cacheBytes - readyBytes
     let metrics = Metrics(
-      shardCount: loopCount, cache: DrawnTileCache(byteCountMax: options.cacheBytes - readyBytes),
+      shardCount: loopCount, cache: DrawnTileCache(byteCountMax: drawnBytes),
       readyReplies: ReadyReplies(byteCountMax: readyBytes))
     let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies))
     do {
@@ -80,10 +86,20 @@ public final class TileServer: Sendable {
         options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
       let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
       ready.service.withLock { $0 = service }
+      let response = PressureResponse(service, cacheBytes: drawnBytes, readyBytes: readyBytes)
+      let pressure = options.memoryPressure.map { readings in
+        MemoryPressureMonitor(readings, marks: options.pressureMarks) { level in
+          metrics.pressure.store(level.rawValue, ordering: .relaxed)
+          logger.notice("memory pressure: \(level)")
+          response.react(to: level)
+        }
+      }
+      pressure?.start()
       let chores = Chores(shelf, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
         url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
-        listener: listener, loops: Array(loops.values), service: service, accessLog: accessLog, chores: chores)
+        listener: listener, loops: Array(loops.values), service: service, accessLog: accessLog, chores: chores,
+        pressure: pressure)
     } catch {
       try? await group.shutdownGracefully()
       throw error
@@ -98,6 +114,7 @@ public final class TileServer: Sendable {
   public func shutdown() async throws {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     chores.stop()
+    pressure?.stop()
     // Before the listener goes, so that no request gets another answer than the last; and again for connections that came meanwhile.
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     try? await listener.close()

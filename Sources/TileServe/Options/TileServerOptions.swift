@@ -1,3 +1,5 @@
+public import MemoryPressure
+
 /// How a server listens and answers. The defaults are those of `tileserve` without flags.
 public struct TileServerOptions: Sendable {
   /// Which pages of other origins may read what we serve.
@@ -34,6 +36,15 @@ public struct TileServerOptions: Sendable {
     }
   }
 
+  /// Which tiles are fetched or drawn before they are asked for.
+  public enum Prefetch: String, Hashable, Sendable, CaseIterable {
+    /// Those that take time: drawn ones, and those of slow disks and other servers.
+    case auto
+    /// All of them.
+    case on
+    case off
+  }
+
   /// The address to listen on: reached from this machine only, unless told otherwise.
   public var host = "127.0.0.1"
   /// 0 for any that is free.
@@ -52,6 +63,10 @@ public struct TileServerOptions: Sendable {
   public var trustedProxies: [String] = []
   /// Memory for tiles, in bytes: half for those that were drawn, half for stored ones that were asked for last.
   public var cacheBytes = 64 << 20
+  public var prefetch = Prefetch.auto
+  /// Where it is read how short memory is; nil: it does not matter.
+  public var memoryPressure: (any PressureReadings)? = SystemPressure()
+  public var pressureMarks = PressureGauge.Marks()
   /// For tiles that are not there; nil for 404, and 204 for vector tiles.
   public var missing: MissingTilePolicy?
   /// Value of Cache-Control for tiles.

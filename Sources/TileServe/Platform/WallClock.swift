@@ -15,6 +15,16 @@ enum WallClock {
   }
 }
 
+/// For spans of time: runs on whatever the wall's clock is set to.
+enum MonotonicClock {
+  /// Seconds since some moment in the past.
+  static var seconds: Double {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+  }
+}
+
 enum FileDescriptors {
   /// Raises the number of files and sockets that the process may have open to what the system allows it.
   ///

@@ -1,10 +1,11 @@
 import TileIndex
+import TilePrefetch
 
 /// Answers queries: hands out stored tiles untouched where it can, draws where it must, and keeps what it drew.
 ///
 /// Blocks the calling thread for reading and drawing; called by several threads at once.
 package final class TileResolver: Sendable {
-  private let cache: DrawnTileCache
+  package let cache: DrawnTileCache
   private let drawers = DrawerPool()
   private let blanks = BlankTiles()
 
@@ -25,17 +26,77 @@ package final class TileResolver: Sendable {
     let stack = try LayerStack(query)
     try stack.check(query)
     if stack.isVector { return try answerVector(query, stack.layers[0]) }
-    let key = DrawnTileKey(
-      revisions: stack.layers.map(\.revision), policies: query.policies, tile: query.tile, scale: query.scale,
-      format: query.format)
-    if let tile = cache.tile(for: key) { return .tile(tile) }
+    let key = key(query, stack.layers.map(\.revision))
+    if let tile = cache.value(for: key) { return .tile(tile) }
     let pieces = try stack.pieces(query.tile, scale: query.scale)
     guard !pieces.isEmpty else { return try answerMissing(query, stack) }
-    if pieces.count == 1, let image = pieces[0].whole, Self.fits(image, query, stack) {
-      return .tile(Tile(bytes: image.bytes, format: image.format))
+    if let tile = Self.stored(pieces, query, stack) {
+      if stack.layers.contains(where: { $0.source.isSlow }) { cache.insert(tile, for: key, byteCount: cost(tile, key)) }
+      return .tile(tile)
     }
-    let format = query.format ?? stack.format
-    return .tile(try cache.tile(for: key) { try drawers.withDrawer { try $0.draw(pieces, format: format) } })
+    let kept = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
+      let tile = try draw(pieces, query, stack)
+      return (tile, cost(tile, key))
+    }
+    // Nil where it was known, a moment ago, that there is no such tile.
+    return .tile(try kept ?? draw(pieces, query, stack))
+  }
+
+  /// A tile that was drawn or fetched before. Reads and draws nothing, never waits: for event loops.
+  ///
+  /// - Returns: nil also for queries that cannot be answered.
+  package func kept(_ query: TileQuery) -> Tile? {
+    cache.value(for: key(query, query.layers.map(\.revision)))
+  }
+
+  /// True for what ``kept(_:)`` would find; does not count as a use.
+  func keeps(_ query: TileQuery) -> Bool { cache.contains(key(query, query.layers.map(\.revision))) }
+
+  /// Draws or reads a tile that nobody has asked for yet, and keeps it while there is room for such.
+  ///
+  /// - Returns: the bytes of the tile; nil when it is there already, or there is no room, or no such tile.
+  package func prefetch(_ query: TileQuery) throws -> Int? {
+    let stack = try LayerStack(query)
+    try stack.check(query)
+    guard !stack.isVector else { return nil }
+    let key = key(query, stack.layers.map(\.revision))
+    guard case .load(let load) = cache.begin(key, byteCount: DrawnTileKey.reservedBytes, purpose: .prefetch) else {
+      return nil
+    }
+    do {
+      let pieces = try stack.pieces(query.tile, scale: query.scale)
+      guard !pieces.isEmpty else {
+        cache.finish(load, .absent)
+        return nil
+      }
+      let tile = try Self.stored(pieces, query, stack) ?? draw(pieces, query, stack)
+      cache.finish(load, .tile(tile, byteCount: cost(tile, key)))
+      return tile.bytes.count
+    } catch {
+      cache.finish(load, .failed(error))
+      throw error
+    }
+  }
+
+  /// What the tiles on a client's screen are kept under.
+  func key(_ query: TileQuery, _ revisions: [SourceRevision]) -> DrawnTileKey {
+    DrawnTileKey(
+      revisions: revisions, policies: query.policies, tile: query.tile, scale: query.scale, format: query.format)
+  }
+
+  /// Lets go of the buffers that drawing keeps from one tile to the next.
+  package func releaseBuffers() { drawers.clear() }
+
+  private func cost(_ tile: Tile, _ key: DrawnTileKey) -> Int { tile.bytes.count + key.byteCount }
+
+  private func draw(_ pieces: [LayerPiece], _ query: TileQuery, _ stack: LayerStack) throws -> Tile {
+    try drawers.withDrawer { try $0.draw(pieces, format: query.format ?? stack.format) }
+  }
+
+  /// The stored tile where nothing need be drawn.
+  private static func stored(_ pieces: [LayerPiece], _ query: TileQuery, _ stack: LayerStack) -> Tile? {
+    guard pieces.count == 1, let image = pieces[0].whole, fits(image, query, stack) else { return nil }
+    return Tile(bytes: image.bytes, format: image.format)
   }
 
   /// A stored tile is what was asked for when its format is; also when the tileset's is: what is mixed in one tileset stays mixed.

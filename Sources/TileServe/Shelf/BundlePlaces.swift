@@ -11,6 +11,9 @@ struct BundlePlaces: Sendable {
     /// youngest of what lies directly in it.
     var log: FileStatus?
 
+    /// True for the description of a tileset of another server.
+    var isUpstream: Bool { path.hasSuffix(UpstreamSettings.suffix) }
+
     /// When its tiles changed last, as far as can be seen from outside; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
   }
@@ -62,7 +65,9 @@ struct BundlePlaces: Sendable {
     }
     // Hidden files are other programs' business: bundles that are being written, for one.
     let logs = Set(names.filter { $0.hasSuffix("-wal") })
-    for name in names where !name.hasPrefix(".") {
+    // The bundle that an upstream fills is served through it.
+    let filled = Set(names.filter { $0.hasSuffix(UpstreamSettings.suffix) }.map { Self.id($0) + ".mbtiles" })
+    for name in names where !name.hasPrefix(".") && !filled.contains(name) {
       let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
       let isBundleName = Self.hasBundleExtension(name)
       // Most entries of a shelf are bundles or are not; only what may be one of them, or a folder, costs a look.
@@ -109,13 +114,18 @@ struct BundlePlaces: Sendable {
 
   /// A name without its extension.
   private static func id(_ name: String) -> String {
+    if name.hasSuffix(UpstreamSettings.suffix), name.utf8.count > UpstreamSettings.suffix.utf8.count {
+      return String(name.dropLast(UpstreamSettings.suffix.count))
+    }
     guard hasBundleExtension(name), let dot = name.lastIndex(of: ".") else { return name }
     return String(name[..<dot])
   }
 
   private static func hasBundleExtension(_ name: String) -> Bool {
     let name = name.lowercased()
-    return (name.hasSuffix(".mbtiles") && name.utf8.count > 8) || (name.hasSuffix(".pmtiles") && name.utf8.count > 8)
+    return [".mbtiles", ".pmtiles", UpstreamSettings.suffix].contains {
+      name.hasSuffix($0) && name.utf8.count > $0.utf8.count
+    }
   }
 
   /// True for the names of side files and pictures, which lie beside bundles in numbers.

@@ -58,6 +58,14 @@ public final class TileShelf: Sendable {
     }
     contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
     contents.failures = found.refused
+    // A description is somebody's handwriting; better to say at once what is wrong with it.
+    for tileset in contents.ordered where tileset.isRemote {
+      do {
+        try tileset.check()
+      } catch {
+        contents.failures[tileset.id] = "\(error)"
+      }
+    }
     self.contents = Mutex(contents)
   }
 
@@ -118,7 +126,7 @@ public final class TileShelf: Sendable {
         } else {
           let new = tileset(at: place)
           do {
-            _ = try new.info()
+            try new.check()
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
           } catch {

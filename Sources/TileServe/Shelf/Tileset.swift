@@ -1,7 +1,8 @@
 import Synchronization
 public import TileIndex
 
-/// One bundle on a shelf. It is opened when it is first asked for, and again for each thread that reads it at the same time.
+/// One bundle on a shelf, or a tileset of another server. A bundle is opened when it is first asked for, and again for each thread that reads it at the
+/// same time.
 public final class Tileset: TileSource {
   /// Where the bundle lies, and what lay there when it was found.
   let place: BundlePlaces.Place
@@ -9,11 +10,17 @@ public final class Tileset: TileSource {
   public var id: String { place.id }
   /// The file or folder.
   public var path: String { place.path }
-  public let revision = SourceRevision.next()
+  public var revision: SourceRevision { knownUpstream?.revision ?? ownRevision }
+  private let ownRevision = SourceRevision.next()
+  /// True for tilesets of other servers, where any tile may take seconds.
+  let isRemote: Bool
   let lane: WorkPool.Lane
   /// For composites over this tileset: another bundle of theirs that stalls does not hold up this one alone.
   let compositeLane: WorkPool.Lane
   private let open: OpenTilesets
+  private let work: WorkPool
+  /// Made when it is first asked for.
+  private let upstream = Mutex<Upstream?>(nil)
 
   private struct State {
     var info: TilesetInfo?
@@ -22,6 +29,7 @@ public final class Tileset: TileSource {
     /// By the clock of ``OpenTilesets``.
     var lastUse: UInt64 = 0
     var isRetired = false
+    var readTimes = ReadTimes()
     /// True while it counts among the open tilesets; readers that come back later are closed.
     var isOpen = false
   }
@@ -41,18 +49,31 @@ public final class Tileset: TileSource {
 
   init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets) {
     self.place = place
-    lane = work.lane(device: place.status.device)
-    compositeLane = work.lane(device: place.status.device)
     self.open = open
+    self.work = work
+    isRemote = place.isUpstream
+    if isRemote {
+      (lane, compositeLane) = work.remoteLanes()
+    } else {
+      lane = work.lane(device: place.status.device)
+      compositeLane = work.lane(device: place.status.device)
+    }
   }
+
+  /// The other server, once it was needed.
+  var knownUpstream: Upstream? { isRemote ? upstream.withLock { $0 } : nil }
 
   /// The readers that are open and at rest.
   var openReaderCount: Int { state.withLock { $0.idle.count } }
   var lastUse: UInt64 { state.withLock { $0.lastUse } }
   /// What is known without opening.
-  package var knownInfo: TilesetInfo? { state.withLock { $0.info } }
+  package var knownInfo: TilesetInfo? {
+    if isRemote { return knownUpstream.flatMap { $0.knownInfo(id: id, modified: place.modified) } }
+    return state.withLock { $0.info }
+  }
 
   public func info() throws -> TilesetInfo {
+    if isRemote { return try openUpstream().info(id: id, modified: place.modified) }
     if let known = knownInfo { return known }
     return try reading { reader in
       let info = try TilesetInfo(id: id, modified: place.modified, reader)
@@ -62,15 +83,20 @@ public final class Tileset: TileSource {
   }
 
   public func storedTile(_ tile: TileID) throws -> [UInt8]? {
-    try reading { try $0.tile(tile) }
+    if isRemote { return try openUpstream().tile(tile) }
+    let start = MonotonicClock.seconds
+    let bytes = try reading { try $0.tile(tile) }
+    state.withLock { $0.readTimes.add(MonotonicClock.seconds - start) }
+    return bytes
   }
 
-  /// Hands a tile's bytes to a closure; nil when there is no such tile. May block.
-  func withStoredTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result? {
-    try reading { try $0.withTile(tile, body) }
-  }
+  /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
+  ///
+  /// - Returns: the bytes that came; 0 when it was there, or bytes cost and enough were fetched ahead already.
+  func fetchAhead(_ tile: TileID) throws -> Int { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
+
+  /// True for a slow disk. Not for other servers: their tiles lie in a bundle here, where it is seen when they are no longer fresh.
+  public var isSlow: Bool { state.withLock { $0.readTimes.isSlow } }
 
   /// The same without ever waiting for a disk: for event loops. The closure also gets a way to find out where in the file the tile lies.
   func withResidentTile(
@@ -112,6 +138,8 @@ public final class Tileset: TileSource {
   /// No reader is kept from now on.
   func retire() {
     state.withLock { $0.isRetired = true }
+    // Its bundle closes when the last request for it has ended.
+    upstream.withLock { $0 = nil }
     closeIdle()
   }
 
@@ -121,6 +149,30 @@ public final class Tileset: TileSource {
     let result = try body(reader.bundle)
     give(reader)
     return result
+  }
+
+  /// Looks whether the tileset can be opened. Asks no other server: one that is away today has its tiles in the bundle.
+  func check() throws {
+    if isRemote { _ = try openUpstream() } else { _ = try info() }
+  }
+
+  private func openUpstream() throws -> Upstream {
+    try upstream.withLock { upstream in
+      if let upstream { return upstream }
+      guard let bytes = FileBytes.read(path, countMax: 1 << 20) else {
+        throw ServeError(.unavailable, "\(BundlePlaces.name(path)): cannot be read; check its permissions")
+      }
+      do {
+        let new = try Upstream(UpstreamSettings(bytes, path: path)) { [work, lane] refresh in
+          work.submit(lane, urgency: .later, refresh)
+        }
+        upstream = new
+        return new
+      } catch let error as ServeError where error.code == .invalidOption {
+        // Clients are told what is wrong, not where our files lie.
+        throw ServeError(.unavailable, BundlePlaces.name(path) + error.message.dropFirst(path.count))
+      }
+    }
   }
 
   private func openReader() throws -> Reader {

@@ -15,6 +15,13 @@ public protocol TileSource: Sendable {
 
   /// Differs for any two states whose tiles may differ, even of different sources: drawn tiles are kept under it.
   var revision: SourceRevision { get }
+
+  /// True where reading takes so long that tiles are better kept in memory: a slow disk's. False unless said otherwise.
+  var isSlow: Bool { get }
+}
+
+extension TileSource {
+  public var isSlow: Bool { false }
 }
 
 /// One state of one source.

@@ -1,6 +1,7 @@
 import TestSupport
 import TileImage
 import TileIndex
+import TilePrefetch
 
 @testable import TileServe
 

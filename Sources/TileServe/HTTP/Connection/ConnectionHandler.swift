@@ -20,6 +20,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let loop: LoopState
   private let isTrusted: Bool
   private let peer: String
+  private let peerNumber: Int
   private var context: ChannelHandlerContext?
   private var waiting = Queue<Item>()
   private var memory = RequestMemory()
@@ -46,6 +47,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     self.service = service
     self.loop = loop
     self.peer = peer
+    peerNumber = peer.hashValue
     self.isTrusted = isTrusted
     deadline = .now() + .seconds(Int64(loop.limits.requestSeconds))
     idleSince = .now()
@@ -219,7 +221,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = true
     let circumstances = TileService.Circumstances(
-      date: loop.date().text, isTrusted: isTrusted, isDraining: loop.isDraining)
+      client: peerNumber, date: loop.date().text, isTrusted: isTrusted, isDraining: loop.isDraining)
     switch service.plan(facts, circumstances) {
     case .reply(let reply): finish(reply, facts, start, context)
     case .work(let lane, let make):

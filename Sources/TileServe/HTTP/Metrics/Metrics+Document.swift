@@ -1,6 +1,9 @@
+import Synchronization
+import TilePrefetch
+
 /// Prometheus' text format, version 0.0.4.
 extension Metrics {
-  func document(_ shelf: TileShelf) -> String {
+  func document(_ shelf: TileShelf, _ prefetcher: Prefetcher) -> String {
     let total = total
     let cache = cache.statistics
     var text = MetricsText()
@@ -33,13 +36,22 @@ extension Metrics {
     text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", shelf.tilesets.count)
     text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", shelf.failures.count)
     text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", shelf.openCount)
+    text.single(
+      "tileserve_cache_budget_bytes", "gauge", "Memory that drawn tiles may take now.", self.cache.byteCountMax)
     text.single("tileserve_cache_bytes", "gauge", "Memory that drawn tiles take.", cache.bytes)
     text.single("tileserve_cache_entries", "gauge", "Drawn tiles in memory.", cache.entries)
     text.single("tileserve_cache_hits_total", "counter", "Drawn tiles found in memory.", cache.hits)
     text.single("tileserve_cache_misses_total", "counter", "Tiles that had to be drawn.", cache.misses)
+    text.single(
+      "tileserve_cache_coalesced_total", "counter", "Requests that waited for a drawing under way.", cache.joined)
     text.single("tileserve_cache_evictions_total", "counter", "Drawn tiles that made room for others.", cache.evictions)
+    prefetch(prefetcher.statistics, &text)
     text.single(
       "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyReplies.byteCount)
+    text.single(
+      "tileserve_memory_pressure", "gauge", "0 enough memory, 1 a warning, 2 critical.",
+      pressure.load(ordering: .relaxed))
+    upstreams(shelf, &text)
     if let bytes = ProcessMemory.anonymousBytes {
       text.single("process_resident_anonymous_bytes", "gauge", "RssAnon of the process.", bytes)
     }
@@ -48,19 +60,15 @@ extension Metrics {
     }
     return text.text
   }
-}
 
-private struct MetricsText {
-  var text = ""
-
-  mutating func begin(_ name: String, _ kind: String, _ help: String) {
-    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
-  }
-
-  mutating func sample(_ name: String, _ labels: String, _ value: String) { text += "\(name)\(labels) \(value)\n" }
-
-  mutating func single(_ name: String, _ kind: String, _ help: String, _ value: Int) {
-    begin(name, kind, help)
-    sample(name, "", "\(value)")
+  private func prefetch(_ statistics: Prefetcher.Statistics, _ text: inout MetricsText) {
+    func counter(_ name: String, _ help: String, _ value: Int) {
+      text.single("tileserve_prefetch_\(name)_total", "counter", help, value)
+    }
+    counter("issued", "Tiles drawn or fetched before they were asked for.", statistics.issued)
+    counter("used", "Of these, tiles that were asked for later.", statistics.used)
+    counter("dropped", "Tiles that were planned ahead and left when their turn came.", statistics.dropped)
+    counter("bytes", "Bytes of tiles drawn or fetched ahead.", statistics.bytes)
+    text.single("tileserve_prefetch_maps", "gauge", "Maps of clients that are followed.", statistics.maps)
   }
 }

@@ -1,4 +1,6 @@
+import MemoryPressure
 import Synchronization
+import TilePrefetch
 
 /// Counts what the server does. Each event loop counts in its own shard; they are added up when somebody asks.
 final class Metrics: Sendable {
@@ -63,6 +65,8 @@ final class Metrics: Sendable {
   let cache: DrawnTileCache
   let readyReplies: ReadyReplies
   let shards: [Shard]
+  /// The level of memory pressure.
+  let pressure = Atomic(PressureLevel.normal.rawValue)
 
   init(shardCount: Int, cache: DrawnTileCache, readyReplies: ReadyReplies) {
     shards = (0..<shardCount).map { _ in Shard() }

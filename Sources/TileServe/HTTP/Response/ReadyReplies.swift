@@ -146,6 +146,11 @@ final class ReadyReplies: Sendable {
     share(hash).state.withLock { $0.table.insert(reply, for: hash, byteCount: reply.byteCount) }
   }
 
+  /// Sets another budget, and lets go what exceeds it.
+  func resize(to byteCountMax: Int) {
+    for share in shares { share.state.withLock { $0.table.resize(to: byteCountMax / shares.count) } }
+  }
+
   var byteCount: Int { shares.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
 
   private func share(_ hash: UInt64) -> Share {

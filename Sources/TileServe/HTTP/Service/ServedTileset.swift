@@ -4,12 +4,15 @@ import TileIndex
 final class ServedTileset: Sendable {
   let tileset: Tileset
   let info: TilesetInfo
+  /// The state of the tileset that all this is of.
+  let revision: SourceRevision
   /// What the operator chose; nil for what suits the client.
   private let chosenPolicy: MissingTilePolicy?
   let headline: TileHeadline
 
   init(_ tileset: Tileset, _ info: TilesetInfo, _ options: TileServerOptions) {
     self.tileset = tileset
+    revision = tileset.revision
     self.info = info
     let settings = options.settings(info.id)
     chosenPolicy = settings.missing ?? options.missing

@@ -13,7 +13,7 @@ extension TileService {
       case "metrics":
         return .reply(
           exchange.writer(.metrics).document(
-            Array(metrics.document(shelf).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
+            Array(metrics.document(shelf, prefetcher).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
       case "tilesets.json": return page(.tilesets, exchange) { self.tilesetList($0) }
       case "wmts": return try wmts(target, nil, exchange)
       case "favicon.ico":

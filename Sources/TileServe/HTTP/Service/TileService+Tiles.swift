@@ -9,11 +9,15 @@ extension TileService {
       if address.scale == 1, let served = known(tileset), let reply = residentTile(address, served, route, exchange) {
         return .reply(reply)
       }
+      if let reply = keptTile(address, [tileset], route, exchange) { return .reply(reply) }
       return .work(tileset.lane) { self.tile(address, [tileset], route, exchange) }
     }
     do {
       let layers = try layers(address.id)
-      return .work(layers.count == 1 ? layers[0].lane : layers[0].compositeLane) {
+      if let reply = keptTile(address, layers, route, exchange) { return .reply(reply) }
+      // A composite with a tileset of another server waits for that one, not on the threads of disks.
+      let slowest = layers.first(where: \.isRemote) ?? layers[0]
+      return .work(layers.count == 1 ? slowest.lane : slowest.compositeLane) {
         self.tile(address, layers, route, exchange)
       }
     } catch {
@@ -120,27 +124,65 @@ extension TileService {
       let served = try layers.map { try serve($0) }
       let top = served[served.count - 1]
       if address.matrixSet != nil { try checkMatrixSet(address, self.info(of: layers)) }
-      let answer = try resolver.answer(
-        TileQuery(
-          layers: layers, policies: served.map { $0.policy(address) }, tile: address.tile(in: served[0].info.matrixSet),
-          scale: address.scale, format: address.format))
+      let query = try query(address, served)
+      follow(query, layers, exchange)
+      let answer = try resolver.answer(query)
       switch answer {
       case .missing(let policy): return missing(policy, top.headline.caching, writer)
-      case .tile(let tile):
-        // A composite is as young as its youngest layer.
-        let headline =
-          served.count == 1
-          ? top.headline
-          : TileHeadline(
-            format: tile.format, caching: top.headline.caching, modified: served.map(\.info.modified).max()!)
-        return try tile.bytes.withUnsafeBytes { bytes in
-          guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
-          let plain = try Self.unpacked(bytes, address)
-          return plain.withUnsafeBytes { writer.unpackedTile($0, headline) }
-        }
+      case .tile(let tile): return try reply(tile, served, address, writer)
       }
     } catch {
       return failure(error, route, exchange)
+    }
+  }
+
+  private func query(_ address: TileAddress, _ served: [ServedTileset]) throws -> TileQuery {
+    TileQuery(
+      layers: served.map(\.tileset), policies: served.map { $0.policy(address) },
+      tile: try address.tile(in: served[0].info.matrixSet), scale: address.scale, format: address.format)
+  }
+
+  /// The reply with a tile that was drawn or fetched before, at once; nil where it takes a thread that may block.
+  private func keptTile(
+    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: Exchange
+  ) -> Reply? {
+    // A tile matrix set that is named is checked where the layers' facts are put together.
+    guard address.matrixSet == nil else { return nil }
+    let served = layers.compactMap(known)
+    guard served.count == layers.count, let query = try? query(address, served), let tile = resolver.kept(query) else {
+      return nil
+    }
+    follow(query, layers, exchange)
+    return try? reply(tile, served, address, exchange.writer(route))
+  }
+
+  /// Lets the prefetcher know where a client's map is, when its tiles take time.
+  private func follow(_ query: TileQuery, _ layers: [Tileset], _ exchange: Exchange) {
+    guard prefetcher.mode != .off, let info = layers[0].knownInfo else { return }
+    var wish = PrefetchWish(
+      client: exchange.circumstances.client, layers: layers, policies: query.policies, tile: query.tile,
+      scale: query.scale, format: query.format)
+    guard prefetcher.mode == .on || wish.takesTime(query.tile, info) else { return }
+    // Behind a proxy whose word counts, the client is who it names.
+    if exchange.circumstances.isTrusted, let address = exchange.facts.forwardedFor { wish.client = address.hashValue }
+    prefetcher.note(wish)
+  }
+
+  /// The reply with a tile.
+  private func reply(
+    _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter
+  ) throws -> Reply {
+    let top = served[served.count - 1]
+    // A composite is as young as its youngest layer.
+    let headline =
+      served.count == 1
+      ? top.headline
+      : TileHeadline(
+        format: tile.format, caching: top.headline.caching, modified: served.map(\.info.modified).max()!)
+    return try tile.bytes.withUnsafeBytes { bytes in
+      guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
+      let plain = try Self.unpacked(bytes, address)
+      return plain.withUnsafeBytes { writer.unpackedTile($0, headline) }
     }
   }
 
@@ -164,7 +206,9 @@ extension TileService {
 
   /// A tileset whose facts are at hand; nil when it was not opened yet.
   private func known(_ tileset: Tileset) -> ServedTileset? {
-    guard let known = served.withLock({ $0[tileset.id] }), known.tileset === tileset else { return nil }
+    guard let known = served.withLock({ $0[tileset.id] }), known.tileset === tileset,
+      known.revision == tileset.revision
+    else { return nil }
     return known
   }
 

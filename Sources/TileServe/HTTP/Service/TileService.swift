@@ -1,5 +1,7 @@
+import NIOCore
 import Synchronization
 import TileIndex
+import TilePrefetch
 
 /// Turns requests into replies; knows no sockets.
 final class TileService: Sendable {
@@ -13,6 +15,8 @@ final class TileService: Sendable {
 
   /// What the connection knows of a request beside its fields.
   struct Circumstances: Sendable {
+    /// A number for the address of the peer.
+    var client = 0
     /// The moment, as the Date field wants it.
     var date: String
     /// True for peers whose X-Forwarded fields are believed.
@@ -38,6 +42,7 @@ final class TileService: Sendable {
   let shelf: TileShelf
   let options: TileServerOptions
   let resolver: TileResolver
+  let prefetcher: Prefetcher
   let libraries: WebLibraries
   let metrics: Metrics
   /// Where pages and lists are made: they may open any bundle.
@@ -55,6 +60,7 @@ final class TileService: Sendable {
     self.options = options
     self.metrics = metrics
     resolver = TileResolver(cache: metrics.cache)
+    prefetcher = Prefetcher(options.prefetch, resolver, shelf.work, coreCount: System.coreCount)
     libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.systemFolders)
     documentLane = shelf.work.lane(device: .max)
     addresses = AddressBook(options, boundOrigin: boundOrigin)

@@ -1,32 +1,37 @@
 import CZlib
-import TileIndex
 
-/// Writes PMTiles v3 archives for the reader's tests, honest ones and others.
-struct SmallArchive {
-  struct Entry {
-    var id: UInt64
-    var run: UInt64 = 1
-    var bytes: UInt64
-    var offset: UInt64
+/// Writes PMTiles v3 archives for tests, honest ones and others.
+package struct SmallArchive {
+  package struct Entry {
+    package var id: UInt64
+    package var run: UInt64 = 1
+    package var bytes: UInt64
+    package var offset: UInt64
+
+    package init(id: UInt64, run: UInt64 = 1, bytes: UInt64, offset: UInt64) {
+      (self.id, self.run, self.bytes, self.offset) = (id, run, bytes, offset)
+    }
   }
 
-  /// By tile id: the bytes of each tile. Equal neighbours become runs, equal tiles share their bytes.
-  var tiles: [UInt64: [UInt8]] = [:]
-  var metadata = Array(#"{"name":"small"}"#.utf8)
-  /// 0 unknown, 1 none, 2 gzip
-  var internalCompression: UInt8 = 2
-  var tileCompression: UInt8 = 1
-  var tileType: UInt8 = 2
-  var zooms: (UInt8, UInt8) = (0, 3)
-  /// 10⁻⁷ degrees: west, south, east, north.
-  var bounds: [Int32] = [-1_800_000_000, -850_511_287, 1_800_000_000, 850_511_287]
-  var center: (UInt8, Int32, Int32) = (1, 123_456_789, -5)
-  /// Entries in a leaf directory; nil to put all into the root.
-  var leafEntries: Int?
-  /// Levels of leaf directories.
-  var leafLevels = 1
+  package init() {}
 
-  var bytes: [UInt8] {
+  /// By tile id: the bytes of each tile. Equal neighbours become runs, equal tiles share their bytes.
+  package var tiles: [UInt64: [UInt8]] = [:]
+  package var metadata = Array(#"{"name":"small"}"#.utf8)
+  /// 0 unknown, 1 none, 2 gzip
+  package var internalCompression: UInt8 = 2
+  package var tileCompression: UInt8 = 1
+  package var tileType: UInt8 = 2
+  package var zooms: (UInt8, UInt8) = (0, 3)
+  /// 10⁻⁷ degrees: west, south, east, north.
+  package var bounds: [Int32] = [-1_800_000_000, -850_511_287, 1_800_000_000, 850_511_287]
+  package var center: (UInt8, Int32, Int32) = (1, 123_456_789, -5)
+  /// Entries in a leaf directory; nil to put all into the root.
+  package var leafEntries: Int?
+  /// Levels of leaf directories.
+  package var leafLevels = 1
+
+  package var bytes: [UInt8] {
     var data: [UInt8] = []
     var places: [[UInt8]: UInt64] = [:]
     var entries: [Entry] = []
@@ -59,7 +64,7 @@ struct SmallArchive {
   }
 
   /// Puts an archive together from parts.
-  func archive(root: [UInt8], leaves: [UInt8] = [], data: [UInt8] = []) -> [UInt8] {
+  package func archive(root: [UInt8], leaves: [UInt8] = [], data: [UInt8] = []) -> [UInt8] {
     let text = metadata.isEmpty ? [] : pack(metadata)
     var offset: UInt64 = 127
     var head = Array("PMTiles".utf8) + [3]
@@ -73,9 +78,9 @@ struct SmallArchive {
     return head + root + text + leaves + data
   }
 
-  func pack(_ bytes: [UInt8]) -> [UInt8] { internalCompression == 2 ? Self.gzip(bytes) : bytes }
+  package func pack(_ bytes: [UInt8]) -> [UInt8] { internalCompression == 2 ? Self.gzip(bytes) : bytes }
 
-  static func directory(_ entries: [Entry]) -> [UInt8] {
+  package static func directory(_ entries: [Entry]) -> [UInt8] {
     var bytes = varint(UInt64(entries.count))
     var last: UInt64 = 0
     for entry in entries {
@@ -91,7 +96,7 @@ struct SmallArchive {
     return bytes
   }
 
-  static func varint(_ value: UInt64) -> [UInt8] {
+  package static func varint(_ value: UInt64) -> [UInt8] {
     var (bytes, rest): ([UInt8], UInt64) = ([], value)
     while rest >= 0x80 {
       bytes.append(UInt8(rest & 0x7f) | 0x80)
@@ -100,11 +105,11 @@ struct SmallArchive {
     return bytes + [UInt8(rest)]
   }
 
-  static func little(_ value: some FixedWidthInteger) -> [UInt8] {
+  package static func little(_ value: some FixedWidthInteger) -> [UInt8] {
     withUnsafeBytes(of: value.littleEndian) { Array($0) }
   }
 
-  static func gzip(_ bytes: [UInt8]) -> [UInt8] {
+  package static func gzip(_ bytes: [UInt8]) -> [UInt8] {
     var stream = z_stream()
     guard
       deflateInit2_(
@@ -124,25 +129,5 @@ struct SmallArchive {
       }
     }
     return Array(output[..<count])
-  }
-}
-
-extension SmallArchive {
-  /// An archive of random tiles, some of them equal, some in runs.
-  static func random(using random: inout some RandomNumberGenerator, zoomMax: Int = 6) -> SmallArchive {
-    var archive = SmallArchive()
-    for _ in 0..<Int.random(in: 1...120, using: &random) {
-      let zoom = Int.random(in: 0...zoomMax, using: &random)
-      let side = 1 << zoom
-      let tile = TileID(
-        unchecked: zoom, Int.random(in: 0..<side, using: &random), Int.random(in: 0..<side, using: &random))
-      let bytes = blob(UInt8.random(in: 0...20, using: &random), count: Int.random(in: 0...9, using: &random))
-      let first = tile.hilbertID
-      for id in first..<(first + UInt64.random(in: 1...12, using: &random)) { archive.tiles[id] = bytes }
-    }
-    archive.leafEntries = Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil
-    archive.leafLevels = Int.random(in: 1...3, using: &random)
-    archive.internalCompression = UInt8.random(in: 1...2, using: &random)
-    return archive
   }
 }

@@ -1,0 +1,52 @@
+import Foundation
+import Synchronization
+import TileIndex
+import TilePrefetch
+
+/// What a hit costs: in the cache, on one and on two threads, beside a dictionary behind one lock, which is the simplest cache there can be.
+enum HitTrial {
+  static func run() {
+    let tiles = (0..<256).map { TileID(unchecked: 12, 2000 + $0 % 16, 1400 + $0 / 16) }
+    let cache = TileCache<TileID, Int>(byteCountMax: 256 << 18)
+    for tile in tiles { cache.insert(tile.column, for: tile, byteCount: 1 << 18) }
+    let plain = PlainCache(Dictionary(uniqueKeysWithValues: tiles.map { ($0, $0.column) }))
+    print("nanoseconds a hit, best of five          1 thread  2 threads")
+    report("TileCache", tiles) { cache.value(for: $0) ?? 0 }
+    report("dictionary behind one lock", tiles) { tile in plain.tiles.withLock { $0[tile] ?? 0 } }
+  }
+
+  private static func report(_ name: String, _ tiles: [TileID], _ hit: @escaping @Sendable (TileID) -> Int) {
+    let times = [1, 2].map { threads in (0..<5).map { _ in measure(threads, tiles, hit) }.min() ?? 0 }
+    let padded = name.padding(toLength: 40, withPad: " ", startingAt: 0)
+    print(padded, String(format: "%8.1f %10.1f", times[0], times[1]))
+  }
+
+  /// Nanoseconds a hit: the time that passes, divided by the hits of all threads.
+  private static func measure(
+    _ threads: Int, _ tiles: [TileID], count: Int = 4_000_000, _ hit: @escaping @Sendable (TileID) -> Int
+  ) -> Double {
+    let group = DispatchGroup()
+    let start = ContinuousClock.now
+    for thread in 0..<threads {
+      group.enter()
+      Thread.detachNewThread {
+        var sum = 0
+        var index = thread * 97
+        for _ in 0..<count {
+          index = (index &+ 13) & 255
+          sum &+= hit(tiles[index])
+        }
+        precondition(sum != 0)
+        group.leave()
+      }
+    }
+    group.wait()
+    let time = (ContinuousClock.now - start).components
+    return (Double(time.seconds) * 1e9 + Double(time.attoseconds) * 1e-9) / Double(count * threads)
+  }
+}
+
+private final class PlainCache: Sendable {
+  let tiles: Mutex<[TileID: Int]>
+  init(_ tiles: [TileID: Int]) { self.tiles = Mutex(tiles) }
+}

@@ -1,0 +1,109 @@
+public import ArgumentParser
+import CommandSupport
+import Foundation
+public import PrefetchReplay
+
+/// `tileserve replay`: what a cache and a policy would have been worth to people who looked at maps.
+struct ReplayCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tileserve replay",
+    abstract: "Replays sessions of people looking at maps, and counts the tiles that they would have seen missing.",
+    discussion: """
+      TRACE is a file of one session or a folder of them (.jsonl; docs/prefetch.md describes the format). Without --bundle tiles only cost memory and time: \
+      256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on each of two loaders, or 82 ms on each of six connections with --source network. Time is virtual.
+
+      blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer to draw instead. \
+      The table ends with the means of other policies on the same sessions.
+
+      Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not there; 74 the output cannot be written.
+      """)
+
+  @Argument(help: ArgumentHelp("Sessions: files, and folders of them.", valueName: "trace"))
+  var traces: [String] = []
+
+  @Option(help: ArgumentHelp("Replay made-up sessions: a seed, or SEED:COUNT for several.", valueName: "seed"))
+  var synthetic: SyntheticArgument?
+
+  @Option(
+    help: ArgumentHelp("Read and decode the tiles of a bundle, in whose middle each session is put.", valueName: "file")
+  )
+  var bundle: String?
+
+  @Option(help: "The screen: phone (1170 x 2532 pixels) or desktop (1920 x 1080).")
+  var device = ReplayDevice.phone
+
+  @Option(help: "Memory for tiles; MB are a million bytes, MiB 1,048,576.")
+  var budget = BytesArgument(bytes: 64_000_000)
+
+  @Option(help: "How tiles are kept: rgba, or palette, which takes a quarter where a tile has at most 256 colours.")
+  var tier = ReplaySettings.Tier.rgba
+
+  @Option(
+    help: "lru, distance (no prefetch); zoomring (the reference); default; oracle, belady (they know the future).")
+  var policy = ReplayPolicy.default
+
+  @Option(help: "Where virtual tiles come from: local or network.")
+  var source = ReplaySource.local
+
+  @Flag(help: "Drags go evenly and twice as fast; zooms happen at once, unannounced.")
+  var harsh = false
+
+  @Flag(help: "The source costs money: at most half as many tiles are loaded in vain as are needed.")
+  var metered = false
+
+  @Flag(help: "Print JSON: sessions and total, whose counts are sums.")
+  var json = false
+
+  func validate() throws {
+    if traces.isEmpty, synthetic == nil { throw ValidationError("Name sessions to replay, or --synthetic SEED.") }
+  }
+
+  func run() throws {
+    let sessions = try MapSession.read(traces) + (synthetic?.sessions ?? [])
+    var settings = ReplaySettings()
+    settings.device = device
+    settings.budget = budget.bytes
+    settings.tier = tier
+    settings.source = source
+    settings.isHarsh = harsh
+    settings.isMetered = metered
+    func replay(_ policy: ReplayPolicy) throws -> ReplayReport {
+      if let bundle { return try settings.replay(sessions, policy: policy, bundle: bundle) }
+      return settings.replay(sessions, policy: policy)
+    }
+    let report = try replay(policy)
+    if json { return print(report.json) }
+    let others: [ReplayPolicy] = [.lru, .belady, .oracle].filter { $0 != policy }
+    print(report.text(policy: policy.rawValue, others: try others.map { ($0.title, try replay($0)) }))
+  }
+}
+
+extension ReplayPolicy: ExpressibleByArgument {
+  /// What the table calls the policies to compare with.
+  fileprivate var title: String {
+    switch self {
+    case .lru: "no prefetch, LRU"
+    case .belady: "no prefetch, Belady"
+    case .distance, .zoomring, .default, .oracle: rawValue
+    }
+  }
+}
+extension ReplayDevice: ExpressibleByArgument {}
+extension ReplaySource: ExpressibleByArgument {}
+extension ReplaySettings.Tier: ExpressibleByArgument {}
+
+/// `SEED` or `SEED:COUNT`.
+struct SyntheticArgument: ExpressibleByArgument {
+  let seed: UInt64
+  let count: Int
+
+  init?(argument: String) {
+    let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let seed = UInt64(parts[0]), let count = parts.count == 2 ? Int(parts[1]) : 1, (1...10_000).contains(count)
+    else { return nil }
+    self.seed = seed
+    self.count = count
+  }
+
+  var sessions: [MapSession] { (0..<count).map { SessionGenerator.session(seed: seed &+ UInt64($0)) } }
+}

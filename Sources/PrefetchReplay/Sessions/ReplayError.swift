@@ -1,0 +1,25 @@
+/// What kept sessions from being replayed. The message starts in lower case and names the file and the line.
+public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kinds of failure.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    private init(_ description: String) { self.description = description }
+
+    /// A session cannot be read, or nothing that was named holds one.
+    public static let missingInput = Code("missing input")
+    /// A session is not in the format.
+    public static let malformedSession = Code("malformed session")
+    /// The bundle cannot be opened.
+    public static let unreadableBundle = Code("unreadable bundle")
+  }
+
+  public let code: Code
+  public let message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message }
+}

@@ -1,0 +1,120 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Makes up sessions: flings, pinches, double taps, dwelling and jumps to search results. The same seed gives the same session on every machine.
+///
+/// Rests between gestures are log-normal around 1.6 s, which is what people looking at maps do; now and then somebody reads for half a minute.
+public struct SessionGenerator {
+  private var random: SplitMix
+  private var session: MapSession
+  private var time = 0.0
+  private var x = 0.0
+  private var y = 0.0
+  private var zoom = 0.0
+
+  /// - Parameters:
+  ///   - gestureCount: how many gestures; about 3 s each.
+  public static func session(seed: UInt64, gestureCount: Int = 120) -> MapSession {
+    var generator = SessionGenerator(seed: seed)
+    for _ in 0..<gestureCount { generator.addGesture() }
+    return generator.session
+  }
+
+  private init(seed: UInt64) {
+    random = SplitMix(state: seed)
+    session = MapSession(name: "synthetic-\(seed)", source: "synthetic", gestures: [])
+    (x, y, zoom) = (random.next(in: 0.3...0.7), random.next(in: 0.3...0.6), Double(Int(random.next(in: 11...14))))
+    session.gestures.append(MapGesture(kind: .start(.world(x: x, y: y), zoom: zoom), time: 0, duration: 0))
+  }
+
+  private mutating func addGesture() {
+    time += random.next(in: 0...1) < 0.05 ? random.next(in: 10...30) : min(8, max(0.08, 1.6 * exp(random.normal())))
+    switch random.next(in: 0...1) {
+    case ..<0.55: addPan()
+    case ..<0.8: addPinch()
+    case ..<0.95: addDoubleTap()
+    default: addJump()
+    }
+  }
+
+  private mutating func addPan() {
+    let angle = random.next(in: 0...(2 * Double.pi))
+    let length = min(0.9, 0.35 * exp(0.6 * random.normal()))
+    let duration = random.next(in: 0.12...0.4)
+    let (dx, dy) = (length * cos(angle), length * sin(angle))
+    var fling: MapGesture.Fling?
+    if random.next(in: 0...1) < 0.5 {
+      // The speed at which the finger left, run out over the decay of 0.5 s.
+      let run = min(2.5, length / duration * 0.5)
+      fling = MapGesture.Fling(dx: run * cos(angle), dy: run * sin(angle), duration: random.next(in: 0.5...2.2))
+    }
+    add(.pan(dx: dx, dy: dy, fling: fling), duration: duration, pause: fling?.duration ?? 0)
+    // Places need only be near enough for the zooms that follow.
+    let side = Self.side(zoom)
+    x = clamp(x + (dx + (fling?.dx ?? 0)) * side)
+    y = clamp(y + (dy + (fling?.dy ?? 0)) * side)
+  }
+
+  private mutating func addPinch() {
+    let change = (random.next(in: 0...1) < 0.5 ? -1 : 1) * random.next(in: 0.4...1.6)
+    zoomAbout(change, duration: random.next(in: 0.3...0.9), isAnimated: false)
+  }
+
+  private mutating func addDoubleTap() {
+    zoomAbout(random.next(in: 0...1) < 0.6 ? 1 : -1, duration: 0.25, isAnimated: true)
+  }
+
+  private mutating func zoomAbout(_ change: Double, duration: Double, isAnimated: Bool) {
+    let goal = min(17, max(8, zoom + change))
+    guard goal != zoom else { return }
+    // The point that stays is up to a third of the screen from the middle.
+    let (across, down) = (random.next(in: -0.33...0.33), random.next(in: -0.33...0.33))
+    let shift = Self.side(zoom) - Self.side(goal)
+    (x, y, zoom) = (clamp(x + across * shift), clamp(y + down * shift), goal)
+    add(.zoom(.world(x: x, y: y), zoom: zoom, isAnimated: isAnimated), duration: duration)
+  }
+
+  private mutating func addJump() {
+    x = clamp(x + random.next(in: -0.01...0.01))
+    y = clamp(y + random.next(in: -0.01...0.01))
+    zoom = Double(Int(random.next(in: 12...15)))
+    add(.jump(.world(x: x, y: y), zoom: zoom), duration: random.next(in: 0...1) < 0.5 ? 0 : random.next(in: 0.8...2))
+  }
+
+  private mutating func add(_ kind: MapGesture.Kind, duration: Double, pause: Double = 0) {
+    session.gestures.append(MapGesture(kind: kind, time: time, duration: duration))
+    time += duration + pause
+  }
+
+  /// The short side of a phone in units of the world.
+  private static func side(_ zoom: Double) -> Double { 1170 / 256 * exp2(-zoom) }
+
+  private func clamp(_ value: Double) -> Double { min(0.9, max(0.1, value)) }
+}
+
+/// SplitMix64.
+private struct SplitMix {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func next(in range: ClosedRange<Double>) -> Double {
+    range.lowerBound + (range.upperBound - range.lowerBound) * Double(next() >> 11) * 0x1p-53
+  }
+
+  /// A normal deviate: the sum of twelve even ones.
+  mutating func normal() -> Double {
+    (0..<12).reduce(-6.0) { sum, _ in sum + next(in: 0...1) }
+  }
+}

@@ -1,0 +1,242 @@
+import CSQLite
+import Synchronization
+
+/// An MBTiles bundle that gets its tiles one by one, from elsewhere, while it is read: what came once is there from then on, also without a network.
+///
+/// It is a plain MBTiles file (a flat `tiles` table) that any program can read; beside the tiles a table `upstream` says when each was fetched, until when
+/// it is fresh, and which tiles are known not to exist. A write-ahead log makes every tile whole or absent, whenever the process is killed; after a power
+/// failure the last tiles may be missing.
+///
+/// Used by any number of threads, and by several processes at a time.
+package final class GrowingBundle: @unchecked Sendable {
+  /// What is known of a tile beside its bytes. Times are seconds since 1970.
+  package struct State: Hashable, Sendable {
+    package var fetched: Int
+    /// From then on it has to be asked for anew.
+    package var expires: Int
+    /// By which its server tells versions apart (RFC 9110, section 8.8); empty where it said none.
+    package var entityTag: String
+    package var lastModified: String
+
+    package init(fetched: Int, expires: Int, entityTag: String = "", lastModified: String = "") {
+      self.fetched = fetched
+      self.expires = expires
+      self.entityTag = entityTag
+      self.lastModified = lastModified
+    }
+  }
+
+  /// A tile that is kept, or kept as one that does not exist.
+  package struct Found: Hashable, Sendable {
+    /// Nil: there is no such tile.
+    package var bytes: [UInt8]?
+    package var state: State
+  }
+
+  /// What to do when the file is as large as it may be.
+  package enum WhenFull: String, Sendable, CaseIterable {
+    /// Tiles that were not used for longest make room.
+    case evict
+    /// Nothing more is kept.
+    case stop
+  }
+
+  package let path: String
+  let byteCountMax: Int
+  let whenFull: WhenFull
+  let state: Mutex<Void> = Mutex(())
+  // Behind `state`.
+  let connection: SQLiteConnection
+  private let statements: Statements
+  private var storesSinceLook = 0
+  // For those who must not wait for a disk.
+  private let byteCountSeen = Atomic(0)
+  private let evictedCount = Atomic(0)
+
+  private struct Statements {
+    let find, use, storeTile, storeState, refresh, deleteTile: SQLiteStatement
+  }
+
+  /// Opens or makes the file.
+  ///
+  /// - Parameters:
+  ///   - metadata: rows of the metadata table; take the place of those that are there.
+  ///   - byteCountMax: the file's size in bytes, passed by a few tiles at most.
+  /// - Throws: ``BundleError``: `.exists` for a bundle that was made otherwise and is not to be changed, `.malformed`, `.writeFailed`, `.busy`.
+  package init(
+    path: String, metadata: [StoredMetadata.Entry], byteCountMax: Int, whenFull: WhenFull = .evict
+  ) throws {
+    self.path = path
+    self.byteCountMax = byteCountMax
+    self.whenFull = whenFull
+    do {
+      connection = try SQLiteConnection(
+        uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+      sqlite3_busy_timeout(connection.handle, 5000)
+      try connection.execute("PRAGMA trusted_schema = OFF")
+      try GrowingSchema.prepare(connection, metadata, path: path)
+      let place = "zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
+      statements = Statements(
+        find: try connection.prepare(
+          """
+          SELECT fetched, expires, etag, modified, used, tile_data \
+          FROM upstream LEFT JOIN tiles USING (zoom_level, tile_column, tile_row) WHERE \(place)
+          """),
+        use: try connection.prepare("UPDATE upstream SET used = ?4 WHERE \(place)"),
+        storeTile: try connection.prepare("INSERT OR REPLACE INTO tiles VALUES (?1, ?2, ?3, ?4)"),
+        storeState: try connection.prepare("INSERT OR REPLACE INTO upstream VALUES (?1, ?2, ?3, ?4, ?5, ?4, ?6, ?7)"),
+        refresh: try connection.prepare("UPDATE upstream SET fetched = ?4, expires = ?5, used = ?4 WHERE \(place)"),
+        deleteTile: try connection.prepare("DELETE FROM tiles WHERE \(place)"))
+      byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed)
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Tiles that made room for others since it was opened.
+  package var evicted: Int { evictedCount.load(ordering: .relaxed) }
+
+  /// Bytes of the file that are in use, without its log; a few tiles more or less.
+  package var byteCount: Int { byteCountSeen.load(ordering: .relaxed) }
+
+  /// A tile that is kept; nil when nothing is known of it.
+  ///
+  /// - Parameter now: seconds since 1970; the day of a tile's last use is noted.
+  /// - Complexity: O(log tiles).
+  package func find(_ tile: TileID, now: Int) throws -> Found? {
+    try writing {
+      let find = statements.find
+      Self.bind(tile, find)
+      defer { find.reset() }
+      guard try find.step() else { return nil }
+      let known = State(
+        fetched: find.int(0), expires: find.int(1), entityTag: find.text(2) ?? "", lastModified: find.text(3) ?? "")
+      let bytes = find.bytes(5)
+      let found = Found(bytes: bytes.isEmpty ? nil : Array(bytes), state: known)
+      if abs(now - find.int(4)) >= Self.useSeconds {
+        find.reset()
+        Self.bind(tile, statements.use)
+        statements.use.bind(now, at: 4)
+        // A full disk must not keep anybody from reading.
+        _ = try? statements.use.run()
+      }
+      return found
+    }
+  }
+
+  /// Keeps a tile, or that there is none. An empty tile counts as none.
+  ///
+  /// - Returns: false when the bundle is full and ``WhenFull/stop`` was chosen.
+  package func store(_ tile: TileID, _ bytes: [UInt8]?, _ known: State) throws -> Bool {
+    try writing {
+      let size = (bytes?.count ?? 0) + Self.rowBytes
+      guard try makeRoom(size) else { return false }
+      try connection.execute("BEGIN IMMEDIATE")
+      do {
+        if let bytes, !bytes.isEmpty {
+          try bytes.withUnsafeBytes { raw in
+            Self.bind(tile, statements.storeTile)
+            try statements.storeTile.bind(raw, at: 4)
+            try statements.storeTile.run()
+          }
+        } else {
+          Self.bind(tile, statements.deleteTile)
+          try statements.deleteTile.run()
+        }
+        Self.bind(tile, statements.storeState)
+        statements.storeState.bind(known.fetched, at: 4)
+        statements.storeState.bind(known.expires, at: 5)
+        try statements.storeState.bind(known.entityTag, at: 6)
+        try statements.storeState.bind(known.lastModified, at: 7)
+        try statements.storeState.run()
+        try connection.execute("COMMIT")
+      } catch {
+        try? connection.execute("ROLLBACK")
+        throw error
+      }
+      byteCountSeen.add(size, ordering: .relaxed)
+      return true
+    }
+  }
+
+  /// Notes that a tile was found unchanged.
+  package func refresh(_ tile: TileID, fetched: Int, expires: Int) throws {
+    try writing {
+      Self.bind(tile, statements.refresh)
+      statements.refresh.bind(fetched, at: 4)
+      statements.refresh.bind(expires, at: 5)
+      try statements.refresh.run()
+    }
+  }
+
+  /// A row of the metadata.
+  package func metadata(_ name: String) throws -> String? {
+    try writing {
+      let query = try connection.prepare("SELECT value FROM metadata WHERE name = ?1")
+      try query.bind(name, at: 1)
+      return try query.step() ? query.text(0) : nil
+    }
+  }
+
+  /// Writes rows of the metadata in place of those of the same name.
+  package func setMetadata(_ entries: [StoredMetadata.Entry]) throws {
+    try writing { try GrowingSchema.write(entries, connection) }
+  }
+
+  // MARK: Within
+
+  /// The last use of a tile is noted to the day: reading is to stay reading.
+  private static let useSeconds = 86_400
+  /// What a tile takes beside its bytes: two rows and an entry of an index.
+  private static let rowBytes = 120
+
+  private static func bind(_ tile: TileID, _ statement: SQLiteStatement) {
+    statement.bind(tile.zoom, at: 1)
+    statement.bind(tile.column, at: 2)
+    statement.bind(MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom), at: 3)
+  }
+
+  private func writing<Result>(_ body: () throws -> Result) throws -> Result {
+    try state.withLock { _ in
+      do {
+        return try body()
+      } catch let error as SQLiteError {
+        throw Self.failure(error, path)
+      }
+    }
+  }
+
+  private func makeRoom(_ size: Int) throws -> Bool {
+    func look() throws { byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed) }
+    storesSinceLook += 1
+    // The sum of what was stored is near enough between two looks.
+    if storesSinceLook >= 64 || byteCount + size > byteCountMax {
+      try look()
+      storesSinceLook = 0
+    }
+    guard byteCount + size > byteCountMax else { return true }
+    guard whenFull == .evict, size <= byteCountMax / 4 else { return false }
+    let count = try evict(downTo: max(byteCountMax - max(byteCountMax / 16, 4 * size), 0))
+    evictedCount.add(count, ordering: .relaxed)
+    try look()
+    return byteCount + size <= byteCountMax
+  }
+
+  static func failure(_ error: SQLiteError, _ path: String) -> BundleError {
+    if error.isDiskFull {
+      return BundleError(
+        .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller file-size")
+    }
+    switch error.primary {
+    case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_IOERR:
+      return BundleError(
+        .writeFailed, path: path, "cannot be written: \(error)", remedy: "check folder, disk and permissions")
+    case SQLITE_CORRUPT, SQLITE_NOTADB:
+      return BundleError(
+        .malformed, path: path, "is damaged: \(error)", remedy: "move it away; it is then filled anew")
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      return BundleError(.busy, path: path, "another program is writing it", remedy: "end that program")
+    default: return BundleError(.writeFailed, path: path, "could not be used: \(error)")
+    }
+  }
+}

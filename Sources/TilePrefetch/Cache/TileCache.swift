@@ -1,0 +1,87 @@
+public import Synchronization
+public import TileIndex
+
+/// Tiles in memory within a hard budget, let go by map distance and age.
+///
+/// - The cost of all kept tiles and of the loads under way never exceeds the budget. Loads reserve theirs before they begin.
+/// - Tiles on a screen (``show(_:focus:in:)``) stay. When they alone exceed the budget, the rest of them is loaded and handed out, but not kept.
+/// - What several want at the same time is loaded once. Who waits may leave; a load that nobody wants is cancelled.
+/// - That a source does not have a tile is kept too, for a while.
+///
+/// Locks: a hit takes that of one of 16 shards, for the time of one look into a dictionary. All else takes the lock of the books first and then, briefly, those of shards.
+public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
+  @usableFromInline let shards: [CacheShard<Key, Value>]
+  let books: Mutex<CacheBooks<Key, Value>>
+  /// Counts changes, not hits: so a hit writes nothing that others read.
+  @usableFromInline let clock = Atomic<UInt64>(1)
+  let now: @Sendable () -> Duration
+  static var shardCount: Int { 16 }
+
+  /// - Parameters:
+  ///   - byteCountMax: the budget in bytes, or whatever unit the costs have; 0 keeps nothing.
+  ///   - unusedShareMax: tiles loaded ahead of need and not wanted yet take at most this share of what the screen leaves free of the budget.
+  ///   - absentLifetime: how long it is believed that a source does not have a tile.
+  ///   - now: a clock that never goes back; the system's unless given.
+  public init(
+    byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.75,
+    absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
+  ) {
+    shards = (0..<Self.shardCount).map { _ in CacheShard() }
+    books = Mutex(
+      CacheBooks(
+        byteCountMax: max(byteCountMax, 0), eviction: eviction, unusedShareMax: unusedShareMax,
+        absent: AbsentTiles(lifetime: absentLifetime)))
+    let start = ContinuousClock.now
+    self.now = now ?? { ContinuousClock.now - start }
+  }
+
+  /// A tile that is there already; counts as a hit, and not at all when it is not there.
+  ///
+  /// - Complexity: O(1).
+  @inlinable
+  public func value(for key: Key) -> Value? {
+    guard let tile = shard(of: key).hit(key) else { return nil }
+    tile.touch(clock.load(ordering: .relaxed))
+    if tile.isFirstUse { markUsed(tile) }
+    return tile.value
+  }
+
+  /// True when the tile is kept; changes nothing.
+  public func contains(_ key: Key) -> Bool { shard(of: key).peek(key) != nil }
+
+  @inlinable
+  func shard(of key: Key) -> CacheShard<Key, Value> {
+    let tile = key.tile
+    return shards[(tile.column &+ tile.row &* 5 &+ tile.zoom &* 3) & 15]
+  }
+
+  /// Takes a tile out of its shard. The books hold entries of no particular type, all of which this cache made.
+  func withdraw(_ entry: KeptEntry) {
+    let key = unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key
+    shard(of: key).set(nil, for: key)
+  }
+
+  @usableFromInline
+  func markUsed(_ tile: KeptTile<Key, Value>) {
+    books.withLock { $0.markUsed(tile) }
+  }
+
+  /// The budget.
+  public var byteCountMax: Int { books.withLock { $0.byteCountMax } }
+
+  /// How many bytes tiles loaded ahead of need may take at the moment.
+  public var prefetchBytesMax: Int { books.withLock { $0.unusedBytesMax } }
+
+  /// What the cache did and holds. O(shards), locks each for a moment.
+  public var statistics: CacheStatistics {
+    let hits = shards.reduce(0) { $0 + $1.hitCount }
+    return books.withLock { books in
+      var statistics = books.summary
+      statistics.hits += hits
+      return statistics
+    }
+  }
+
+  /// The clock, one further.
+  func tick() -> UInt64 { clock.wrappingAdd(1, ordering: .relaxed).newValue }
+}

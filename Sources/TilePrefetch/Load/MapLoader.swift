@@ -1,0 +1,181 @@
+import Synchronization
+public import TileIndex
+
+/// Keeps the tiles of one map on one screen ready: says to any number of loading threads what to load next.
+///
+/// 1. The app calls ``update(_:phase:at:)`` for every frame in which the map moved.
+/// 2. Each of its loaders takes ``next()``, loads, and calls ``finish(_:_:)``. Tiles on the screen come first, always; what was planned and is not sensible any more is never begun.
+/// 3. The app draws ``tile(_:)``.
+public final class MapLoader<Value: Sendable>: Sendable {
+  public typealias Load = TileLoad<TileID, Value>
+
+  /// How a loader's source is.
+  public struct Source: Hashable, Sendable {
+    /// How many loads are worth doing at the same time.
+    public var loadsMax: Int
+    /// How many of these may be ahead of need, so that a tile on the screen finds a free one.
+    public var aheadMax: Int
+
+    /// For sources that cost money: how many tiles may be loaded in vain for each one that is needed; 0.5 keeps all loads within 1.5 times those. Nil for no bound.
+    public var wasteMax: Double?
+
+    public init(loadsMax: Int, aheadMax: Int? = nil, wasteMax: Double? = nil) {
+      self.wasteMax = wasteMax
+      self.loadsMax = loadsMax
+      self.aheadMax = aheadMax ?? (loadsMax <= 2 ? loadsMax : loadsMax - 2)
+    }
+  }
+
+  /// What a step of the map changed on the screen.
+  public struct Step: Sendable {
+    /// Tiles that came onto the screen and were there.
+    public var hits: [TileID] = []
+    /// Tiles that came onto the screen and are missing.
+    public var missing: [TileID] = []
+    /// Tiles that left the screen.
+    public var left: [TileID] = []
+  }
+
+  private struct State {
+    var planner: any PrefetchPlanner
+    var visible: TileRange?
+    /// Tiles on the screen that found no room in the cache.
+    var held: [TileID: Value] = [:]
+    /// Missing tiles on the screen, the next one last.
+    var demand: [TileID] = []
+    var plan: [TileID] = []
+    var position = 0
+    var ahead: Set<TileID> = []
+    var loading: Set<TileID> = []
+  }
+
+  public let cache: TileCache<TileID, Value>
+  public let source: Source
+  /// What a tile costs at most, in the cache's unit.
+  public let tileCost: Int
+  /// The cache's number for this map.
+  public let screen: Int
+  private let state: Mutex<State>
+
+  public init(
+    cache: TileCache<TileID, Value>, planner: any PrefetchPlanner, source: Source, tileCost: Int, screen: Int = 0
+  ) {
+    self.cache = cache
+    self.source = source
+    self.tileCost = tileCost
+    self.screen = screen
+    state = Mutex(State(planner: planner))
+  }
+
+  /// Takes a frame of the map.
+  ///
+  /// - Parameters:
+  ///   - time: seconds since any moment.
+  ///   - replans: false when only the screen is to follow, and what is planned stays.
+  @discardableResult
+  public func update(_ viewport: Viewport, phase: CameraPhase, at time: Double, replans: Bool = true) -> Step {
+    state.withLock { state in
+      let tiles = viewport.tiles
+      var step = Step()
+      if tiles != state.visible { step = show(tiles, &state) }
+      state.planner.update(viewport, phase: phase, at: time)
+      if replans { replan(&state, target: phase.target) }
+      return step
+    }
+  }
+
+  private func show(_ tiles: TileRange, _ state: inout State) -> Step {
+    var step = Step()
+    step.left = state.visible.map { $0.filter { !tiles.contains($0) } } ?? []
+    let entered = tiles.filter { tile in !(state.visible?.contains(tile) ?? false) }
+    cache.show(tiles, focus: MapFocus(around: tiles), in: screen)
+    for tile in step.left {
+      // What was only handed out may stay now, if it is worth more than others.
+      if let value = state.held.removeValue(forKey: tile) { cache.insert(value, for: tile, byteCount: tileCost) }
+    }
+    state.visible = tiles
+    for tile in entered {
+      if cache.value(for: tile) != nil {
+        step.hits.append(tile)
+      } else {
+        step.missing.append(tile)
+        // A load ahead of need under way becomes one that somebody waits for.
+        if state.ahead.remove(tile) != nil { _ = cache.begin(tile, byteCount: tileCost) }
+      }
+    }
+    let missing = tiles.filter { !isThere($0, state) && !state.loading.contains($0) }
+    state.demand = state.planner.order(missing: missing, in: tiles).reversed()
+    return step
+  }
+
+  private func isThere(_ tile: TileID, _ state: borrowing State) -> Bool {
+    state.held[tile] != nil || cache.contains(tile)
+  }
+
+  private func replan(_ state: inout State, target: Viewport?) {
+    guard let visible = state.visible else { return }
+    let countMax = cache.prefetchBytesMax / max(tileCost, 1)
+    state.plan = countMax > 0 ? state.planner.plan(countMax: countMax) : []
+    state.position = 0
+    var wanted: [TileID: Int] = [:]
+    wanted.reserveCapacity(state.plan.count)
+    for (index, tile) in state.plan.enumerated() where wanted[tile] == nil { wanted[tile] = index }
+    cache.refocus(MapFocus(around: target?.tiles ?? visible, wanted: wanted), in: screen)
+  }
+
+  /// What a free loader should load now; nil when there is nothing to do until the map moves or a load ends.
+  public func next() -> Load? {
+    state.withLock { state in
+      guard state.loading.count < source.loadsMax else { return nil }
+      while let tile = state.demand.popLast() {
+        guard !isThere(tile, state), !state.loading.contains(tile) else { continue }
+        if case .load(let load) = cache.begin(tile, byteCount: tileCost) {
+          state.loading.insert(tile)
+          return load
+        }
+      }
+      guard state.ahead.count < source.aheadMax, mayWaste() else { return nil }
+      while state.position < state.plan.count {
+        let tile = state.plan[state.position]
+        state.position += 1
+        guard state.visible?.contains(tile) != true, !state.loading.contains(tile) else { continue }
+        switch cache.begin(tile, byteCount: tileCost, purpose: .prefetch) {
+        case .kept, .absent, .joined: continue
+        case .refused:
+          // The rest is less urgent, so there is no room for it either.
+          state.position = state.plan.count
+        case .load(let load):
+          state.loading.insert(tile)
+          state.ahead.insert(tile)
+          return load
+        }
+      }
+      return nil
+    }
+  }
+
+  /// True when one more tile may be loaded that turns out not to be needed.
+  private func mayWaste() -> Bool {
+    guard let wasteMax = source.wasteMax else { return true }
+    let statistics = cache.statistics
+    let needed = statistics.misses + statistics.prefetchesUsed
+    return Double(statistics.prefetches - statistics.prefetchesUsed + 1) <= wasteMax * Double(needed)
+  }
+
+  /// Ends a load.
+  public func finish(_ load: Load, _ outcome: LoadOutcome<Value>) {
+    cache.finish(load, outcome)
+    state.withLock { state in
+      state.loading.remove(load.key)
+      state.ahead.remove(load.key)
+      if case .tile(let value, _) = outcome, state.visible?.contains(load.key) == true, !cache.contains(load.key) {
+        state.held[load.key] = value
+      }
+    }
+  }
+
+  /// A tile to draw, when it is there.
+  public func tile(_ tile: TileID) -> Value? {
+    cache.value(for: tile) ?? state.withLock { $0.held[tile] }
+  }
+}

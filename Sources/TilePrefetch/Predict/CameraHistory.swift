@@ -1,0 +1,75 @@
+/// How the map has moved: its speed now, and what the last gestures were.
+struct CameraHistory: Sendable {
+  private struct Moment {
+    var viewport: Viewport
+    var time: Double
+  }
+
+  /// Per second: units of the world, and zooms.
+  struct Velocity {
+    var x = 0.0
+    var y = 0.0
+    var zoom = 0.0
+    var isZero: Bool { x == 0 && y == 0 && zoom == 0 }
+  }
+
+  /// The direction of a gesture that is over.
+  enum Gesture: Sendable {
+    case pan, zoomIn, zoomOut
+  }
+
+  /// From here on a change of zoom is a zoom, and not an unsteady pair of fingers.
+  static var zoomMin: Double { 0.3 }
+
+  private(set) var phase = CameraPhase.rest
+  /// The last gesture; a pan when there was none.
+  private(set) var last = Gesture.pan
+  /// How sure it is that the app says beforehand where a zoom will end: 1 at first, a third nearer to what happened with each zoom.
+  private(set) var announcement = 1.0
+
+  /// The moments of the present phase.
+  private var moments: [Moment] = []
+  /// Where the map lay before it began to move.
+  private var start: Viewport?
+  private static var momentsMax: Int { 512 }
+
+  var viewport: Viewport? { moments.last?.viewport }
+
+  mutating func add(_ viewport: Viewport, _ phase: CameraPhase, at time: Double) {
+    let before = moments.last?.viewport
+    if phase != self.phase {
+      if self.phase == .rest { start = before }
+      if phase == .rest, let start { gestureEnded(from: start, to: viewport, isAnnounced: self.phase.target != nil) }
+      moments.removeAll(keepingCapacity: true)
+      self.phase = phase
+    } else if phase == .rest, let before, abs(before.zoom - viewport.zoom) > Self.zoomMin {
+      // The map was somewhere else at once.
+      gestureEnded(from: before, to: viewport, isAnnounced: false)
+    }
+    moments.append(Moment(viewport: viewport, time: time))
+    if moments.count > Self.momentsMax { moments.removeFirst(Self.momentsMax / 2) }
+  }
+
+  private mutating func gestureEnded(from start: Viewport, to end: Viewport, isAnnounced: Bool) {
+    let zooms = end.zoom - start.zoom
+    guard abs(zooms) > Self.zoomMin else {
+      last = .pan
+      return
+    }
+    last = zooms > 0 ? .zoomIn : .zoomOut
+    announcement += ((isAnnounced ? 1 : 0) - announcement) / 3
+  }
+
+  /// The mean velocity of the present phase over its last seconds.
+  func velocity(window: Double) -> Velocity {
+    guard let now = moments.last else { return Velocity() }
+    var first = moments.count - 1
+    while first > 0, now.time - moments[first].time < window { first -= 1 }
+    let before = moments[first]
+    let seconds = now.time - before.time
+    guard seconds > 0 else { return Velocity() }
+    return Velocity(
+      x: (now.viewport.x - before.viewport.x) / seconds, y: (now.viewport.y - before.viewport.y) / seconds,
+      zoom: (now.viewport.zoom - before.viewport.zoom) / seconds)
+  }
+}

@@ -1,0 +1,59 @@
+import MemoryPressure
+import Synchronization
+import TileIndex
+import TilePrefetch
+
+/// What a server does when memory gets short, and when there is enough again.
+///
+/// | level | fetching ahead | caches |
+/// |---|---|---|
+/// | normal | as set | the whole budget |
+/// | warning | none | half of it; tiles fetched ahead and not wanted yet go first, then those far from every screen |
+/// | critical | none | a quarter, of which what is on screens and the coarse zooms are kept now; no ready replies, no buffers, no idle readers |
+///
+/// After every step up the allocator gives back what is free: without that the process stays as large as it was.
+final class PressureResponse: Sendable {
+  /// So many zooms from 0 on are kept as long as anything is: 21 tiles, and there is always something to draw.
+  static let coarseZooms = 0...2
+
+  private let cache: DrawnTileCache
+  private let readyReplies: ReadyReplies
+  private let prefetcher: Prefetcher
+  private let shelf: TileShelf
+  private let resolver: TileResolver
+  private let cacheBytes: Int
+  private let readyBytes: Int
+  private let current = Mutex(PressureLevel.normal)
+
+  init(_ service: TileService, cacheBytes: Int, readyBytes: Int) {
+    (cache, readyReplies) = (service.metrics.cache, service.readyReplies)
+    (prefetcher, shelf, resolver) = (service.prefetcher, service.shelf, service.resolver)
+    (self.cacheBytes, self.readyBytes) = (cacheBytes, readyBytes)
+  }
+
+  /// Goes over to a level. Called for one change after the other.
+  func react(to level: PressureLevel) {
+    let before = current.withLock { current in
+      defer { current = level }
+      return current
+    }
+    prefetcher.setPaused(level > .normal)
+    switch level {
+    case .normal:
+      cache.resize(to: cacheBytes)
+      readyReplies.resize(to: readyBytes)
+    case .warning:
+      cache.dropUnused()
+      cache.resize(to: cacheBytes / 2)
+      readyReplies.resize(to: readyBytes / 2)
+    case .critical:
+      cache.dropUnused()
+      cache.resize(to: cacheBytes / 4)
+      cache.trim(to: 0) { Self.coarseZooms.contains($0.tile.zoom) }
+      readyReplies.resize(to: 0)
+      resolver.releaseBuffers()
+      for tileset in shelf.tilesets where !tileset.isRemote { tileset.closeIdle() }
+    }
+    if level > before { FreeMemory.giveBack() }
+  }
+}

@@ -1,0 +1,191 @@
+import Synchronization
+import TileIndex
+import TilePrefetch
+
+/// Has tiles drawn and fetched before their clients ask for them.
+///
+/// 1. Event loops and workers hand requests in (``note(_:)``), which costs them a lock and a place in a list. 2. A thread follows each client's map
+/// (``ClientView``), tells the cache what is on its screen, and plans (``ClientPlan``). 3. What is planned queues in the tileset's lane behind everything that
+/// somebody waits for; what is not sensible any more when its turn comes is dropped.
+final class Prefetcher: Sendable {
+  typealias Mode = TileServerOptions.Prefetch
+
+  /// What it did.
+  struct Statistics: Hashable, Sendable {
+    /// Tiles drawn or fetched ahead.
+    var issued = 0
+    /// Of these, how many were asked for later.
+    var used = 0
+    /// Tiles that were planned, and then not wanted any more, or in the way of other work.
+    var dropped = 0
+    /// Bytes of tiles drawn or fetched ahead.
+    var bytes = 0
+    /// Maps that are followed.
+    var maps = 0
+  }
+
+  /// One client's map.
+  private struct Session {
+    var view: ClientView
+    /// The cache's number for its screen.
+    let screen: Int
+    /// What is planned at the moment, and what of it waits in a lane.
+    var wanted: Set<TileID> = []
+    var queued: Set<TileID> = []
+    /// What was fetched ahead and not asked for yet.
+    var ahead: Set<TileID> = []
+  }
+
+  private struct State {
+    var sessions: [PrefetchWish.Map: Session] = [:]
+    var nextScreen = 1
+    var isPaused = false
+    var statistics = Statistics()
+  }
+
+  /// Maps that are followed at a time; a new one takes the place of the one that was quiet longest. Each one's screen weighs in every eviction.
+  static let mapCountMax = 32
+  /// A map that was quiet for so long is gone.
+  static let mapSeconds = 120.0
+  /// Tiles that are planned at a time.
+  static let planCountMax = 32
+  /// Requests that wait to be looked at; more of them are not looked at.
+  private static let inboxCountMax = 256
+
+  let mode: Mode
+  private let resolver: TileResolver
+  private let work: WorkPool
+  private let lane: WorkPool.Lane
+  private let coreCount: Int
+  private let inbox = Mutex<[PrefetchWish]>([])
+  private let state = Mutex(State())
+
+  init(_ mode: Mode, _ resolver: TileResolver, _ work: WorkPool, coreCount: Int) {
+    (self.mode, self.resolver, self.work, self.coreCount) = (mode, resolver, work, coreCount)
+    lane = work.lane(device: .max - 2)
+  }
+
+  var statistics: Statistics {
+    state.withLock { state in
+      var statistics = state.statistics
+      statistics.maps = state.sessions.count
+      return statistics
+    }
+  }
+
+  /// Nothing is fetched ahead until it goes on; what waits is dropped.
+  func setPaused(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
+
+  /// Takes a request. Never blocks.
+  func note(_ wish: PrefetchWish) {
+    guard mode != .off else { return }
+    let isFirst = inbox.withLock { inbox in
+      guard inbox.count < Self.inboxCountMax else { return false }
+      inbox.append(wish)
+      return inbox.count == 1
+    }
+    if isFirst, !work.submit(lane, { self.readInbox() }) { inbox.withLock { $0 = [] } }
+  }
+
+  /// Follows the maps that were asked from, and plans for each.
+  func readInbox() {
+    let wishes = inbox.withLock { inbox in
+      defer { inbox = [] }
+      return inbox
+    }
+    let now = MonotonicClock.seconds
+    var last: [PrefetchWish.Map: PrefetchWish] = [:]
+    for wish in wishes {
+      let map = wish.map
+      last[map] = wish
+      follow(wish, map, at: now)
+    }
+    for (map, wish) in last { plan(wish, map, at: now) }
+  }
+
+  private func follow(_ wish: PrefetchWish, _ map: PrefetchWish.Map, at now: Double) {
+    let gone = state.withLock { state -> [Int] in
+      if state.sessions[map] != nil {
+        state.sessions[map]!.view.note(wish.tile, at: now)
+        if state.sessions[map]!.ahead.remove(wish.tile) != nil { state.statistics.used += 1 }
+        return []
+      }
+      var old = state.sessions.filter { now - $0.value.view.lastSeen > Self.mapSeconds }.map(\.key)
+      if state.sessions.count - old.count >= Self.mapCountMax,
+        let quietest = state.sessions.min(by: { $0.value.view.lastSeen < $1.value.view.lastSeen })
+      {
+        old.append(quietest.key)
+      }
+      let screens = Set(old).compactMap { state.sessions.removeValue(forKey: $0)?.screen }
+      state.sessions[map] = Session(view: ClientView(wish.tile, at: now), screen: state.nextScreen)
+      state.nextScreen += 1
+      return screens
+    }
+    for screen in gone { resolver.cache.hide(screen: screen) }
+  }
+
+  private func plan(_ wish: PrefetchWish, _ map: PrefetchWish.Map, at now: Double) {
+    guard let info = wish.layers[0].knownInfo, let (view, screen) = view(of: map) else { return }
+    // Beyond the deepest zoom tiles are enlarged; nobody is expected to go further still.
+    let deepest = max(info.zooms.upperBound, view.visible.zoom)
+    let tiles = ClientPlan.tiles(
+      view, at: now, countMax: Self.planCountMax, grid: info.matrixSet,
+      zooms: min(info.zooms.lowerBound, deepest)...deepest
+    ).filter { info.matrixSet.geographicBounds(of: $0).intersection(info.bounds) != nil }
+    let revisions = wish.layers.map(\.revision)
+    resolver.cache.show(
+      view.visible.map { resolver.key(wish.query($0), revisions) },
+      focus: MapFocus(
+        around: view.visible, wanted: Dictionary(uniqueKeysWithValues: tiles.enumerated().map { ($1, $0) })),
+      in: screen)
+    let new = state.withLock { state -> [TileID] in
+      guard state.sessions[map] != nil, !state.isPaused else { return [] }
+      state.sessions[map]!.wanted = Set(tiles)
+      let new = tiles.filter { tile in
+        (mode == .on || wish.takesTime(tile, info)) && state.sessions[map]!.queued.insert(tile).inserted
+      }
+      return new
+    }
+    for tile in new {
+      let lane = wish.layers.first(where: \.isRemote)?.lane ?? wish.layers[0].lane
+      let accepted = work.submit(lane, urgency: .later) { self.fetch(tile, wish, map, info) }
+      if !accepted { drop(tile, map) }
+    }
+  }
+
+  private func view(of map: PrefetchWish.Map) -> (ClientView, Int)? {
+    state.withLock { state in state.sessions[map].map { ($0.view, $0.screen) } }
+  }
+
+  private func drop(_ tile: TileID, _ map: PrefetchWish.Map) {
+    state.withLock { state in
+      state.statistics.dropped += 1
+      state.sessions[map]?.queued.remove(tile)
+    }
+  }
+
+  /// Fetches or draws one planned tile, on a thread of its tileset's lane.
+  private func fetch(_ tile: TileID, _ wish: PrefetchWish, _ map: PrefetchWish.Map, _ info: TilesetInfo) {
+    let isWanted = state.withLock { state in
+      !state.isPaused && state.sessions[map]?.wanted.contains(tile) == true
+    }
+    // What is drawn takes a core; it is left to those who wait for something.
+    let isRemote = wish.layers.contains(where: \.isRemote)
+    guard isWanted, isRemote || work.urgentCount < coreCount else { return drop(tile, map) }
+    var bytes = 0
+    do {
+      for layer in wish.layers { bytes += try layer.fetchAhead(tile) }
+      if !isRemote || wish.needsDrawing(tile, info) { bytes += try resolver.prefetch(wish.query(tile)) ?? 0 }
+    } catch {
+      // Whoever asks for it gets to know.
+      return drop(tile, map)
+    }
+    state.withLock { state in
+      state.sessions[map]?.queued.remove(tile)
+      guard bytes > 0 else { return }
+      state.statistics.issued += 1
+      state.statistics.bytes += bytes
+      state.sessions[map]?.ahead.insert(tile)
+    }
+  }
+}

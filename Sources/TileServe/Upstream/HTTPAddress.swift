@@ -1,0 +1,62 @@
+/// An absolute URL of the schemes http and https (RFC 3986, RFC 9110 section 4.2), without user, password and fragment.
+struct HTTPAddress: Hashable, Sendable {
+  enum Scheme: String, Sendable { case http, https }
+
+  var scheme: Scheme
+  /// In lower case; an IPv6 address with its brackets.
+  var host: String
+  /// Nil for that of the scheme.
+  var port: Int?
+  /// Path and query; begins with a slash.
+  var path: String
+
+  /// What is wrong with a URL; not the URL, which may hold a key.
+  struct Refusal: Error, CustomStringConvertible { let description: String }
+
+  init(_ text: String) throws {
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }) else {
+      throw Refusal(description: "holds characters that must be percent-encoded in a URL")
+    }
+    guard let mark = text.firstRange(of: "://"), let scheme = Scheme(rawValue: text[..<mark.lowerBound].lowercased())
+    else { throw Refusal(description: "must begin with http:// or https://") }
+    let rest = text[mark.upperBound...]
+    let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+    let authority = rest[..<end]
+    guard !authority.contains("@") else { throw Refusal(description: "must not hold a user or password") }
+    guard !rest.contains("#") else { throw Refusal(description: "must not have a fragment (#)") }
+    var host = authority
+    if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+      guard let port = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(port) else {
+        throw Refusal(description: "has a port that is no number from 1 to 65535")
+      }
+      self.port = port
+      host = authority[..<colon]
+    }
+    guard !host.isEmpty else { throw Refusal(description: "names no host") }
+    self.scheme = scheme
+    self.host = host.lowercased()
+    path = rest[end...].hasPrefix("/") ? String(rest[end...]) : "/" + rest[end...]
+  }
+
+  var text: String { "\(scheme.rawValue)://\(host)\(port.map { ":\($0)" } ?? "")\(path)" }
+
+  /// Where a redirect leads (RFC 9110, section 10.2.2), if it may be followed: on the same host only, and never from https to http.
+  func redirected(to location: String) -> HTTPAddress? {
+    var target = location
+    if location.hasPrefix("//") {
+      target = "\(scheme.rawValue):\(location)"
+    } else if location.hasPrefix("/") {
+      var same = self
+      same.path = location
+      target = same.text
+    } else if !location.contains("://") {
+      return nil
+    }
+    guard let address = try? HTTPAddress(String(target.prefix { $0 != "#" })), address.host == host,
+      address.scheme == .https || scheme == .http
+    else { return nil }
+    // Another port of the host is another server, but for the step from http to https.
+    guard address.port == port || address.scheme != scheme else { return nil }
+    return address
+  }
+}

@@ -1,0 +1,146 @@
+import Synchronization
+import TileIndex
+
+/// A tileset of another server, kept here as a bundle that grows: what came once is served from then on, also without a network.
+///
+/// 1. Outside the zooms and bounds of its description there is nothing. 2. What is kept and fresh is handed out. 3. What is kept and no longer fresh is
+/// handed out too, and asked for anew in the background. 4. The rest is fetched, kept, handed out; several who want the same tile wait for one request.
+final class Upstream: Sendable {
+  let settings: UpstreamSettings
+  let bundle: GrowingBundle
+  let client: UpstreamClient
+  let archive: RemoteArchive?
+  let knownFacts = Mutex<Facts?>(nil)
+  private let pending = Mutex<[TileID: Pending<[UInt8]?>]>([:])
+  /// Has work done in the background when there is nothing better to do; false when too much waits.
+  private let later: @Sendable (@escaping @Sendable () -> Void) -> Bool
+  private let change = Mutex((revision: SourceRevision.next(), renewed: MonotonicClock.seconds, seconds: 0))
+
+  /// Larger answers are no tiles.
+  static let tileBytesMax = 8 << 20
+
+  /// Opens the bundle; asks nobody.
+  ///
+  /// - Throws: `BundleError`.
+  init(
+    _ settings: UpstreamSettings, later: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
+  ) throws {
+    self.settings = settings
+    self.later = later
+    client = UpstreamClient(settings)
+    if case .archive(let address) = settings.address { archive = RemoteArchive(client, address) } else { archive = nil }
+    bundle = try GrowingBundle(
+      path: settings.file, metadata: Self.metadata(settings), byteCountMax: settings.fileBytesMax,
+      whenFull: settings.whenFull)
+  }
+
+  /// Another one whenever a tile that was handed out became another, and every five minutes: what was drawn from tiles is then drawn anew, and it is seen
+  /// which of them are no longer fresh.
+  var revision: SourceRevision {
+    let now = MonotonicClock.seconds
+    return change.withLock { change in
+      if now - change.renewed >= Self.revisionSeconds { (change.revision, change.renewed) = (.next(), now) }
+      return change.revision
+    }
+  }
+  private static let revisionSeconds = 300.0
+  /// When that was, in seconds since 1970; 0 for never.
+  var changed: Int { change.withLock { $0.seconds } }
+
+  /// A tile's bytes; nil when there is none.
+  ///
+  /// - Throws: ``ServeError`` with `.unavailable` when it is not kept and cannot be had now; `BundleError`.
+  func tile(_ tile: TileID) throws -> [UInt8]? {
+    guard try covers(tile) else { return nil }
+    let now = WallClock.seconds
+    if let kept = try bundle.find(tile, now: now) {
+      // A clock that was set back must not make everything fresh for years.
+      if now >= kept.state.expires || kept.state.fetched > now + 86_400 { refreshLater(tile) }
+      return kept.bytes
+    }
+    return try fetch(tile)
+  }
+
+  /// Fetches a tile that nobody has asked for yet, unless it is kept.
+  ///
+  /// - Returns: the bytes that came. Where bytes cost, what comes ahead is at most half of what was asked for: 1.5 times the bytes in all.
+  func fetchAhead(_ tile: TileID) throws -> Int {
+    guard try covers(tile), !client.isAway, try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
+    let counts = client.counts
+    if settings.isMetered, !counts.mayFetchAhead { return 0 }
+    let count = try fetch(tile)?.count ?? 0
+    counts.receivedAhead(count)
+    return count
+  }
+
+  private func covers(_ tile: TileID) throws -> Bool {
+    guard let zooms = try zooms(), zooms.contains(tile.zoom) else { return false }
+    guard let bounds = settings.bounds else { return true }
+    return TileMatrixSet.webMercatorQuad.geographicBounds(of: tile).intersection(bounds) != nil
+  }
+
+  /// The zooms of the description; otherwise those of the archive.
+  private func zooms() throws -> ClosedRange<Int>? { try settings.zooms ?? facts().zooms }
+
+  private func refreshLater(_ tile: TileID) {
+    guard !client.isAway, pending.withLock({ $0[tile] == nil }) else { return }
+    _ = later { _ = try? self.fetch(tile) }
+  }
+
+  /// Asks the server for a tile, or waits for who asks already.
+  private func fetch(_ tile: TileID) throws -> [UInt8]? {
+    let (own, other) = pending.withLock { pending -> (Pending<[UInt8]?>?, Pending<[UInt8]?>?) in
+      if let other = pending[tile] { return (nil, other) }
+      let own = Pending<[UInt8]?>()
+      pending[tile] = own
+      return (own, nil)
+    }
+    if let other { return try other.wait() }
+    let result = Result { try exchange(tile) }
+    pending.withLock { _ = $0.removeValue(forKey: tile) }
+    own!.finish(result)
+    return try result.get()
+  }
+
+  private func exchange(_ tile: TileID) throws -> [UInt8]? {
+    let known = try bundle.find(tile, now: WallClock.seconds)
+    do {
+      let news: UpstreamNews
+      if let archive {
+        news = try archive.news(tile, known, settings)
+      } else {
+        news = try client.news(tile, known)
+      }
+      switch news {
+      case .unchanged(let expires):
+        try? bundle.refresh(tile, fetched: WallClock.seconds, expires: expires)
+        return known?.bytes
+      case .tile(let bytes, let state):
+        keep(tile, bytes, state)
+        if let known, known.bytes != bytes { noteChange() }
+        return bytes
+      }
+    } catch let failure as UpstreamFailure {
+      // What is known stays good while nobody can say better.
+      if let known { return known.bytes }
+      throw failure.error(settings.host)
+    }
+  }
+
+  private func keep(_ tile: TileID, _ bytes: [UInt8]?, _ state: GrowingBundle.State) {
+    // A tile that cannot be kept can be shown all the same.
+    if (try? bundle.store(tile, bytes, state)) != true { client.counts.couldNotKeep() }
+  }
+
+  private func noteChange() {
+    change.withLock { $0 = (SourceRevision.next(), MonotonicClock.seconds, WallClock.seconds) }
+  }
+}
+
+/// What a server says of a tile.
+enum UpstreamNews {
+  /// What is kept is still right, and fresh until then.
+  case unchanged(expires: Int)
+  /// Nil: there is no such tile.
+  case tile([UInt8]?, GrowingBundle.State)
+}

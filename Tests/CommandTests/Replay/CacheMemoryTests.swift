@@ -1,0 +1,22 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The budget is one of real memory.
+@Suite struct CacheMemoryTests {
+  #if os(Linux)
+    /// `CACHE_LONG=1` takes a million operations.
+    @Test func aProcessKeepsToIt() throws {
+      let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
+      let budget = 24 << 20
+      let run = try Command(built: "CacheBench").run(
+        ["memory", "\(budget)", isLong ? "1000000" : "6000"], timeout: 600)
+      #expect(run.status == 0, "\(run)")
+      let words = run.stdout.split(whereSeparator: \.isWhitespace)
+      let base = try #require(words.firstIndex(of: "base").flatMap { Int(words[$0 + 1]) })
+      let peak = try #require(words.firstIndex(of: "peak").flatMap { Int(words[$0 + 1]) })
+      // The allocator keeps some of what was freed between buffers of different sizes: a third, and a tile or two that are being made.
+      #expect(peak > base + budget / 1024 / 2 && peak <= base + budget / 1024 * 4 / 3 + 2048, "\(run)")
+    }
+  #endif
+}

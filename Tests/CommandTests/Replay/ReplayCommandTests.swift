@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `tileserve replay` as its users run it.
+@Suite struct ReplayCommandTests {
+  @Test func helpIsTheGoldenFile() throws {
+    let run = try tileserve("replay", "--help")
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let golden = ProjectFiles.path("Tests/CommandTests/Goldens/tileserve-replay.txt")
+    if ProcessInfo.processInfo.environment["BLESS"] == "1" {
+      try run.stdout.write(toFile: golden, atomically: true, encoding: .utf8)
+    }
+    #expect(try run.stdout == String(contentsOfFile: golden, encoding: .utf8), "if that is wanted: make bless")
+  }
+
+  private struct Line: Decodable {
+    var session: String
+    var requests: Int
+    var hitRate: Double
+    var blankTileFrames: Int
+    var hardBlanks: Int
+    var stallMs: Double
+    var precision: Double?
+    var loads: Int
+  }
+
+  private struct Report: Decodable {
+    var sessions: [Line]
+    var total: Line
+  }
+
+  @Test func jsonSumsItsSessions() throws {
+    let run = try tileserve(
+      "replay", "--synthetic", "3:2", "--budget", "32MiB", "--policy", "default", "--json", timeout: 120)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let report = try JSONDecoder().decode(Report.self, from: Data(run.stdout.utf8))
+    #expect(report.sessions.map(\.session) == ["synthetic-3", "synthetic-4"])
+    #expect(report.total.requests == report.sessions.map(\.requests).reduce(0, +))
+    #expect(report.total.loads == report.sessions.map(\.loads).reduce(0, +))
+    #expect(report.total.blankTileFrames == report.sessions.map(\.blankTileFrames).reduce(0, +))
+    #expect(report.total.hitRate > 0.8 && report.total.precision != nil)
+  }
+
+  @Test func aSessionFileIsReplayed() throws {
+    let folder = try TemporaryFolder()
+    let file = folder.file("walk.jsonl")
+    try """
+    {"meta": {"src": "mine"}}
+    {"op": "start", "t": 0, "z": 14, "x": 0.52, "y": 0.36}
+    {"op": "pan", "t": 1, "dur": 0.3, "dx": 0.8, "dy": 0}
+    {"op": "jump", "t": 3, "dur": 0, "z": 12, "x": 0.53, "y": 0.36}
+    """.write(toFile: file, atomically: true, encoding: .utf8)
+    let run = try tileserve("replay", file, "--policy", "lru", "--device", "desktop", timeout: 60)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    #expect(run.stdoutLines.contains { $0.hasPrefix("walk ") } && run.stdout.contains("oracle"), "\(run)")
+    let folderRun = try tileserve("replay", folder.path, "--json", timeout: 60)
+    #expect(folderRun.status == 0 && folderRun.stdout.contains("\"walk\""), "\(folderRun)")
+  }
+
+  @Test func whatCannotBeReplayedIsRefused() throws {
+    let folder = try TemporaryFolder()
+    let broken = folder.file("broken.jsonl")
+    try "{\"op\": \"start\"}\n".write(toFile: broken, atomically: true, encoding: .utf8)
+    expectRefused(try tileserve("replay", broken), status: 65, naming: "broken.jsonl")
+    expectRefused(try tileserve("replay", folder.file("none.jsonl")), status: 66, naming: "none.jsonl")
+    expectRefused(try tileserve("replay"), status: 64, naming: "--synthetic")
+    expectRefused(try tileserve("replay", "--synthetic", "x"), status: 64, naming: "--synthetic")
+    expectRefused(
+      try tileserve("replay", "--synthetic", "1", "--bundle", broken), status: 65, naming: "broken.jsonl")
+  }
+
+  private func expectRefused(_ run: CommandRun, status: Int32, naming name: String) {
+    #expect(run.status == status && run.stderr.contains(name) && run.stdout.isEmpty, "\(run)")
+  }
+}

@@ -1,0 +1,142 @@
+import TestSupport
+import Testing
+import TileIndex
+import TilePrefetch
+
+@Suite struct PredictorTests {
+  private let start = Viewport(x: 0.53, y: 0.36, zoom: 13, width: 1170, height: 2532)
+
+  private func moved(_ dx: Double, _ dy: Double = 0, zoom: Double = 0) -> Viewport {
+    var viewport = start
+    viewport.x += dx * start.shortSide
+    viewport.y += dy * start.shortSide
+    viewport.zoom += zoom
+    return viewport
+  }
+
+  @Test func viewportShowsTheTilesUnderIt() {
+    let whole = Viewport(x: 0.5, y: 0.5, zoom: 2, width: 512, height: 256)
+    // The middle of 4 x 4 tiles, two tiles wide and one high: half a tile above and below.
+    #expect(whole.tiles == TileRange(zoom: 2, columns: 1...2, rows: 1...2))
+    #expect(Viewport(x: 0.5, y: 0.5, zoom: 2.49, width: 256, height: 256).tiles.zoom == 2)
+    #expect(Viewport(x: 0.5, y: 0.5, zoom: 2.5, width: 256, height: 256).tiles.zoom == 3)
+    #expect(start.tiles.count >= 50 && start.tiles.count <= 66)
+  }
+
+  @Test func atRestTheRingComesFirst() {
+    var predictor = PrefetchPredictor()
+    predictor.update(start, phase: .rest, at: 0)
+    let plan = predictor.plan(countMax: 300)
+    let visible = start.tiles
+    let ring = TileRange(
+      zoom: 13, columns: (visible.columns.lowerBound - 1)...(visible.columns.upperBound + 1),
+      rows: (visible.rows.lowerBound - 1)...(visible.rows.upperBound + 1))
+    #expect(plan.prefix(10).allSatisfy { ring.contains($0) && !visible.contains($0) }, "\(plan.prefix(10))")
+    #expect(plan.contains { $0.zoom == 14 } && plan.contains { $0.zoom == 12 })
+    #expect(Set(plan).count == plan.count)
+  }
+
+  @Test func lessRoomMeansASurerPlan() {
+    var predictor = PrefetchPredictor()
+    predictor.update(start, phase: .rest, at: 0)
+    let (small, large) = (predictor.plan(countMax: 60), predictor.plan(countMax: 600))
+    #expect(small.count < large.count && Array(large.prefix(small.count)) == small)
+  }
+
+  @Test func afterAZoomTheNextOneIsExpected() {
+    var predictor = PrefetchPredictor()
+    predictor.update(start, phase: .rest, at: 0)
+    predictor.update(start, phase: .animation(target: moved(0, zoom: -1)), at: 0.1)
+    predictor.update(moved(0, zoom: -1), phase: .rest, at: 0.4)
+    let outwards = predictor.plan(countMax: 200).filter { $0.zoom == 11 }.count
+    var fresh = PrefetchPredictor()
+    fresh.update(moved(0, zoom: -1), phase: .rest, at: 0)
+    #expect(outwards > fresh.plan(countMax: 200).filter { $0.zoom == 11 }.count)
+  }
+
+  @Test func zoomsThatWereNotAnnouncedArePreparedFor() {
+    var predictor = PrefetchPredictor()
+    var viewport = start
+    predictor.update(viewport, phase: .rest, at: 0)
+    let before = predictor.plan(countMax: 300).filter { $0.zoom == 14 }.count
+    for step in 1...4 {
+      viewport.zoom += step % 2 == 0 ? -1 : 1
+      predictor.update(viewport, phase: .rest, at: Double(step))
+    }
+    viewport.x += viewport.shortSide / 10
+    predictor.update(viewport, phase: .drag, at: 5)
+    predictor.update(viewport, phase: .rest, at: 5.1)
+    #expect(predictor.plan(countMax: 300).filter { $0.zoom == 14 }.count > before)
+  }
+
+  @Test func aKnownPathIsLoadedInItsOrder() {
+    var predictor = PrefetchPredictor()
+    let goal = moved(2)
+    predictor.update(start, phase: .rest, at: 0)
+    predictor.update(start, phase: .fling(target: goal), at: 0.1)
+    let plan = predictor.plan(countMax: 200)
+    let newOnes = plan.filter { !start.tiles.contains($0) && goal.tiles.contains($0) }
+    #expect(Set(goal.tiles).subtracting(plan).isEmpty)
+    // From west to east.
+    let columns = newOnes.map(\.column)
+    #expect(columns == columns.sorted())
+  }
+
+  @Test func aSlowSourceLoadsTheEndOfThePath() {
+    var predictor = PrefetchPredictor(options: .init(tilesPerSecond: 70))
+    let goal = moved(9, zoom: 1)
+    predictor.update(start, phase: .animation(target: goal), at: 0)
+    #expect(Set(predictor.plan(countMax: 500).prefix(goal.tiles.count)) == Set(goal.tiles))
+  }
+
+  @Test func aDragLeadsOnwards() {
+    var predictor = PrefetchPredictor()
+    for frame in 0..<7 { predictor.update(moved(Double(frame) * 0.05), phase: .drag, at: Double(frame) / 60) }
+    let plan = predictor.plan(countMax: 200)
+    let visible = moved(0.3).tiles
+    let beyond = plan.filter { !visible.contains($0) }
+    #expect(!beyond.isEmpty && beyond.allSatisfy { $0.column > visible.columns.upperBound }, "\(beyond)")
+  }
+
+  @Test func fixesLeadAlongTheTrack() {
+    var predictor = PrefetchPredictor()
+    for second in 0..<10 { predictor.update(moved(0, -0.01 * Double(second)), phase: .follow, at: Double(second)) }
+    let plan = predictor.plan(countMax: 200)
+    let visible = moved(0, -0.09).tiles
+    let beyond = plan.filter { !visible.contains($0) }
+    #expect(!beyond.isEmpty && beyond.allSatisfy { $0.row < visible.rows.lowerBound }, "\(beyond)")
+  }
+
+  @Test func zoomsThatTheSourceLacksAreNotPlanned() {
+    var predictor = PrefetchPredictor(options: .init(zooms: 10...13))
+    predictor.update(start, phase: .rest, at: 0)
+    let plan = predictor.plan(countMax: 400)
+    #expect(!plan.isEmpty && plan.allSatisfy { (10...13).contains($0.zoom) })
+  }
+
+  /// Whatever the map does, plans are sound.
+  @Test(arguments: [UInt64(1), 2, 3]) func anyMovementGivesASoundPlan(_ seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var predictor = PrefetchPredictor()
+    var time = 0.0
+    for _ in 0..<300 {
+      let viewport = Viewport(
+        x: Double.random(in: -0.1...1.1, using: &random), y: Double.random(in: -0.1...1.1, using: &random),
+        zoom: Double.random(in: 0...19, using: &random), width: 800, height: 600)
+      let goal = Viewport(x: 0.5, y: 0.5, zoom: Double.random(in: 0...19, using: &random), width: 800, height: 600)
+      let phases: [CameraPhase] = [.rest, .drag, .pinch, .follow, .fling(target: goal), .animation(target: goal)]
+      time += Double.random(in: 0...0.2, using: &random)
+      predictor.update(viewport, phase: phases.randomElement(using: &random)!, at: time)
+      let plan = predictor.plan(countMax: 100)
+      let isSound =
+        plan.count <= 100 + viewport.tiles.count && Set(plan).count == plan.count
+        && plan.allSatisfy {
+          $0.zoom >= 0 && (0..<(1 << $0.zoom)).contains($0.column) && (0..<(1 << $0.zoom)).contains($0.row)
+        }
+      guard isSound else {
+        Issue.record("seed \(seed): \(viewport)")
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import Synchronization
+import TestSupport
+import Testing
+import TileIndex
+import TilePrefetch
+
+private struct Refused: Error {}
+
+private func tile(_ column: Int, _ row: Int = 0, zoom: Int = 8) -> TileID { TileID(unchecked: zoom, column, row) }
+
+private func focus(_ columns: ClosedRange<Int>) -> MapFocus {
+  MapFocus(around: TileRange(zoom: 8, columns: columns, rows: 0...0))
+}
+
+/// Begins and ends a load.
+private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int, purpose: LoadPurpose = .demand) -> Bool
+{
+  guard case .load(let load) = cache.begin(tile, byteCount: bytes, purpose: purpose) else { return false }
+  cache.finish(load, .tile(tile.column, byteCount: bytes))
+  return true
+}
+
+@Suite struct TileCacheTests {
+  @Test func whatWasLoadedIsThere() throws {
+    let cache = TileCache<TileID, Int>(byteCountMax: 100)
+    #expect(cache.value(for: tile(1)) == nil)
+    #expect(try cache.value(for: tile(1), byteCount: 40) { (7, byteCount: 40) } == 7)
+    #expect(cache.value(for: tile(1)) == 7)
+    #expect(try cache.value(for: tile(1), byteCount: 40) { throw Refused() } == 7)
+    let statistics = cache.statistics
+    #expect(statistics.hits == 2 && statistics.misses == 1 && statistics.bytes == 40 && statistics.entries == 1)
+  }
+
+  @Test func theLeastRecentlyUsedGoes() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 30, eviction: LRUEviction())
+    for column in 0..<3 { #expect(load(cache, tile(column), 10)) }
+    _ = cache.value(for: tile(0))
+    #expect(load(cache, tile(3), 10))
+    #expect(cache.contains(tile(0)) && !cache.contains(tile(1)) && cache.contains(tile(2)))
+  }
+
+  @Test func theFarthestGoes() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 40)
+    cache.show([], focus: focus(10...13))
+    for column in [200, 14, 15] { #expect(load(cache, tile(column), 10)) }
+    // A zoom away counts 1.2 halves of the screen: nearer than column 200, farther than 14.
+    #expect(load(cache, tile(5, zoom: 7), 10))
+    #expect(load(cache, tile(16), 10))
+    #expect(!cache.contains(tile(200)) && cache.contains(tile(14)))
+  }
+
+  @Test func expectedTilesGoLast() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 30)
+    var focus = focus(10...13)
+    focus.wanted = [tile(90): 0, tile(91): 1]
+    cache.show([], focus: focus)
+    for column in [90, 91, 14] { #expect(load(cache, tile(column), 10)) }
+    #expect(load(cache, tile(15), 10))
+    #expect(!cache.contains(tile(14)) && cache.contains(tile(90)))
+    #expect(load(cache, tile(16), 10) && load(cache, tile(17), 20))
+    #expect(!cache.contains(tile(91)) && cache.contains(tile(90)), "the least urgent of them goes first")
+  }
+
+  @Test func tilesOnTheScreenStay() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 30, eviction: LRUEviction())
+    for column in 0..<3 { #expect(load(cache, tile(column), 10)) }
+    cache.show([tile(0), tile(1)], focus: focus(0...1))
+    for column in 3..<9 { #expect(load(cache, tile(column), 10)) }
+    #expect(cache.contains(tile(0)) && cache.contains(tile(1)))
+    #expect(cache.statistics.pinnedBytes == 20)
+    cache.show([tile(8)], focus: focus(8...8))
+    #expect(cache.statistics.pinnedBytes == 10)
+    #expect(load(cache, tile(9), 20))
+    #expect(!cache.contains(tile(0)) && cache.contains(tile(8)))
+  }
+
+  @Test func twoScreensPinATileTwice() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 20, eviction: LRUEviction())
+    #expect(load(cache, tile(0), 10))
+    cache.show([tile(0)], focus: focus(0...0), in: 1)
+    cache.show([tile(0)], focus: focus(0...0), in: 2)
+    cache.hide(screen: 1)
+    #expect(load(cache, tile(1), 10) && load(cache, tile(2), 10))
+    #expect(cache.contains(tile(0)))
+    cache.hide(screen: 2)
+    #expect(load(cache, tile(3), 10) && load(cache, tile(4), 10))
+    #expect(!cache.contains(tile(0)) && cache.statistics.pinnedBytes == 0)
+  }
+
+  @Test func whatDoesNotFitBesideTheScreenIsHandedOut() throws {
+    let cache = TileCache<TileID, Int>(byteCountMax: 20)
+    cache.show((0..<4).map { tile($0) }, focus: focus(0...3))
+    for column in 0..<4 {
+      #expect(try cache.value(for: tile(column), byteCount: 10) { (column, byteCount: 10) } == column)
+    }
+    let statistics = cache.statistics
+    #expect(statistics.bytes == 20 && statistics.entries == 2 && statistics.uncached == 2)
+    #expect(statistics.bytesPeak == 20)
+  }
+
+  @Test func loadsUnderWayHaveTheirRoom() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 30)
+    guard case .load(let first) = cache.begin(tile(0), byteCount: 20) else { return #expect(Bool(false)) }
+    guard case .load(let second) = cache.begin(tile(1), byteCount: 20) else { return #expect(Bool(false)) }
+    #expect(cache.statistics.reservedBytes == 20, "the second found no room")
+    cache.finish(second, .tile(1, byteCount: 20))
+    #expect(!cache.contains(tile(1)))
+    cache.finish(first, .tile(0, byteCount: 20))
+    #expect(cache.contains(tile(0)) && cache.statistics.reservedBytes == 0)
+  }
+
+  @Test func aLargerTileThanAnnouncedMakesRoomOrIsNotKept() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 30, eviction: LRUEviction())
+    #expect(load(cache, tile(0), 20))
+    guard case .load(let own) = cache.begin(tile(1), byteCount: 10) else { return #expect(Bool(false)) }
+    cache.finish(own, .tile(1, byteCount: 25))
+    #expect(cache.contains(tile(1)) && !cache.contains(tile(0)))
+    guard case .load(let huge) = cache.begin(tile(2), byteCount: 10) else { return #expect(Bool(false)) }
+    cache.finish(huge, .tile(2, byteCount: 31))
+    #expect(!cache.contains(tile(2)) && cache.statistics.bytes <= 30)
+  }
+
+  @Test func absenceIsBelievedForAWhile() throws {
+    let time = Mutex(Duration.zero)
+    let cache = TileCache<TileID, Int>(
+      byteCountMax: 100, absentLifetime: .seconds(10), now: { time.withLock { $0 } })
+    var count = 0
+    func ask() throws -> Int? {
+      try cache.value(for: tile(0), byteCount: 10) {
+        count += 1
+        return nil
+      }
+    }
+    #expect(try ask() == nil && ask() == nil)
+    #expect(count == 1 && cache.statistics.absentHits == 1)
+    time.withLock { $0 = .seconds(11) }
+    #expect(try ask() == nil)
+    #expect(count == 2)
+    cache.remove(tile(0))
+    #expect(try ask() == nil)
+    #expect(count == 3)
+  }
+
+  @Test func failuresAreNotKept() throws {
+    let cache = TileCache<TileID, Int>(byteCountMax: 100)
+    #expect(throws: Refused.self) { try cache.value(for: tile(0), byteCount: 10) { throw Refused() } }
+    #expect(cache.statistics.reservedBytes == 0 && cache.statistics.failures == 1)
+    #expect(try cache.value(for: tile(0), byteCount: 10) { (1, byteCount: 10) } == 1)
+  }
+
+  @Test func prefetchesKeepToTheirShare() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 100, unusedShareMax: 0.5)
+    cache.show([], focus: focus(0...3))
+    for column in 0..<5 { #expect(load(cache, tile(column), 10, purpose: .prefetch)) }
+    // Farther than all that are there.
+    #expect(!load(cache, tile(60), 10, purpose: .prefetch))
+    #expect(cache.statistics.unusedBytes == 50 && cache.statistics.refusals == 1)
+    _ = cache.value(for: tile(0))
+    #expect(cache.statistics.unusedBytes == 40 && cache.statistics.prefetchesUsed == 1)
+    #expect(load(cache, tile(60), 10, purpose: .prefetch))
+    // A nearer one replaces it.
+    #expect(load(cache, tile(6), 10, purpose: .prefetch))
+    #expect(!cache.contains(tile(60)) && cache.statistics.unusedBytes == 50)
+  }
+
+  @Test func prefetchesDoNotPushOutWhatIsWorthMore() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 20, unusedShareMax: 1)
+    cache.show([], focus: focus(0...3))
+    #expect(load(cache, tile(1), 10) && load(cache, tile(2), 10))
+    #expect(!load(cache, tile(90), 10, purpose: .prefetch))
+    #expect(cache.contains(tile(1)) && cache.contains(tile(2)))
+  }
+
+  @Test func memoryIsGivenBackOnDemand() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 100)
+    for column in 0..<8 { #expect(load(cache, tile(column), 10)) }
+    #expect(load(cache, tile(0, zoom: 2), 10) && load(cache, tile(9), 10, purpose: .prefetch))
+    cache.show([tile(0), tile(1)], focus: focus(0...1))
+    cache.dropUnused()
+    #expect(!cache.contains(tile(9)))
+    cache.trim(to: 0) { $0.zoom < 4 }
+    #expect(cache.statistics.bytes == 30 && cache.contains(tile(0, zoom: 2)) && cache.contains(tile(1)))
+    cache.resize(to: 20)
+    #expect(cache.statistics.bytes == 20 && !cache.contains(tile(0, zoom: 2)), "those on the screen go last")
+    cache.resize(to: 10)
+    #expect(cache.statistics.bytes == 10)
+    cache.resize(to: 100)
+    #expect(load(cache, tile(50), 90))
+    cache.removeAll()
+    #expect(cache.statistics.bytes == 0 && cache.statistics.pinnedBytes == 0)
+  }
+
+  @Test func aSmallerBudgetTakesReservationsBack() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 40)
+    guard case .load(let own) = cache.begin(tile(0), byteCount: 30) else { return #expect(Bool(false)) }
+    cache.resize(to: 20)
+    #expect(cache.statistics.reservedBytes == 0)
+    cache.finish(own, .tile(0, byteCount: 30))
+    #expect(cache.statistics.bytes == 0)
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import MemoryPressure
+import TestSupport
+import Testing
+
+@testable import TileServe
+
+/// What a server lets go when memory gets short. The readings are the test's; all else is real.
+@Suite struct PressureTests {
+  private final class Dial: PressureReadings {
+    let used = Locked(0.0)
+    func readings() -> [PressureReading] { [PressureReading(.machine, used: used.withLock { $0 })] }
+    func turn(to value: Double) { used.withLock { $0 = value } }
+  }
+
+  @Test func stepsDownAndUp() async throws {
+    let dial = Dial()
+    try await serving([SampleShelf.path]) {
+      $0.missing = .overzoom
+      $0.memoryPressure = dial
+      $0.pressureMarks.recoverySeconds = 0.1
+      $0.cacheBytes = 16 << 20
+    } _: { (served) async throws in
+      func level(_ level: Int) throws -> Bool {
+        try eventually { try served.metric("tileserve_memory_pressure") == Double(level) }
+      }
+      let connection = try served.connect()
+      func draw() throws {
+        for zoom in 3...5 {
+          for column in 0..<8 {
+            for row in 0..<3 { #expect(try connection.request("/relief/\(zoom)/\(column)/\(row).webp").status == 200) }
+          }
+        }
+        for target in ["/relief/0/0/0.jpg", "/relief/1/0/0.jpg"] {
+          #expect(try connection.request(target).status == 200)
+        }
+        for target in ["/relief/1/0/0.png", "/relief/1/0/0.png"] {
+          #expect(try connection.request(target).status == 200)
+        }
+      }
+      try draw()
+      let full = try #require(try served.metric("tileserve_cache_budget_bytes"))
+      #expect(full == Double(8 << 20))
+      let bytes = try #require(try served.metric("tileserve_cache_bytes"))
+      #expect(bytes > 0)
+
+      dial.turn(to: 0.85)
+      #expect(try level(1))
+      #expect(try served.metric("tileserve_cache_budget_bytes") == full / 2)
+
+      dial.turn(to: 0.95)
+      #expect(try level(2))
+      #expect(try served.metric("tileserve_cache_budget_bytes") == full / 4)
+      #expect(try eventually { try served.metric("tileserve_ready_bytes") == 0 })
+      #expect(try served.metric("tileserve_cache_bytes") ?? 0 < bytes)
+      // Everything is answered all the same, and nothing is fetched ahead.
+      let issued = try served.metric("tileserve_prefetch_issued_total")
+      try draw()
+      #expect(try served.metric("tileserve_prefetch_issued_total") == issued)
+      // The coarse zooms stayed.
+      let misses = try served.metric("tileserve_cache_misses_total")
+      #expect(try connection.request("/relief/0/0/0.jpg").status == 200)
+      #expect(try served.metric("tileserve_cache_misses_total") == misses)
+
+      dial.turn(to: 0.1)
+      #expect(try level(0))
+      #expect(try served.metric("tileserve_cache_budget_bytes") == full)
+      try draw()
+      #expect(try eventually { try served.metric("tileserve_cache_bytes") ?? 0 >= bytes / 2 })
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import MemoryPressure
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileServe
+
+/// What is had ready before it is asked for, over real connections. What counts is which loads came before their requests, not how long anything took.
+@Suite struct PrefetchServingTests {
+  private static let image = Result { try SampleTiles.image(1, .png) }
+
+  private func describe(_ origin: TileOrigin, _ more: String = "") throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    let text = #"{"url": "\#(origin.url)/{z}/{x}/{y}.png", "format": "png", "maxzoom": 14\#(more)}"#
+    try text.write(toFile: folder.file("far.upstream.json"), atomically: true, encoding: .utf8)
+    return folder
+  }
+
+  private func issued(_ served: Served) throws -> Int {
+    Int(try served.metric("tileserve_prefetch_issued_total") ?? -1)
+  }
+
+  /// Opens a map of 3 by 3 tiles.
+  private func open(_ served: Served, column: Int = 30, row: Int = 20) throws {
+    let connection = try served.connect()
+    for x in column..<(column + 3) {
+      for y in row..<(row + 3) { #expect(try connection.request("/far/6/\(x)/\(y).png").status == 200) }
+    }
+  }
+
+  @Test func aPanFindsItsTiles() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path]) { (served) async throws in
+        try open(served)
+        let column = (20..<23).map { "/6/33/\($0).png" }
+        #expect(eventually { Set(origin.targets).isSuperset(of: column) }, "\(origin.targets)")
+        // Those before the client ever asks; and then it does.
+        #expect(try eventually { try issued(served) >= 3 })
+        let connection = try served.connect()
+        for target in column { #expect(try connection.request("/far\(target)").body == image) }
+        for target in column { #expect(origin.targets.filter { $0 == target }.count == 1) }
+        #expect(try eventually { try served.metric("tileserve_prefetch_used_total") ?? 0 >= 3 })
+        #expect(try served.metric("tileserve_prefetch_bytes_total") ?? 0 >= Double(3 * image.count))
+        #expect(try served.metric("tileserve_prefetch_maps") == 1)
+      }
+    }
+  }
+
+  @Test func offMeansNothing() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path]) {
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        try open(served)
+        try open(served, column: 31)
+        // What was to come would have come before this, on the same lane.
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(origin.requests.count == 12)
+        #expect(try issued(served) == 0)
+      }
+    }
+  }
+
+  /// Where bytes cost, at most half as many as were asked for come ahead.
+  @Test func meteredSources() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, #", "metered": true"#)
+      try await serving([folder.path]) { (served) async throws in
+        for column in 30..<36 { try open(served, column: column) }
+        let asked = 8 * 3
+        #expect(try eventually { try issued(served) > 0 })
+        try await Task.sleep(for: .milliseconds(300))
+        let ahead = origin.requests.count - asked
+        #expect(ahead <= asked / 2, "\(ahead) ahead of \(asked)")
+      }
+    }
+  }
+
+  /// Demand goes first: a request does not wait behind what was planned.
+  @Test func demandPreempts() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, #", "connections": 2"#)
+      try await serving([folder.path]) { (served) async throws in
+        try open(served)
+        #expect(try eventually { try issued(served) > 0 })
+        let gate = Gate()
+        defer { gate.open() }
+        origin.gate.withLock { $0 = gate }
+        // A jump elsewhere; whatever of the old plan is under way holds at most the places that it has.
+        let waiting = try served.connect()
+        try waiting.send(HTTPConnection.head("/far/6/1/1.png"))
+        try await Task.sleep(for: .milliseconds(100))
+        gate.open()
+        #expect(try waiting.response().status == 200)
+      }
+    }
+  }
+
+  /// Enlarged tiles are drawn ahead, and found.
+  @Test func drawnTiles() async throws {
+    try await serving([SampleShelf.path]) {
+      $0.missing = .overzoom
+    } _: { (served) async throws in
+      let connection = try served.connect()
+      for column in 4..<6 {
+        for row in 4..<6 { #expect(try connection.request("/relief/4/\(column)/\(row).png").status == 200) }
+      }
+      // 4 that were asked for and the 12 around them. What gave way to other work is planned again when the map is asked from again.
+      #expect(
+        try eventually {
+          _ = try connection.request("/relief/4/4/4.png")
+          return try served.metric("tileserve_cache_entries") ?? 0 >= 16
+        })
+      let misses = try served.metric("tileserve_cache_misses_total")
+      for row in 4..<6 { #expect(try connection.request("/relief/4/6/\(row).png").status == 200) }
+      #expect(try served.metric("tileserve_cache_misses_total") == misses)
+    }
+  }
+
+  /// Stored tiles of a good disk are not worth it.
+  @Test func plainTilesAreNotFetchedAhead() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      for row in 0..<4 { _ = try served.get("/relief/2/0/\(row).png") }
+      #expect(try issued(served) == 0 && served.metric("tileserve_prefetch_maps") == 0)
+    }
+  }
+
+  /// A cache of nothing keeps nothing, and everything is answered.
+  @Test func noCacheAtAll() async throws {
+    try await serving([SampleShelf.path]) {
+      $0.missing = .overzoom
+      $0.cacheBytes = 0
+    } _: { (served) async throws in
+      for _ in 0..<3 { #expect(try served.get("/relief/4/4/4.png").status == 200) }
+      #expect(try served.metric("tileserve_cache_bytes") == 0)
+    }
+  }
+}

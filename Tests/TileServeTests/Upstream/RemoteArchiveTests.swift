@@ -1,0 +1,134 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileServe
+
+/// PMTiles archives on web servers, read in parts.
+@Suite struct RemoteArchiveTests {
+  /// What a web server does with a file (RFC 9110, section 14).
+  private static func answer(_ request: TileOrigin.Request, _ file: [UInt8], tag: String) -> TileOrigin.Reply {
+    if let wanted = request["If-Match"], wanted != tag { return .answer(412) }
+    guard let range = request["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap({ Int($0) }),
+      range.count == 2, range[0] < file.count
+    else { return .answer(200, file, ["etag": tag]) }
+    let end = min(range[1], file.count - 1)
+    return .answer(
+      206, Array(file[range[0]...end]), ["etag": tag, "content-range": "bytes \(range[0])-\(end)/\(file.count)"])
+  }
+
+  /// Zooms 0 to 5 with pictures of one seed, in leaf directories; 5/0/0 is missing.
+  private static func archive(_ seed: Int) throws -> [UInt8] {
+    var archive = SmallArchive()
+    let images = try (0..<4).map { try SampleTiles.image(seed * 4 + $0, .png, edge: 64) }
+    for zoom in 0...5 {
+      for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom) where tile != TileID(unchecked: 5, 0, 0) {
+        archive.tiles[tile.hilbertID] = images[(tile.column + tile.row) % 4] + [UInt8(truncatingIfNeeded: tile.column)]
+      }
+    }
+    archive.zooms = (0, 5)
+    archive.leafEntries = 100
+    // Larger than what is read at first, so that directories and tiles take requests of their own.
+    archive.metadata = Array(
+      #"{"name":"Afar","attribution":"© Afar","x":"\#(String(repeating: "y", count: 9000))"}"#.utf8)
+    archive.internalCompression = 1
+    return archive.bytes
+  }
+
+  private func describe(_ origin: TileOrigin, fresh: Int) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try #"{"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "fresh": \#(fresh), "missing-fresh": \#(fresh)}"#.write(
+      toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)
+    return folder
+  }
+
+  @Test func tilesAreReadInPartsAndKept() async throws {
+    let file = try Self.archive(1)
+    try await withOrigin {
+      Self.answer($0, file, tag: "\"one\"")
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 3600)
+      var bodies: [Int: [UInt8]] = [:]
+      try await serving([folder.path]) {
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        let document = try served.get("/afar.json").text
+        #expect(document.contains("Afar") && document.contains("\"maxzoom\":5") && document.contains("© Afar"))
+        for column in 1..<20 {
+          let response = try served.get("/afar/5/\(column)/7.png")
+          #expect(response.status == 200)
+          bodies[column] = response.body
+        }
+        #expect(try served.get("/afar/5/0/0.png").status == 404)
+        #expect(try served.get("/afar/6/0/0.png").status == 404)
+        // A header, a few directories, and one request a tile; never the whole file.
+        #expect(origin.requests.count < 19 + 15 && origin.requests.allSatisfy { $0["Range"] != nil })
+        let count = origin.requests.count
+        for column in 1..<20 { #expect(try served.get("/afar/5/\(column)/7.png").body == bodies[column]) }
+        #expect(origin.requests.count == count)
+      }
+      // Another start, without a network: its facts and tiles are kept.
+      try await origin.goAway()
+      try await serving([folder.path]) {
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        #expect(try served.get("/afar/5/3/7.png").body == bodies[3])
+        #expect(try served.get("/afar.json").text.contains("\"maxzoom\":5"))
+      }
+    }
+  }
+
+  /// Replaced while it is read: no tile is mixed from two archives.
+  @Test func aReplacedArchive() async throws {
+    let (old, new) = (try Self.archive(1), try Self.archive(2))
+    let current = Locked((file: old, tag: "\"one\""))
+    try await withOrigin { request in
+      let (file, tag) = current.withLock { $0 }
+      return Self.answer(request, file, tag: tag)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 1)
+      try await serving([folder.path]) {
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        let before = try served.get("/afar/5/3/7.png").body
+        current.withLock { $0 = (new, "\"two\"") }
+        let other = try served.get("/afar/5/4/7.png").body
+        #expect(try BundleBytes.tile(new, 5, 4, 7) == other)
+        // What was kept is looked at again when its time is over.
+        #expect(try eventually { try served.get("/afar/5/3/7.png").body != before })
+        #expect(try served.get("/afar/5/3/7.png").body == BundleBytes.tile(new, 5, 3, 7))
+      }
+    }
+  }
+
+  /// Servers without ranges, and files that are no archives.
+  @Test(arguments: [0, 1, 2]) func whatIsNoArchive(_ kind: Int) async throws {
+    let file = try Self.archive(1)
+    try await withOrigin { request in
+      switch kind {
+      case 0: .answer(200, file)
+      case 1: Self.answer(request, [UInt8](repeating: 7, count: 30_000), tag: "\"x\"")
+      default: .answer(206, Array(file[0..<100]), ["content-range": "bytes 0-99/100000"])
+      }
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 1)
+      try await serving([folder.path, SampleShelf.path]) {
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        let response = try served.get("/afar/5/3/7.png")
+        #expect(response.status == 503, "\(response)")
+        #expect(try served.get("/relief/1/0/0.png").status == 200)
+      }
+    }
+  }
+}
+
+/// A tile of an archive's bytes, read as a file.
+private enum BundleBytes {
+  static func tile(_ archive: [UInt8], _ zoom: Int, _ column: Int, _ row: Int) throws -> [UInt8]? {
+    let folder = try TemporaryFolder()
+    _ = try folder.write("a.pmtiles", bytes: archive)
+    return try PMTilesReader(path: folder.file("a.pmtiles")).tile(TileID(unchecked: zoom, column, row))
+  }
+}

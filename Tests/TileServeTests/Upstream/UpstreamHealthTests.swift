@@ -1,0 +1,88 @@
+import TestSupport
+import Testing
+
+@testable import TileServe
+
+@Suite struct UpstreamHealthTests {
+  private func asks(_ health: inout UpstreamHealth, _ now: Double, taking: Bool) -> Bool {
+    health.mayAsk(at: now, taking: taking)
+  }
+
+  private let gone = UpstreamFailure(.unreachable, "gone")
+
+  @Test func threeFailuresAndItIsLeftAlone() {
+    var health = UpstreamHealth()
+    for second in 0..<3 {
+      #expect(asks(&health, Double(second), taking: true))
+      health.failed(gone, at: Double(second))
+    }
+    #expect(!asks(&health, 2.5, taking: true))
+    // One finds out whether it is back; the others wait.
+    #expect(asks(&health, 3.1, taking: true))
+    #expect(!asks(&health, 3.1, taking: true))
+    health.failed(gone, at: 3.2)
+    // Twice as long.
+    #expect(!asks(&health, 5.1, taking: true))
+    #expect(asks(&health, 5.3, taking: true))
+    health.succeeded()
+    #expect(asks(&health, 5.3, taking: true) && asks(&health, 5.3, taking: true))
+  }
+
+  @Test func thePauseHasAnEnd() {
+    var health = UpstreamHealth()
+    var now = 0.0
+    var longest = 0.0
+    for _ in 0..<40 {
+      let start = now
+      while !asks(&health, now, taking: true) { now += 0.5 }
+      longest = max(longest, now - start)
+      health.failed(gone, at: now)
+    }
+    #expect((59...61).contains(longest))
+  }
+
+  /// A hundred requests that were under way when the network went are one failure, not a hundred doublings.
+  @Test func failuresAtOnceCountOnce() {
+    var health = UpstreamHealth()
+    for _ in 0..<100 { health.failed(gone, at: 10) }
+    #expect(asks(&health, 11.1, taking: false))
+  }
+
+  @Test func whoWantsToBeLeftAloneIs() {
+    var health = UpstreamHealth()
+    health.failed(UpstreamFailure(.failed, "busy", retryAfter: 120), at: 0)
+    #expect(!asks(&health, 119, taking: true) && asks(&health, 121, taking: true))
+    health.succeeded()
+    health.failed(UpstreamFailure(.failed, "busy", retryAfter: 1_000_000), at: 200)
+    #expect(asks(&health, 200 + 3601, taking: true))
+  }
+
+  /// A tile that is forbidden or rubbish says nothing of the server's health.
+  @Test func refusalsAreAnswers() {
+    var health = UpstreamHealth()
+    for second in 0..<20 {
+      #expect(asks(&health, Double(second), taking: true))
+      health.failed(UpstreamFailure(second % 2 == 0 ? .refused : .invalid, "no"), at: Double(second))
+    }
+    #expect(asks(&health, 20, taking: true))
+  }
+
+  /// Whatever comes, in whatever order: it is always asked again one day.
+  @Test(arguments: UInt64(1)...10) func neverStuck(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var health = UpstreamHealth()
+    var now = 0.0
+    for _ in 0..<300 {
+      now += Double.random(in: 0...20, using: &random)
+      guard asks(&health, now, taking: true) else { continue }
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: health.succeeded()
+      case 1: health.release()
+      case 2: health.failed(UpstreamFailure(.refused, ""), at: now)
+      case 3: health.failed(UpstreamFailure(.failed, "", retryAfter: Int.random(in: 0...100, using: &random)), at: now)
+      default: health.failed(gone, at: now)
+      }
+      #expect(asks(&health, now + 4000, taking: false), "seed \(seed)")
+    }
+  }
+}

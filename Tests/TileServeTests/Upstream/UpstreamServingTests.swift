@@ -1,0 +1,305 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileServe
+
+/// Tilesets of other servers, through a server of ours, over real connections.
+@Suite struct UpstreamServingTests {
+  private static let image = Result { try SampleTiles.image(1, .png) }
+  private static let other = Result { try SampleTiles.image(2, .png) }
+
+  /// Only what is asked for is fetched.
+  private static let plainly: @Sendable (inout TileServerOptions) -> Void = { $0.prefetch = .off }
+
+  /// A folder with `far.upstream.json`.
+  private func describe(_ origin: TileOrigin, _ more: String = "", url: String = "/{z}/{x}/{y}.png") throws
+    -> TemporaryFolder
+  {
+    let folder = try TemporaryFolder()
+    try write(folder, origin, more, url: url)
+    return folder
+  }
+
+  private func write(_ folder: TemporaryFolder, _ origin: TileOrigin, _ more: String, url: String) throws {
+    let text = """
+      {"url": "\(origin.url)\(url)", "format": "png", "maxzoom": 12, "timeout": 2, "name": "Far away",
+       "attribution": "© Far"\(more.isEmpty ? "" : ", " + more)}
+      """
+    try text.write(toFile: folder.file("far.upstream.json"), atomically: true, encoding: .utf8)
+  }
+
+  private func count(_ served: Served, _ outcome: String) throws -> Int {
+    Int(try served.metric("tileserve_upstream_requests_total{tileset=\"far\",outcome=\"\(outcome)\"}") ?? 0)
+  }
+
+  @Test func aTileIsFetchedOnceAndKept() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=3600"])
+    } _: {
+      (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for _ in 0..<5 {
+          let response = try served.get("/far/5/17/11.png")
+          #expect(response.status == 200 && response.body == image && response["Content-Type"] == "image/png")
+        }
+        #expect(origin.targets == ["/5/17/11.png"])
+        let request = try #require(origin.requests.first)
+        #expect(request["User-Agent"]?.hasPrefix("tileserve/") == true && request["Cookie"] == nil)
+        let document = try served.get("/far.json").text
+        #expect(document.contains("Far away") && document.contains("© Far") && document.contains("\"maxzoom\":12"))
+        #expect(try count(served, "fetched") == 1)
+        #expect(try served.metric("tileserve_upstream_received_bytes_total{tileset=\"far\"}") == Double(image.count))
+      }
+      // Another server, another day, no network.
+      try await origin.goAway()
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        #expect(try served.get("/far/5/17/11.png").body == image)
+        #expect(try served.get("/far/5/17/12.png").status == 503)
+      }
+      #expect(try BundleFile.open(folder.file("far.mbtiles")).tile(TileID(unchecked: 5, 17, 11)) == image)
+    }
+  }
+
+  @Test func outsideOfTheDescriptionNobodyIsAsked() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, #""minzoom": 3, "bounds": [0, 40, 20, 50]"#)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for target in ["/far/2/2/1.png", "/far/13/4300/2800.png", "/far/5/0/0.png", "/far/5/17/20.png"] {
+          #expect(try served.get(target).status == 404, "\(target)")
+        }
+        #expect(origin.requests.isEmpty)
+        #expect(try served.get("/far/5/17/11.png").status == 200)
+      }
+    }
+  }
+
+  /// Many at once are one request.
+  @Test func oneRequestForManyWhoWait() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let gate = Gate()
+      defer { gate.open() }
+      origin.gate.withLock { $0 = gate }
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        let waiting = try (0..<6).map { _ in try served.connect() }
+        for connection in waiting { try connection.send(HTTPConnection.head("/far/3/4/2.png")) }
+        #expect(eventually { origin.requests.count == 1 })
+        // The loops answer others meanwhile.
+        #expect(try served.get("/health").status == 200)
+        gate.open()
+        for connection in waiting { #expect(try connection.response().body == image) }
+        #expect(origin.requests.count == 1)
+      }
+    }
+  }
+
+  @Test(arguments: [404, 410, 204]) func noSuchTile(status: Int) async throws {
+    try await withOrigin { _ in
+      .answer(status)
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for _ in 0..<4 { #expect(try served.get("/far/3/4/2.png").status == 404) }
+        #expect(origin.requests.count == 1)
+        #expect(try count(served, "missing") == 1)
+      }
+    }
+  }
+
+  /// What is no longer fresh goes out at once and is asked for anew behind it, by its entity tag.
+  @Test func revalidation() async throws {
+    let (image, other) = (try Self.image.get(), try Self.other.get())
+    try await withOrigin { request in
+      request["If-None-Match"] == "\"a\""
+        ? .answer(304, [], ["etag": "\"a\"", "cache-control": "max-age=60"])
+        : .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=60"])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.png").status == 200)
+        try age(folder)
+        #expect(try served.get("/far/3/4/2.png").body == image)
+        #expect(try eventually { try count(served, "unchanged") == 1 })
+        #expect(origin.requests.count == 2)
+        // Fresh again.
+        #expect(try served.get("/far/3/4/2.png").body == image)
+        #expect(origin.requests.count == 2)
+        // And then the map changes: what was drawn from the old one is drawn anew too.
+        let drawn = try served.get("/far/3/4/2.jpg").body
+        origin.say { _ in .answer(200, other, ["etag": "\"b\"", "cache-control": "max-age=60"]) }
+        try age(folder)
+        #expect(try served.get("/far/3/4/2.png").body == image)
+        #expect(try eventually { try served.get("/far/3/4/2.png").body == other })
+        #expect(try served.get("/far/3/4/2.jpg").body != drawn)
+      }
+    }
+  }
+
+  /// Makes everything that is kept a day old.
+  private func age(_ folder: TemporaryFolder) throws {
+    let database = try Database(folder.file("far.mbtiles"))
+    try database.execute("UPDATE upstream SET fetched = fetched - 86400, expires = fetched - 1")
+  }
+
+  @Test func offlineWhatIsKeptGoesOn() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image, ["cache-control": "max-age=60"])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 200) }
+        try await origin.goAway()
+        try age(folder)
+        for _ in 0..<3 {
+          for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").body == image) }
+        }
+        for row in 3..<8 {
+          let response = try served.get("/far/3/0/\(row).png")
+          #expect(response.status == 503 && response["Retry-After"] != nil)
+          #expect(response.text.contains("127.0.0.1") && !response.text.contains("{z}"))
+        }
+        // After some failures it is left alone.
+        #expect(try count(served, "skipped") > 0)
+        // And then the network is back.
+        origin.comeBack()
+        #expect(try eventually { try served.get("/far/3/0/7.png").body == image })
+      }
+    }
+  }
+
+  struct Misbehaviour: Sendable, CustomTestStringConvertible {
+    var name: String
+    var reply: TileOrigin.Reply
+    var outcome: String
+    var testDescription: String { name }
+  }
+
+  @Test(arguments: [
+    Misbehaviour(name: "500", reply: .answer(500, Array("oops".utf8)), outcome: "failed"),
+    Misbehaviour(name: "403", reply: .answer(403), outcome: "refused"),
+    Misbehaviour(name: "429", reply: .answer(429, [], ["retry-after": "1"]), outcome: "failed"),
+    Misbehaviour(name: "page", reply: .answer(200, Array("<html>no such map</html>".utf8)), outcome: "invalid"),
+    Misbehaviour(name: "nothing", reply: .answer(200), outcome: "invalid"),
+    Misbehaviour(name: "hang", reply: .hang, outcome: "timeout"),
+    Misbehaviour(name: "cut", reply: .cut([UInt8](repeating: 0x89, count: 4000)), outcome: "unreachable"),
+    Misbehaviour(name: "close", reply: .close, outcome: "unreachable"),
+    Misbehaviour(name: "endless", reply: .endless, outcome: "invalid"),
+    Misbehaviour(name: "elsewhere", reply: .answer(302, [], ["location": "http://127.0.0.2/x"]), outcome: "refused"),
+    Misbehaviour(name: "file", reply: .answer(302, [], ["location": "file:///etc/passwd"]), outcome: "refused"),
+    Misbehaviour(name: "circle", reply: .answer(302, [], ["location": "/3/4/2.png"]), outcome: "refused"),
+  ])
+  func misbehaviour(_ case: Misbehaviour) async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      `case`.reply
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path, SampleShelf.path], Self.plainly) { (served) async throws in
+        let waiting = try served.connect()
+        try waiting.send(HTTPConnection.head("/far/3/4/2.png"))
+        // Nobody else waits for it.
+        #expect(try served.get("/relief/1/0/0.png").status == 200)
+        let response = try waiting.response()
+        #expect(response.status == 503, "\(response)")
+        #expect(try count(served, `case`.outcome) == 1)
+        // Nothing of it is kept.
+        origin.say { _ in .answer(200, image) }
+        #expect(try eventually { try served.get("/far/3/4/2.png").body == image })
+      }
+    }
+  }
+
+  @Test func redirectsOnTheSameServerAreFollowed() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { request in
+      request.target.hasPrefix("/new") ? .answer(200, image) : .answer(301, [], ["location": "/new\(request.target)"])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.png").body == image)
+        #expect(origin.targets == ["/3/4/2.png", "/new/3/4/2.png"])
+      }
+    }
+  }
+
+  /// Asked too often, a server is left alone for as long as it wants.
+  @Test func politeness() async throws {
+    try await withOrigin { _ in
+      .answer(429, [], ["retry-after": "3600"])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 503) }
+        #expect(origin.requests.count == 1)
+        #expect(try count(served, "skipped") == 7)
+      }
+    }
+  }
+
+  /// Never more at a time than the description allows.
+  @Test func connectionsAreLimited() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let gate = Gate()
+      defer { gate.open() }
+      origin.gate.withLock { $0 = gate }
+      let folder = try describe(origin, #""connections": 2"#)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        let waiting = try (0..<8).map { _ in try served.connect() }
+        for (column, connection) in waiting.enumerated() {
+          try connection.send(HTTPConnection.head("/far/3/\(column)/2.png"))
+        }
+        #expect(eventually { origin.requests.count == 2 })
+        // A third has had its chance.
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(origin.requests.count == 2)
+        gate.open()
+        for connection in waiting { #expect(try connection.response().status == 200) }
+      }
+    }
+  }
+
+  @Test func compositesAndOtherFormats() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { request in
+      request.target.hasPrefix("/2/") ? .answer(404) : .answer(200, image)
+    } _: {
+      (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path, SampleShelf.path]) {
+        $0.missing = .overzoom
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        #expect(try served.get("/far,labels/1/0/0.png").status == 200)
+        #expect(try served.get("/relief,far/1/0/0.jpg")["Content-Type"] == "image/jpeg")
+        #expect(try served.get("/far/0/0/0@2x.png").status == 200)
+        // The part of its parent.
+        #expect(try served.get("/far/2/1/1.png").status == 200)
+        #expect(try served.get("/").text.contains("Far away"))
+      }
+    }
+  }
+
+  @Test func descriptionsThatAreWrong() async throws {
+    let folder = try TemporaryFolder()
+    try #"{"url": "ftp://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#.write(
+      toFile: folder.file("bad.upstream.json"), atomically: true, encoding: .utf8)
+    try await serving([folder.path], Self.plainly) { (served) async throws in
+      #expect(served.shelf.failures["bad"]?.contains("bad.upstream.json: url: must begin with http") == true)
+      #expect(try served.get("/bad/0/0/0.png").status == 503)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import TileServe
+
+@Suite struct UpstreamSettingsTests {
+  private func settings(_ text: String) throws -> UpstreamSettings {
+    try UpstreamSettings(Array(text.utf8), path: "/maps/topo.upstream.json")
+  }
+
+  private static let least = #""url": "https://tiles.example.org/{z}/{x}/{y}.png", "format": "png", "maxzoom": 14"#
+
+  @Test func whatIsLeftOut() throws {
+    let found = try settings("{\(Self.least)}")
+    #expect(found.zooms == 0...14 && found.format == .png && found.host == "tiles.example.org")
+    #expect(found.file == "/maps/topo.mbtiles" && found.fileBytesMax == 1 << 30 && found.whenFull == .evict)
+    #expect(!found.isMetered && found.bounds == nil && found.connections == 4)
+  }
+
+  @Test func everythingSaid() throws {
+    let found = try settings(
+      """
+      {\(Self.least), "minzoom": 3, "bounds": [-110, 36, -101.5, 41], "name": "Topo", "attribution": "© Somebody",
+       "tile-pixels": 512, "file": "kept/topo.mbtiles", "file-size": "250MB", "when-full": "stop", "metered": true,
+       "connections": 2, "timeout": 5, "fresh": 60, "missing-fresh": 0, "user-agent": "my-maps/1 (me@example.org)"}
+      """)
+    #expect(found.zooms == 3...14 && found.bounds == BoundingBox(west: -110, south: 36, east: -101.5, north: 41))
+    #expect(found.file == "/maps/kept/topo.mbtiles" && found.fileBytesMax == 250 << 20 && found.whenFull == .stop)
+    #expect(found.isMetered && found.connections == 2 && found.timeoutSeconds == 5 && found.freshSeconds == 60)
+    #expect(found.tilePixels == 512 && found.missingSeconds == 0 && found.userAgent == "my-maps/1 (me@example.org)")
+  }
+
+  @Test func archives() throws {
+    let found = try settings(#"{"url": "http://[::1]:8080/a/planet.pmtiles?key=1"}"#)
+    #expect(found.host == "[::1]" && found.zooms == nil && found.format == nil)
+  }
+
+  @Test(arguments: [
+    ("", "no JSON"), ("[]", "no JSON object"), ("{}", "url: is missing"),
+    (#"{"url": "ftp://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: must begin with http"),
+    (#"{"url": "file:///etc/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: must begin with http"),
+    (#"{"url": "https://u:p@a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: must not hold a user"),
+    (#"{"url": "https://{z}.a/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: "),
+    (#"{"url": "https://a/{z}/{x}", "format": "png", "maxzoom": 3}"#, "url: needs {z}, {x} and {y}"),
+    (#"{"url": "https://a/{z}/{x}/{y}/{s}", "format": "png", "maxzoom": 3}"#, "url: has another place"),
+    (#"{"url": "https://a/map.png"}"#, "url: names neither"),
+    (#"{"url": "https://a:99999/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: has a port"),
+    (#"{"url": "https://a/{z}/{x}/{y}", "maxzoom": 3}"#, "format: is missing"),
+    (#"{"url": "https://a/{z}/{x}/{y}", "format": "tiff", "maxzoom": 3}"#, "format: is none of"),
+    (#"{"url": "https://a/{z}/{x}/{y}", "format": "png"}"#, "maxzoom: is missing"),
+    ("{\(least), \"minzoom\": 15}", "minzoom: is above"), ("{\(least), \"maxzoom\": 3.5}", "maxzoom: must be a whole"),
+    ("{\(least), \"maxzom\": 3}", "maxzom: is not known"), ("{\(least), \"metered\": 1}", "metered: must be true"),
+    ("{\(least), \"bounds\": [1, 2, 3]}", "bounds: must be"),
+    ("{\(least), \"bounds\": [10, 0, 5, 1]}", "bounds: must be"),
+    ("{\(least), \"file-size\": \"12\"}", "file-size: must be"),
+    ("{\(least), \"file-size\": \"9999999999TB\"}", "file-size: "),
+    ("{\(least), \"when-full\": \"panic\"}", "when-full: is neither"),
+    ("{\(least), \"connections\": 0}", "connections: "),
+    ("{\(least), \"user-agent\": \"a\\r\\nHost: b\"}", "user-agent: holds"),
+    ("{\(least), \"file\": \"\"}", "file: must be"),
+  ])
+  func mistakes(text: String, words: String) {
+    let error = #expect(throws: ServeError.self) { try settings(text) }
+    #expect(
+      error?.message.hasPrefix("/maps/topo.upstream.json: ") == true && error?.message.contains(words) == true,
+      "\(error?.message ?? "")")
+    #expect(error?.code == .invalidOption)
+  }
+
+  @Test(arguments: [
+    ("https://a/{z}/{x}/{y}.png", "https://a/3/5/2.png"),
+    ("http://a:81/{-y}?x={x}&z={z}&k=%7B", "http://a:81/5?x=5&z=3&k=%7B"),
+    ("HTTPS://Maps.Example/{z}{x}{y}", "https://maps.example/352"),
+  ])
+  func templates(text: String, url: String) throws {
+    #expect(try URLTemplate(text).address(TileID(unchecked: 3, 5, 2)).text == url)
+  }
+
+  /// On the same host, never to less security, never to another scheme.
+  @Test(
+    arguments: [
+      ("/b?c", "http://a/b?c"), ("http://a/b", "http://a/b"), ("https://a/b", "https://a/b"), ("//a/b", "http://a/b"),
+      ("HTTP://A/b#x", "http://a/b"), ("http://b/b", nil), ("file:///etc/passwd", nil), ("ftp://a/b", nil), ("b", nil),
+      ("http://a:8080/b", nil), ("http://a@b/", nil), ("//b/", nil), ("", nil), ("javascript:1", nil),
+      ("http://169.254.169.254/latest", nil),
+    ] as [(String, String?)])
+  func redirects(location: String, target: String?) throws {
+    #expect(try HTTPAddress("http://a/x").redirected(to: location)?.text == target)
+  }
+
+  @Test func redirectsKeepEncryption() throws {
+    #expect(try HTTPAddress("https://a/x").redirected(to: "http://a/x") == nil)
+    #expect(try HTTPAddress("https://a/x").redirected(to: "/y")?.text == "https://a/y")
+  }
+
+  @Test(
+    arguments: [
+      ([:], 1000 + 500), (["cache-control": "max-age=3600"], 4600),
+      (["cache-control": "public, S-MaxAge=\"7200\", max-age=60"], 8200),
+      (["cache-control": "max-age=3600", "age": "600"], 4000), (["cache-control": "no-store"], 1060),
+      (["cache-control": "max-age=0"], 1060), (["cache-control": "max-age=-5"], 1060),
+      (["cache-control": "max-age=99999999999999999"], 1000 + 365 * 86400), (["cache-control": "max-age=x"], 1500),
+      (["expires": "Thu, 01 Jan 1970 02:00:00 GMT", "date": "Thu, 01 Jan 1970 00:30:00 GMT"], 1000 + 5400),
+      (["expires": "0"], 1060), (["cache-control": "max-age=600", "age": "-99999999999"], 1600),
+    ] as [([String: String], Int)])
+  func freshness(fields: [String: String], until: Int) {
+    #expect(Freshness.expiry(now: 1000, fallback: 500) { fields[$0] } == until)
+  }
+
+  @Test(
+    arguments: [
+      (nil, nil), ("12", 12), ("-1", nil), ("Thu, 01 Jan 1970 00:20:00 GMT", 200), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+      ("soon", nil),
+    ] as [(String?, Int?)])
+  func retryAfter(text: String?, seconds: Int?) { #expect(Freshness.retryAfter(text, now: 1000) == seconds) }
+}
