@@ -55,6 +55,12 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   /// True when the tile is kept; changes nothing.
   public func contains(_ key: Key) -> Bool { peek(key) != nil }
 
+  /// True when the source was found not to have the tile, not long ago.
+  public func isAbsent(_ key: Key) -> Bool {
+    let time = now()
+    return books.withLock { $0.absent.contains(key, at: time) }
+  }
+
   /// The number of a key's shard: neighbours lie in different ones.
   @inlinable
   func place(of key: Key) -> Int {

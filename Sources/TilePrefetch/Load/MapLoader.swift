@@ -28,7 +28,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   /// What a step of the map changed on the screen.
   public struct Step: Sendable {
-    /// Tiles that came onto the screen and were there.
+    /// Tiles that came onto the screen and were there, or are known not to exist.
     public var hits: [TileID] = []
     /// Tiles that came onto the screen and are missing.
     public var missing: [TileID] = []
@@ -106,7 +106,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     }
     state.visible = tiles
     for tile in entered {
-      if cache.value(for: tile) != nil {
+      if cache.value(for: tile) != nil || cache.isAbsent(tile) {
         step.hits.append(tile)
       } else {
         step.missing.append(tile)
