@@ -10,6 +10,13 @@ private let place = TileID(unchecked: 8, 3, 4)
 
 private struct Refused: Error {}
 
+/// Whether something is over.
+private final class End: Sendable {
+  private let state = Mutex(false)
+  var hasCome: Bool { state.withLock { $0 } }
+  func come() { state.withLock { $0 = true } }
+}
+
 /// Loads that several want, and loads that nobody wants any more.
 @Suite struct TileCacheLoadTests {
   @Test func whatThreadsWantAtTheSameTimeIsLoadedOnce() async throws {
@@ -58,11 +65,11 @@ private struct Refused: Error {}
 
   @Test func aLoadThatNobodyWantsIsCancelled() async throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
-    let isOver = Mutex(false)
+    let end = End()
     let tasks = (0..<2).map { _ in
       Task {
         try await cache.loadedValue(for: place, byteCount: 10) {
-          defer { isOver.withLock { $0 = true } }
+          defer { end.come() }
           try await Task.sleep(for: .seconds(600))
           return (1, byteCount: 10)
         }
@@ -71,10 +78,10 @@ private struct Refused: Error {}
     try await eventually { cache.statistics.joined == 1 }
     tasks[0].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[0].value }
-    #expect(!isOver.withLock { $0 }, "the other still waits")
+    #expect(!end.hasCome, "the other still waits")
     tasks[1].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[1].value }
-    try await eventually { isOver.withLock { $0 } && cache.statistics.reservedBytes == 0 }
+    try await eventually { end.hasCome && cache.statistics.reservedBytes == 0 }
     #expect(try await cache.loadedValue(for: place, byteCount: 10) { (2, byteCount: 10) } == 2)
   }
 

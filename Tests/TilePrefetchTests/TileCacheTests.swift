@@ -132,7 +132,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
       }
     }
     #expect(try ask() == nil && ask() == nil)
-    #expect(count == 1 && cache.statistics.absentHits == 1)
+    #expect(count == 1 && cache.statistics.absentHits == 1 && cache.isAbsent(tile(0)))
     time.withLock { $0 = .seconds(11) }
     #expect(try ask() == nil)
     #expect(count == 2)

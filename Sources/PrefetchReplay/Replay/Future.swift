@@ -10,7 +10,7 @@ final class Future: Sendable {
   private let pastCounts: [Int]
   /// For each tile, its places in the entries.
   private let places: [TileID: [Int]]
-  private let position = Mutex(0)
+  private let position = Atomic(0)
 
   init(_ session: SessionFrames) {
     var entries: [TileID] = []
@@ -30,14 +30,14 @@ final class Future: Sendable {
     places = Dictionary(grouping: entries.indices, by: { entries[$0] })
   }
 
-  func frame(_ index: Int) { position.withLock { $0 = pastCounts[index] } }
+  func frame(_ index: Int) { position.store(pastCounts[index], ordering: .relaxed) }
 
   /// The place of a tile's next entry; `Int.max` when it does not come again.
   ///
   /// - Complexity: O(log n).
   func nextUse(_ tile: TileID) -> Int {
     guard let list = places[tile] else { return .max }
-    let past = position.withLock { $0 }
+    let past = position.load(ordering: .relaxed)
     var (low, high) = (0, list.count)
     while low < high {
       let middle = (low + high) / 2
@@ -48,7 +48,7 @@ final class Future: Sendable {
 
   /// The next tiles, each once.
   func next(countMax: Int, lookAheadMax: Int) -> [TileID] {
-    let past = position.withLock { $0 }
+    let past = position.load(ordering: .relaxed)
     var seen: Set<TileID> = []
     var tiles: [TileID] = []
     for tile in entries[past...].prefix(lookAheadMax) {

@@ -3,6 +3,11 @@ public struct ReplayReport: Hashable, Sendable {
   public struct Line: Hashable, Sendable {
     public var session: String
     public var score: ReplayScore
+
+    public init(session: String, score: ReplayScore) {
+      self.session = session
+      self.score = score
+    }
   }
 
   public var sessions: [Line]

@@ -54,6 +54,12 @@ public struct MapGesture: Hashable, Sendable {
     public var dx: Double
     public var dy: Double
     public var duration: Double
+
+    public init(dx: Double, dy: Double, duration: Double) {
+      self.dx = dx
+      self.dy = dy
+      self.duration = duration
+    }
   }
 
   public var kind: Kind

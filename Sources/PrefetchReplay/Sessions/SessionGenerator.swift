@@ -19,7 +19,7 @@ public struct SessionGenerator {
 
   /// - Parameters:
   ///   - gestureCount: how many gestures; about 3 s each.
-  public static func session(seed: UInt64, gestureCount: Int = 120) -> MapSession {
+  public static func session(seed: UInt64, gestureCount: Int = 40) -> MapSession {
     var generator = SessionGenerator(seed: seed)
     for _ in 0..<gestureCount { generator.addGesture() }
     return generator.session

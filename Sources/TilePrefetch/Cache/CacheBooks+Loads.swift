@@ -18,6 +18,7 @@ extension CacheBooks {
     noteUse()
     let load = TileLoad<Key, Value>(key: key, purpose: purpose, reservedBytes: reserved)
     pending[key] = load
+    underWay[ObjectIdentifier(load)] = load
     return .load(load)
   }
 
@@ -42,9 +43,10 @@ extension CacheBooks {
     let wasReserved = load.reservedBytes > 0
     release(load)
     if pending[load.key] === load { pending[load.key] = nil }
+    underWay[ObjectIdentifier(load)] = nil
     switch outcome {
     case .tile(let value, let byteCount):
-      let isThere = cache.shard(of: load.key).peek(load.key) != nil
+      let isThere = cache.peek(load.key) != nil
       if !isThere, wasReserved || load.purpose == .demand, makeRoom(byteCount, in: cache) {
         keep(load.key, value, byteCount: byteCount, isUnused: load.purpose == .prefetch, tick: tick, in: cache)
       } else if !isThere {
@@ -67,7 +69,7 @@ extension CacheBooks {
 
   /// Takes reservations back until the budget holds, those of loads ahead of need first.
   mutating func dropReservations() {
-    let loads = pending.values.sorted { $0.purpose == .prefetch && $1.purpose == .demand }
+    let loads = underWay.values.sorted { $0.purpose == .prefetch && $1.purpose == .demand }
     for load in loads {
       guard keptBytes + reservedBytes > byteCountMax else { return }
       release(load)

@@ -15,7 +15,10 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
   var reservedBytes = 0
   /// The part of ``reservedBytes`` that loads ahead of need have.
   var reservedAheadBytes = 0
+  /// The loads that a wish can join.
   var pending: [Key: TileLoad<Key, Value>] = [:]
+  /// All loads that are not over: also cancelled ones, in whose place others began.
+  var underWay: [ObjectIdentifier: TileLoad<Key, Value>] = [:]
   var statistics = CacheStatistics()
 
   /// What each screen shows.
@@ -62,7 +65,7 @@ extension CacheBooks {
     if isUnused { unusedBytes += byteCount }
     if tile.pinCount > 0 { pinnedBytes += byteCount }
     noteUse()
-    cache.shard(of: key).set(tile, for: key)
+    cache.publish(tile)
   }
 
   mutating func drop(_ tile: KeptEntry, in cache: Cache) {
@@ -141,14 +144,14 @@ extension CacheBooks {
     for key in before where !keys.contains(key) {
       let count = (pins[key] ?? 1) - 1
       pins[key] = count == 0 ? nil : count
-      guard let tile = cache.shard(of: key).peek(key) else { continue }
+      guard let tile = cache.peek(key) else { continue }
       tile.pinCount = count
       tile.touch(now)
       if count == 0 { pinnedBytes -= tile.byteCount }
     }
     for key in keys where !before.contains(key) {
       pins[key, default: 0] += 1
-      guard let tile = cache.shard(of: key).peek(key) else { continue }
+      guard let tile = cache.peek(key) else { continue }
       tile.pinCount += 1
       if tile.pinCount == 1 { pinnedBytes += tile.byteCount }
     }

@@ -9,7 +9,7 @@ public protocol EvictionPolicy: Sendable {
   ///   - focuses: the maps that show tiles of the cache; none when nobody told.
   func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double
 
-  /// True: all tiles are ranked anew for each one that goes, O(n). Otherwise one ranking serves for a sixteenth of the tiles, or until a map moved.
+  /// True: all tiles are ranked anew for each one that goes, with an age of 0, O(n). Otherwise one ranking serves for a sixteenth of the tiles, or until a map moved.
   var isExact: Bool { get }
 }
 

@@ -1,4 +1,4 @@
-import Synchronization
+public import Synchronization
 import TileIndex
 
 /// What eviction needs of a kept tile. It does not depend on the types of keys and values, so it is compiled once and ranks fast.
@@ -9,9 +9,9 @@ class KeptEntry: @unchecked Sendable {
   final let tile: TileID
   final let byteCount: Int
   /// The cache's clock at the last use.
-  private final let lastUse: Atomic<UInt64>
+  @usableFromInline final let lastUse: Atomic<UInt64>
   /// True: loaded ahead of need, and not wanted yet.
-  private final let unused: Atomic<Bool>
+  @usableFromInline final let unused: Atomic<Bool>
 
   /// Guarded by the books: the place in their list, -1 when the tile is no longer kept.
   final var place = -1
@@ -26,16 +26,13 @@ class KeptEntry: @unchecked Sendable {
   }
 
   final var stamp: UInt64 { lastUse.load(ordering: .relaxed) }
-  final var isUnused: Bool { unused.load(ordering: .relaxed) }
+  @inlinable final var isUnused: Bool { unused.load(ordering: .relaxed) }
 
   /// A use. Writes only what changes: threads that hit one tile again and again leave it in both their caches.
-  @usableFromInline
+  @inlinable
   final func touch(_ now: UInt64) {
     if lastUse.load(ordering: .relaxed) != now { lastUse.store(now, ordering: .relaxed) }
   }
-
-  @usableFromInline
-  final var isFirstUse: Bool { unused.load(ordering: .relaxed) }
 
   /// True for the one caller that makes an unused tile a used one.
   final func takeFirstUse() -> Bool { unused.exchange(false, ordering: .relaxed) }

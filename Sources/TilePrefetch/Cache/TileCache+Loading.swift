@@ -10,7 +10,7 @@ extension TileCache {
     if purpose == .demand, let value = value(for: key) { return .kept(value) }
     let time = now()
     return books.withLock { books in
-      if let tile = shard(of: key).peek(key) {
+      if let tile = peek(key) {
         tile.touch(clock.load(ordering: .relaxed))
         if purpose == .demand {
           books.markUsed(tile)
@@ -48,7 +48,7 @@ extension TileCache {
   public func insert(_ value: Value, for key: Key, byteCount: Int) {
     let tick = tick()
     books.withLock { books in
-      if let tile = shard(of: key).peek(key) { books.drop(tile, in: self) }
+      if let tile = peek(key) { books.drop(tile, in: self) }
       books.absent.remove(key)
       guard books.makeRoom(byteCount, in: self) else { return }
       books.keep(key, value, byteCount: byteCount, isUnused: false, tick: tick, in: self)

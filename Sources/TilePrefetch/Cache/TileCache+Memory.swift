@@ -45,7 +45,7 @@ extension TileCache {
   public func remove(_ key: Key) {
     books.withLock { books in
       books.absent.remove(key)
-      if let tile = shard(of: key).peek(key) { books.drop(tile, in: self) }
+      if let tile = peek(key) { books.drop(tile, in: self) }
     }
   }
 

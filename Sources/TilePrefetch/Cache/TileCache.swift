@@ -10,7 +10,8 @@ public import TileIndex
 ///
 /// Locks: a hit takes that of one of 16 shards, for the time of one look into a dictionary. All else takes the lock of the books first and then, briefly, those of shards.
 public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
-  @usableFromInline let shards: [CacheShard<Key, Value>]
+  /// 16 of them.
+  @usableFromInline nonisolated(unsafe) let shards: UnsafeMutablePointer<CacheShard<Key, Value>>
   let books: Mutex<CacheBooks<Key, Value>>
   /// Counts changes, not hits: so a hit writes nothing that others read.
   @usableFromInline let clock = Atomic<UInt64>(1)
@@ -26,7 +27,8 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.75,
     absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
   ) {
-    shards = (0..<Self.shardCount).map { _ in CacheShard() }
+    shards = .allocate(capacity: Self.shardCount)
+    for place in 0..<Self.shardCount { (shards + place).initialize(to: CacheShard()) }
     books = Mutex(
       CacheBooks(
         byteCountMax: max(byteCountMax, 0), eviction: eviction, unusedShareMax: unusedShareMax,
@@ -35,35 +37,53 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     self.now = now ?? { ContinuousClock.now - start }
   }
 
+  deinit {
+    shards.deinitialize(count: Self.shardCount)
+    shards.deallocate()
+  }
+
   /// A tile that is there already; counts as a hit, and not at all when it is not there.
   ///
   /// - Complexity: O(1).
   @inlinable
   public func value(for key: Key) -> Value? {
-    guard let tile = shard(of: key).hit(key) else { return nil }
-    tile.touch(clock.load(ordering: .relaxed))
-    if tile.isFirstUse { markUsed(tile) }
-    return tile.value
+    guard let hit = shards[place(of: key)].hit(key, now: clock.load(ordering: .relaxed)) else { return nil }
+    if hit.isFirstUse { markUsed(key) }
+    return hit.value
   }
 
   /// True when the tile is kept; changes nothing.
-  public func contains(_ key: Key) -> Bool { shard(of: key).peek(key) != nil }
+  public func contains(_ key: Key) -> Bool { peek(key) != nil }
 
-  @inlinable
-  func shard(of key: Key) -> CacheShard<Key, Value> {
-    let tile = key.tile
-    return shards[(tile.column &+ tile.row &* 5 &+ tile.zoom &* 3) & 15]
+  /// True when the source was found not to have the tile, not long ago.
+  public func isAbsent(_ key: Key) -> Bool {
+    let time = now()
+    return books.withLock { $0.absent.contains(key, at: time) }
   }
+
+  /// The number of a key's shard: neighbours lie in different ones.
+  @inlinable
+  func place(of key: Key) -> Int {
+    let tile = key.tile
+    return (tile.column &+ tile.row &* 5 &+ tile.zoom &* 3) & 15
+  }
+
+  func peek(_ key: Key) -> KeptTile<Key, Value>? { shards[place(of: key)].peek(key) }
+
+  /// Puts a tile in its shard; the caller keeps it alive until it is withdrawn.
+  func publish(_ tile: KeptTile<Key, Value>) { shards[place(of: tile.key)].set(tile, for: tile.key) }
 
   /// Takes a tile out of its shard. The books hold entries of no particular type, all of which this cache made.
   func withdraw(_ entry: KeptEntry) {
     let key = unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key
-    shard(of: key).set(nil, for: key)
+    shards[place(of: key)].set(nil, for: key)
   }
 
   @usableFromInline
-  func markUsed(_ tile: KeptTile<Key, Value>) {
-    books.withLock { $0.markUsed(tile) }
+  func markUsed(_ key: Key) {
+    books.withLock { books in
+      if let tile = peek(key) { books.markUsed(tile) }
+    }
   }
 
   /// The budget.
@@ -74,7 +94,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
 
   /// What the cache did and holds. O(shards), locks each for a moment.
   public var statistics: CacheStatistics {
-    let hits = shards.reduce(0) { $0 + $1.hitCount }
+    let hits = (0..<Self.shardCount).reduce(0) { $0 + shards[$1].hitCount }
     return books.withLock { books in
       var statistics = books.summary
       statistics.hits += hits

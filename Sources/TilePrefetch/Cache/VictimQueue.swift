@@ -21,13 +21,13 @@ struct VictimQueue {
   mutating func next(
     of tiles: [KeptEntry], eviction: any EvictionPolicy, focuses: [MapFocus], onlyUnused: Bool, above bound: Double
   ) -> KeptEntry? {
-    if eviction.isExact { queue = [] }
     if onlyUnused {
       // Ranked among their own kind: there are few of them, and they are all about as old.
       let unused = tiles.filter { $0.pinCount == 0 && $0.isUnused }
       guard let first = Self.rank(unused, eviction, focuses).first, first.rank > bound else { return nil }
       return first.tile
     }
+    if eviction.isExact { return Self.first(of: tiles, eviction, focuses, above: bound) }
     var hasRanked = false
     while true {
       while let candidate = queue.last {
@@ -45,8 +45,21 @@ struct VictimQueue {
       hasRanked = true
       takenCount = 0
       let ranked = Self.rank(tiles.filter { $0.pinCount == 0 }, eviction, focuses)
-      queue = ranked.prefix(max(ranked.count / 16, 8)).reversed()
+      queue = ranked.prefix(max(ranked.count / 16, 1)).reversed()
     }
+  }
+
+  /// The tile that ranks highest of all, ages aside. O(n).
+  private static func first(
+    of tiles: [KeptEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus], above bound: Double
+  ) -> KeptEntry? {
+    var highest = bound
+    var first: KeptEntry?
+    for tile in tiles where tile.pinCount == 0 {
+      let rank = eviction.rank(of: tile.tile, age: 0, focuses: focuses)
+      if rank > highest { (highest, first) = (rank, tile) }
+    }
+    return first
   }
 
   /// The tiles in the order in which they are to go. O(n log n).

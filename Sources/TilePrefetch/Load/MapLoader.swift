@@ -28,7 +28,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   /// What a step of the map changed on the screen.
   public struct Step: Sendable {
-    /// Tiles that came onto the screen and were there.
+    /// Tiles that came onto the screen and were there, or are known not to exist.
     public var hits: [TileID] = []
     /// Tiles that came onto the screen and are missing.
     public var missing: [TileID] = []
@@ -44,9 +44,17 @@ public final class MapLoader<Value: Sendable>: Sendable {
     /// Missing tiles on the screen, the next one last.
     var demand: [TileID] = []
     var plan: [TileID] = []
+    var plannedPhase = CameraPhase.rest
+    var plannedTime = -Double.infinity
     var position = 0
+    var wanted: [TileID: Int] = [:]
     var ahead: Set<TileID> = []
     var loading: Set<TileID> = []
+
+    /// True when a movement goes on to where it was going: the plan of 50 ms ago has all of its path.
+    func isPlanned(_ phase: CameraPhase, _ time: Double) -> Bool {
+      phase.target != nil && phase == plannedPhase && time - plannedTime < 0.05
+    }
   }
 
   public let cache: TileCache<TileID, Value>
@@ -77,25 +85,28 @@ public final class MapLoader<Value: Sendable>: Sendable {
     state.withLock { state in
       let tiles = viewport.tiles
       var step = Step()
-      if tiles != state.visible { step = show(tiles, &state) }
+      if tiles != state.visible { step = show(tiles, target: phase.target, &state) }
       state.planner.update(viewport, phase: phase, at: time)
-      if replans { replan(&state, target: phase.target) }
+      if replans, !state.isPlanned(phase, time) {
+        (state.plannedPhase, state.plannedTime) = (phase, time)
+        replan(&state, target: phase.target)
+      }
       return step
     }
   }
 
-  private func show(_ tiles: TileRange, _ state: inout State) -> Step {
+  private func show(_ tiles: TileRange, target: Viewport?, _ state: inout State) -> Step {
     var step = Step()
     step.left = state.visible.map { $0.filter { !tiles.contains($0) } } ?? []
     let entered = tiles.filter { tile in !(state.visible?.contains(tile) ?? false) }
-    cache.show(tiles, focus: MapFocus(around: tiles), in: screen)
+    cache.show(tiles, focus: MapFocus(around: target?.tiles ?? tiles, wanted: state.wanted), in: screen)
     for tile in step.left {
       // What was only handed out may stay now, if it is worth more than others.
       if let value = state.held.removeValue(forKey: tile) { cache.insert(value, for: tile, byteCount: tileCost) }
     }
     state.visible = tiles
     for tile in entered {
-      if cache.value(for: tile) != nil {
+      if cache.value(for: tile) != nil || cache.isAbsent(tile) {
         step.hits.append(tile)
       } else {
         step.missing.append(tile)
@@ -120,6 +131,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var wanted: [TileID: Int] = [:]
     wanted.reserveCapacity(state.plan.count)
     for (index, tile) in state.plan.enumerated() where wanted[tile] == nil { wanted[tile] = index }
+    state.wanted = wanted
     cache.refocus(MapFocus(around: target?.tiles ?? visible, wanted: wanted), in: screen)
   }
 

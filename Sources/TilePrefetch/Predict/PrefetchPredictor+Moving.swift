@@ -26,10 +26,10 @@ extension PrefetchPredictor {
       .map(\.key)
   }
 
-  /// So many that hardly a tile is skipped, and not more than 60: a flight over half the world shows more than anybody could load.
+  /// So many that hardly a tile is skipped, and not more than 40: a flight over half the world shows more than anybody could load.
   private static func stepCount(_ from: Viewport, _ to: Viewport) -> Int {
     let screens = hypot(to.x - from.x, to.y - from.y) / max(from.shortSide, to.shortSide) + abs(to.zoom - from.zoom)
-    return Int(min(60, max(12, screens * 30)))
+    return Int(min(40, max(8, screens * 15)))
   }
 
   /// Where a drag leads within 0.8 s if it slows down as flings do.

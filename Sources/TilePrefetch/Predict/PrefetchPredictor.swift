@@ -76,7 +76,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
     } else {
       next.laterWeight = Self.laterWeight
       // The less room, the surer a tile must be.
-      chanceMin = max(chanceMin, Self.roomFactor / Double(max(countMax, 1)))
+      chanceMin = max(chanceMin, min(Self.roomFactor / Double(max(countMax, 1)), Self.smallChanceMin))
       if history.announcement > 0.5 {
         // Half of an announced zoom's tiles are loaded while it runs.
         next.odds.zoomIn *= Self.announcedWeight.zoomIn
@@ -88,6 +88,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
 
   static var slowChanceMin: Double { 0.1 }
   static var roomFactor: Double { 20 }
+  static var smallChanceMin: Double { 0.2 }
   static var laterWeight: Double { 0.3 }
   static var announcedWeight: (zoomIn: Double, zoomOut: Double) { (0.7, 0.4) }
 

@@ -21,10 +21,13 @@ public struct RequestPredictor<Client: Hashable & Sendable>: Sendable {
   private struct Session {
     var predictor: PrefetchPredictor
     var view: TileRange
-    /// The widest and highest burst so far.
+    /// The widest and highest burst so far: the size of the screen.
     var columns = 1
     var rows = 1
-    var burstStart: Double
+    /// The rectangle of the requests without a pause between them.
+    var burst: TileRange
+    /// True while tiles beyond the edges of a screen that was there are asked for.
+    var isMoving = false
     var lastTime: Double
   }
 
@@ -52,19 +55,18 @@ public struct RequestPredictor<Client: Hashable & Sendable>: Sendable {
     guard var session = sessions[client], time - session.lastTime <= options.lifetime else {
       forget(at: time, room: 1)
       let predictor = PrefetchPredictor(options: predictorOptions)
-      sessions[client] = Session(predictor: predictor, view: single, burstStart: time, lastTime: time)
+      sessions[client] = Session(predictor: predictor, view: single, burst: single, lastTime: time)
       return
     }
-    if time - session.lastTime > options.burst { session.burstStart = time }
-    session.lastTime = time
-    if session.view.zoom == tile.zoom {
-      extend(&session, with: single, isBurst: time - session.burstStart <= options.burst)
+    if session.view.zoom != tile.zoom {
+      (session.view, session.burst, session.isMoving) = (single, single, false)
     } else {
-      session.view = single
-      session.burstStart = time
+      let hasPaused = time - session.lastTime > options.burst
+      if hasPaused { session.isMoving = true }
+      extend(&session, with: single, hasPaused: hasPaused)
     }
-    let phase: CameraPhase = session.burstStart == time ? .rest : .drag
-    session.predictor.update(Self.viewport(session.view), phase: phase, at: time)
+    session.lastTime = time
+    session.predictor.update(Self.viewport(session.view), phase: session.isMoving ? .drag : .rest, at: time)
     sessions[client] = session
   }
 
@@ -81,20 +83,16 @@ public struct RequestPredictor<Client: Hashable & Sendable>: Sendable {
 
   public mutating func forget(_ client: Client) { sessions[client] = nil }
 
-  /// Grows the view during a burst, and moves it afterwards.
-  private func extend(_ session: inout Session, with tile: TileRange, isBurst: Bool) {
-    guard !session.view.contains(TileID(unchecked: tile.zoom, tile.columns.lowerBound, tile.rows.lowerBound)) else {
-      return
-    }
+  /// Grows the view as far as one burst reaches, and moves it beyond that.
+  private func extend(_ session: inout Session, with tile: TileRange, hasPaused: Bool) {
     let union = session.view.union(tile)
     guard union.columns.count <= 2 * options.sideMax, union.rows.count <= 2 * options.sideMax else {
-      session.view = tile
+      (session.view, session.burst, session.isMoving) = (tile, tile, false)
       return
     }
-    if isBurst {
-      session.columns = min(options.sideMax, max(session.columns, union.columns.count))
-      session.rows = min(options.sideMax, max(session.rows, union.rows.count))
-    }
+    session.burst = hasPaused ? tile : session.burst.union(tile)
+    session.columns = min(options.sideMax, max(session.columns, session.burst.columns.count))
+    session.rows = min(options.sideMax, max(session.rows, session.burst.rows.count))
     session.view = TileRange(
       zoom: tile.zoom,
       columns: Self.shifted(union.columns, to: tile.columns.lowerBound, length: session.columns),
