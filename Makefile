@@ -5,6 +5,7 @@
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
+# make bench-cache  measures what a hit of the tile cache costs
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
 # make fuzz    lets libFuzzer loose on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
@@ -12,7 +13,7 @@
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-ledger fuzz soak soak-short clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger fuzz soak soak-short clean
 
 all: build
 
@@ -49,7 +50,7 @@ test-clients:
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests" 2>&1 | scripts/quiet-tests.sh
+	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests|BuildHelp" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 lint:
@@ -74,6 +75,10 @@ soak:
 
 soak-short:
 	@SOAK_SECONDS=$${SOAK_SECONDS:-120} $(MAKE) --no-print-directory soak
+
+bench-cache:
+	@swift build $(RELEASE) --product CacheBench 2>&1 | scripts/quiet-build.sh
+	@.build/release/CacheBench
 
 bench-ledger:
 	@swift build $(RELEASE) --product LedgerBench 2>&1 | scripts/quiet-build.sh

@@ -114,11 +114,12 @@ public final class Tileset: TileSource {
     return result
   }
 
-  /// Looks for places; nil for a bundle without any. Blocks.
+  /// Looks for places; nil for a bundle without any, and for another server's tiles, which come without. Blocks.
   ///
   /// - Throws: `BundleError`.
   func places(_ query: PlaceQuery) throws -> [PlaceMatch]? {
-    try reading { try PlaceIndex($0)?.search(query) }
+    guard !isRemote else { return nil }
+    return try reading { try PlaceIndex($0)?.search(query) }
   }
 
   /// Closes the readers that are at rest; they are opened again when needed.
