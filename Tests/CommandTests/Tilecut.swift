@@ -81,6 +81,20 @@ extension TemporaryFolder {
     return try write(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
   }
 
+  /// Writes a picture that no encoder makes small, of the northern three quarters of where ``writePlacedPicture(_:edge:)`` puts its own: few pixels make many bytes.
+  func writeNoise(_ name: String) throws {
+    let pixels = PixelBuffer(width: 512, height: 384)
+    var random = SeededGenerator(seed: 11)
+    for offset in stride(from: 0, to: 512 * 384 * 4, by: 4) {
+      pixels.bytes.storeBytes(
+        of: 0xff00_0000 | UInt32(truncatingIfNeeded: random.next()), toByteOffset: offset, as: UInt32.self)
+    }
+    let (stem, degrees) = (name.split(separator: ".")[0], 10.0 / 512)
+    try write("\(stem).pgw", "\(degrees)\n0\n0\n\(-degrees)\n\(10 + degrees / 2)\n\(50 - degrees / 2)\n")
+    try write("\(stem).prj", "EPSG:4326")
+    _ = try write(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
+  }
+
   /// Writes a picture with a world file and a .prj file that put it at 10 to 20 degrees east, 40 to 50 north.
   func writePlacedPicture(_ name: String = "placed.png", edge: Int = 64) throws -> String {
     let degrees = 10.0 / Double(edge)

@@ -13,6 +13,7 @@ struct Shelf {
     folder = try TemporaryFolder()
     _ = try folder.writePlacedPicture("placed.png")
     _ = try folder.writePlacedPicture("other.png", edge: 48)
+    try folder.writeNoise("noise.png")
   }
 
   /// Writes the manifest.
@@ -33,11 +34,11 @@ struct Shelf {
         Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
         Self.region(
           "degrees",
-          #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"], "zooms": [0, 7]"#
+          #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["other.png", "noise.png"], "zooms": [0, 5]"#
         ),
         Self.region(
           "levels",
-          #", "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [288]}, "parcelBytes": 400000"#
+          #", "sources": ["placed.png", "noise.png"], "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [96]}, "parcelBytes": 400000"#
         ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
