@@ -1,8 +1,9 @@
 import Hummingbird
-import Logging
+import HummingbirdCore
+public import Logging
 import NIOCore
 import NIOPosix
-import PurchaseLedger
+public import PurchaseLedger
 import ServiceLifecycle
 
 /// The running service.
@@ -49,7 +50,7 @@ public final class MapStoreServer: Sendable {
             maxHeaderFieldCount: limits.headerFields))),
       configuration: ApplicationConfiguration(
         address: .hostname(options.host, port: options.port), backlog: 1024,
-        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
+        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections, logger: logger)),
       onServerRunning: { channel in
         reportPort.yield(channel.localAddress?.port ?? options.port)
         reportPort.finish()

@@ -33,6 +33,8 @@ struct StoreResponder: HTTPResponder {
       service.metrics.count(route: "other", status: response.status.code)
     }
     response.headers[Self.contentTypeOptions] = "nosniff"
+    // Hummingbird says 0, which for 204 is not allowed and for 304 not true (RFC 9110, section 8.6).
+    if [204, 304].contains(response.status.code) { response.headers[.contentLength] = nil }
     return isHead ? response.createHeadResponse() : response
   }
 

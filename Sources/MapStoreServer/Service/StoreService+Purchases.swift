@@ -1,6 +1,7 @@
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger
+import TileIndex
 
 extension StoreService {
   private static let transactionsMax = 500
