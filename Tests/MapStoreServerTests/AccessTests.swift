@@ -1,4 +1,5 @@
 import Foundation
+import MapStoreServer
 import MapStoreWire
 import PurchaseLedger
 import TestSupport

@@ -18,8 +18,8 @@ import Testing
     var path = ""
     var operations: [String] = []
     for line in try text("openapi.yaml").split(separator: "\n") {
-      if let match = line.wholeMatch(of: /  (\/\S*):/) { path = String(match.1) }
-      if let match = line.wholeMatch(of: /    (get|post|put|delete):/) { operations.append("\(match.1.uppercased()) \(path)") }
+      if let match = line.wholeMatch(of: /\ {2}(\/\S*):/) { path = String(match.1) }
+      if let match = line.wholeMatch(of: /\ {4}(get|post|put|delete):/) { operations.append("\(match.1.uppercased()) \(path)") }
       if line == "components:" { break }
     }
     return operations

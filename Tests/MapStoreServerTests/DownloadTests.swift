@@ -1,8 +1,10 @@
+import Crypto
 import Foundation
 import MapStoreWire
 import PurchaseLedger
 import TestSupport
 import Testing
+import TileIndex
 
 @testable import MapStoreServer
 

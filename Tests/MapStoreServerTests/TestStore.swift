@@ -2,9 +2,10 @@ import Foundation
 import Logging
 import MapStoreServer
 import MapStoreWire
-import PurchaseLedger
 import TestSupport
 import TileIndex
+
+@testable import PurchaseLedger
 
 /// A shop over loopback: a real server over a made-up shelf and a real ledger, with a store's authority that lives as long as the test.
 final class TestStore: Sendable {

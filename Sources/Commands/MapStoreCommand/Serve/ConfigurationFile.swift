@@ -19,6 +19,11 @@ enum ConfigurationFile {
     "passwordsByAddressPerMinute": 1...100_000_000, "passwordsByLoginPerMinute": 1...100_000_000,
   ]
 
+  /// What an option that is a number may be; of limits by `limits.NAME`.
+  static func range(of name: String) -> ClosedRange<Int>? {
+    name.hasPrefix("limits.") ? limits[String(name.dropFirst("limits.".count))] : numbers[name]
+  }
+
   /// - Throws: `StoreError` that names the file and the member.
   static func check(_ path: String) throws {
     func wrong(_ message: String) -> StoreError {

@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 
 /// The flags of `mapstore serve` as given; nil where the environment, the file or the default decides.
 struct ServeFlags: ParsableArguments {

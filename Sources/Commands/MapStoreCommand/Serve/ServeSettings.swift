@@ -122,11 +122,10 @@ struct ServeSettings {
   /// A number within its range; a value that is none is an error, not the default.
   private func number(_ name: String) throws -> Int? {
     let key = ConfigKey(name.split(separator: ".").map(String.init))
-    let known = name.split(separator: ".").last.flatMap { ConfigurationFile.limits[String($0)] }
-    guard let range = ConfigurationFile.numbers[name] ?? known,
-      let text = given.string(forKey: key) ?? given.int(forKey: key).map(String.init) ?? file?.int(forKey: key).map(
-        String.init)
-    else { return nil }
+    guard let range = ConfigurationFile.range(of: name) else { return nil }
+    var found = given.string(forKey: key)
+    if found == nil, let number = given.int(forKey: key) ?? file?.int(forKey: key) { found = String(number) }
+    guard let text = found else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw StoreError(
         .invalidOption, at: name, "\"\(text)\" cannot be taken",
