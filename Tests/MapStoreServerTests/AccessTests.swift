@@ -22,8 +22,8 @@ import Testing
   /// What an account sees of itself is its own only, whatever another one owns.
   @Test func accountsSeeThemselvesOnly() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
-      let bert = try await store.person("bert")
+      let anna = try store.person()
+      let bert = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let account = try await store.send("GET", StoreRoute.account.path, token: bert.token)
       #expect(try WireJSON.decode(AccountDetails.self, from: account.body) == bert.session.account)
@@ -48,7 +48,7 @@ import Testing
   /// A parcel is had with the region that it belongs to, not with another that is owned.
   @Test func filesBelongToTheirRegion() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let answer = try await store.send(
         "POST", StoreRoute.downloads.path, token: anna.token,
@@ -60,8 +60,8 @@ import Testing
   /// A purchase of one account presented by another: refused, and the store need not wait for more.
   @Test func anothersPurchaseIsRefused() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
-      let bert = try await store.person("bert")
+      let anna = try store.person()
+      let bert = try store.person()
       let named = try store.evidence("alps", for: anna)
       let result = try await store.post([named], as: bert, isRestore: true)[0]
       #expect(result.outcome == .refused && result.reason == "token-of-another-account", "\(result)")
@@ -77,7 +77,7 @@ import Testing
 
   @Test func forgedPurchaseIsRefusedAndNotFinished() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       var evidence = try store.evidence("alps", for: anna)
       let other = try ThrowAwayAuthority()
       let fact = StoreTransaction(
@@ -96,8 +96,9 @@ import Testing
 
   @Test func passwordsAndSessions() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
-      #expect(try await store.send("POST", StoreRoute.register.path, anna.credentials).status == 409)
+      let anna = try await store.person(registering: "Anna ")
+      let credentials = try #require(anna.credentials)
+      #expect(try await store.send("POST", StoreRoute.register.path, credentials).status == 409)
       let short = try await store.send("POST", StoreRoute.register.path, Credentials(login: "b", password: "short"))
       #expect(try short.status == 422 && short.problem().type == .unusableCredentials)
       let wrong = Credentials(login: "anna", password: "another password")
@@ -105,7 +106,7 @@ import Testing
         let answer = try await store.send("POST", StoreRoute.signIn.path, credentials)
         #expect(try answer.status == 401 && answer.problem().type == .wrongCredentials)
       }
-      let second = try await store.signIn(anna.credentials)
+      let second = try await store.signIn(credentials)
       #expect(try await store.send("DELETE", StoreRoute.signOut.path, token: second.token).status == 204)
       #expect(try await store.send("GET", StoreRoute.account.path, token: second.token).status == 401)
       #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 200)
@@ -114,7 +115,7 @@ import Testing
       #expect(denied.status == 403)
       let changed = try await store.send(
         "PUT", StoreRoute.changePassword.path, token: anna.token,
-        PasswordChange(password: anna.credentials.password, newPassword: "a new password"))
+        PasswordChange(password: credentials.password, newPassword: "a new password"))
       #expect(changed.status == 204)
       #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 401)
       let again = try await store.signIn(Credentials(login: "anna", password: "a new password"))
@@ -130,7 +131,7 @@ import Testing
 
   @Test func sessionsEndByThemselves() async throws {
     try await TestStore.run { options in options.sessionSeconds = 100 } _: { store in
-      let anna = try await store.person("anna")
+      let anna = try await store.person(registering: "anna")
       #expect(anna.session.expiresAt == TestStore.now + 100_000)
       store.wait(milliseconds: 100_001)
       #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 401)

@@ -13,8 +13,8 @@ import TileIndex
   /// Case 45: a link that is over, altered in any part, another account's, of a refunded region, or used up: 403.
   @Test func case45LinksThatDoNotCount() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
-      let bert = try await store.person("bert")
+      let anna = try store.person()
+      let bert = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna, id: "7")], as: anna)
       _ = try await store.post([try store.evidence("rhine", for: bert)], as: bert)
       func expectRefused(_ url: String, token: String? = nil, _ why: Comment) async throws {
@@ -62,7 +62,7 @@ import TileIndex
 
   @Test func rangesAndConditions() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let ticket = try await store.ticket("alps", as: anna)
       let whole = try store.shelf.bytes(ticket.file)
@@ -98,7 +98,7 @@ import TileIndex
 
   @Test func editionsParcelsAndPatches() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let begun = try await store.ticket("alps", as: anna)
       try store.shelf.write(edition: "2", patchesFrom: "1")
@@ -127,7 +127,7 @@ import TileIndex
   /// Transfers over the account's number are told to wait; ended ones make room.
   @Test func transfersAreCounted() async throws {
     try await TestStore.run { $0.limits.transfersByAccount = 1 } _: { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let slow = try await store.ticket("alps", as: anna).url
       let other = try await store.ticket("alps", as: anna).url
@@ -167,7 +167,7 @@ import TileIndex
   /// nginx is left to send the file.
   @Test func accelRedirect() async throws {
     try await TestStore.run { $0.accelPrefix = "/internal/" } _: { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let answer = try await store.send("GET", try await store.ticket("alps", as: anna).url)
       #expect(answer.status == 200 && answer.body.isEmpty && answer["X-Accel-Redirect"] == "/internal/alps-1.mbtiles")

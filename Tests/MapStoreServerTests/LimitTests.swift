@@ -15,7 +15,7 @@ import Testing
       options.limits.requestSeconds = 2
       options.limits.stallSeconds = 2
     } _: { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let port = store.server.port
       let link = try await store.ticket("alps", as: anna).url
@@ -71,7 +71,7 @@ import Testing
 
   @Test func largeBodiesAndHeads() async throws {
     try await TestStore.run { $0.limits.bodyBytes = 100_000 } _: { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       for (path, bytes) in [(StoreRoute.signIn.path, 20_000), (StoreRoute.purchases.path, 100_001)] {
         let answer = try await store.send(
           "POST", path, token: anna.token, body: [UInt8](repeating: 0x20, count: bytes))
@@ -103,14 +103,14 @@ import Testing
 
   @Test func ratesAreLimited() async throws {
     try await TestStore.run { options in
-      options.limits.passwordsByLogin = .init(burst: 3, perMinute: 1)
+      options.limits.passwordsByLogin = .init(burst: 1, perMinute: 1)
       options.limits.requestsByAccount = .init(burst: 5, perMinute: 1)
     } _: { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       let wrong = Credentials(login: "anna", password: "another password")
       var statuses: [Int] = []
-      for _ in 0..<4 { statuses.append(try await store.send("POST", StoreRoute.signIn.path, wrong).status) }
-      #expect(statuses == [401, 401, 429, 429])
+      for _ in 0..<2 { statuses.append(try await store.send("POST", StoreRoute.signIn.path, wrong).status) }
+      #expect(statuses == [401, 429])
       let other = try await store.send("POST", StoreRoute.signIn.path, Credentials(login: "bert", password: "another password"))
       #expect(other.status == 401)
       var answers: [HTTPResponse] = []
@@ -132,7 +132,7 @@ import Testing
   /// Broken JSON of any kind is 400, never 500, and the server goes on.
   @Test func mutatedMessages() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       let seed = UInt64.random(in: 0 ... .max)
       var random = SeededGenerator(seed: seed)
       let evidence = try store.evidence("alps", for: anna)

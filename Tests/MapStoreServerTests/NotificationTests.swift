@@ -18,7 +18,7 @@ import Testing
   /// A refund that comes by message takes the region, however often it comes; case 35's second half: what was not acknowledged comes again and changes nothing.
   @Test func refundTakesTheRegionOnce() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       let evidence = try store.evidence("alps", for: anna, id: "7")
       _ = try await store.post([evidence], as: anna)
       let refund = try notification(store, type: "REFUND", transaction: evidence)
@@ -44,7 +44,7 @@ import Testing
 
   @Test func forgedAndForeignMessagesAreRefused() async throws {
     try await TestStore.run { store in
-      let anna = try await store.person("anna")
+      let anna = try store.person()
       let evidence = try store.evidence("alps", for: anna, id: "7")
       _ = try await store.post([evidence], as: anna)
       let other = try ThrowAwayAuthority()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PurchaseFlowTests {
   @Test func signUpBuyListDownloadResume() async throws {
     try await TestStore.run { store in
-      let person = try await store.person("Anna@example.org")
+      let person = try store.person()
       #expect(try await store.library(of: person).values.allSatisfy { $0.status == .forSale })
       let results = try await store.post([try store.evidence("alps", for: person)], as: person)
       #expect(results.count == 1 && results[0].outcome == .booked && results[0].shouldFinish, "\(results)")
@@ -31,7 +31,7 @@ import Testing
 
   @Test func postingAgainBooksNothingTwice() async throws {
     try await TestStore.run { store in
-      let person = try await store.person("anna")
+      let person = try store.person()
       let evidence = try store.evidence("alps", for: person)
       let first = try await store.post([evidence, evidence], as: person)
       #expect(first.map(\.outcome).sorted { $0.rawValue < $1.rawValue } == [.alreadyOwned, .booked], "\(first)")
@@ -47,7 +47,7 @@ import Testing
   /// Case 14: a sandbox purchase sent to production is booked, grants nothing, and the app gets an answer that it can use.
   @Test func case14SandboxIsBookedWithoutGrant() async throws {
     try await TestStore.run { store in
-      let person = try await store.person("anna")
+      let person = try store.person()
       let result = try await store.post([try store.evidence("alps", for: person, environment: .sandbox)], as: person)[0]
       #expect(result.outcome == .booked && result.shouldFinish, "\(result)")
       #expect(result.environment == "sandbox" && result.reason == "sandbox" && result.items[0].entitlement == .withheld)
@@ -61,9 +61,10 @@ import Testing
   /// Case 42: another phone has everything again without any purchase.
   @Test func case42NewPhoneDownloadsWithoutStore() async throws {
     try await TestStore.run { store in
-      let person = try await store.person("anna")
+      let person = try await store.person(registering: "Anna@example.org")
       _ = try await store.post([try store.evidence("alps", for: person)], as: person)
-      let phone = TestStore.Person(session: try await store.signIn(person.credentials), credentials: person.credentials)
+      let credentials = try #require(person.credentials)
+      let phone = TestStore.Person(session: try await store.signIn(credentials), credentials: credentials)
       #expect(phone.token != person.token)
       #expect(try await store.library(of: phone)["alps"]?.status == .ownedNotInstalled)
       let ticket = try await store.ticket("alps", as: phone)
@@ -76,8 +77,8 @@ import Testing
   @Test func case40RetiredProduct() async throws {
     let ready = TestShelf.regions.map { "\(TestShelf.product($0)),ready" }.joined(separator: "\n")
     try await TestStore.run(products: "# product,state\n\(ready)\n") { store in
-      let owner = try await store.person("owner")
-      let other = try await store.person("other")
+      let owner = try store.person()
+      let other = try store.person()
       _ = try await store.post([try store.evidence("retired", for: owner)], as: owner)
       try store.folder.write("products.csv", ready.replacingOccurrences(of: "retired,ready", with: "retired,removed"))
       let page = { (token: String?) in
@@ -105,7 +106,7 @@ import Testing
 
   @Test func statusesOfTheLibrary() async throws {
     try await TestStore.run { store in
-      let person = try await store.person("anna")
+      let person = try store.person()
       let evidence = try store.evidence("alps", for: person, id: "7")
       _ = try await store.post([evidence, try store.evidence("rockies", for: person)], as: person)
       #expect(try await store.library(of: person, installed: "alps@1")["alps"]?.status == .ownedInstalled)

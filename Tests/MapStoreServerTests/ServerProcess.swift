@@ -29,6 +29,11 @@ final class ServerProcess {
       )
     }
 
+    /// An account's session, made by another process than the server.
+    func openSession() throws -> SessionDetails {
+      try Ledger.open(at: ledger, policy: nil, clock: .system).openSession(lasting: 86_400_000)
+    }
+
     var arguments: [String] { ["serve", "--config", folder.file("store.json"), "--log-level", "warning"] }
   }
 
@@ -53,12 +58,4 @@ final class ServerProcess {
     try TestStore.request(port: port, "GET", target, token: token, fields)
   }
 
-  /// Registers where needed and signs in.
-  func signIn(_ login: String) throws -> SessionDetails {
-    let credentials = Credentials(login: login, password: "a long password")
-    _ = try send("POST", StoreRoute.register.path, credentials)
-    let answer = try send("POST", StoreRoute.signIn.path, credentials)
-    guard answer.status == 201 else { throw TestStore.Unexpected(answer) }
-    return try WireJSON.decode(SessionDetails.self, from: answer.body)
-  }
 }

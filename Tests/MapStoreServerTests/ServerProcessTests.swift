@@ -22,9 +22,9 @@ import Testing
     let shop = try ServerProcess.Shop()
     let all = try (0..<60).map { try evidence(shop, $0) }
     let answered = Locked<Set<Int>>([])
+    let session = try shop.openSession()
     for round in 0..<3 {
       let server = try ServerProcess(shop)
-      let session = try server.signIn("anna")
       let port = server.port
       let done = DispatchGroup()
       for worker in 0..<4 {
@@ -49,7 +49,6 @@ import Testing
       done.wait()
     }
     let server = try ServerProcess(shop)
-    let session = try server.signIn("anna")
     let answer = try server.send(
       "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: all))
     let results = try WireJSON.decode(PurchaseResults.self, from: answer.body).results
@@ -61,7 +60,7 @@ import Testing
     let ledger = try Ledger.open(at: shop.ledger, policy: nil, clock: .system)
     let report = try ledger.verify(head: nil) { _, _ in }
     #expect(report.findingCount == 0, "\(report.findings)")
-    let account = try #require(try ledger.accounts.find("anna"))
+    let account = try #require(AccountID(session.account.id))
     #expect(try ledger.entitlements(of: account).count == all.count)
   }
 
@@ -69,12 +68,12 @@ import Testing
   @Test func ledgerCommandBesideTheServer() throws {
     let shop = try ServerProcess.Shop()
     let server = try ServerProcess(shop)
-    let session = try server.signIn("anna")
+    let session = try shop.openSession()
     _ = try server.send(
       "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)]))
     let ledger = try Command(built: "purchase-ledger")
     let listed = try ledger.run(["account", "list", "--ledger", shop.ledger])
-    #expect(listed.status == 0 && listed.stdout.contains("anna"), "\(listed)")
+    #expect(listed.status == 0 && listed.stdout.contains(session.account.id), "\(listed)")
     let verified = try ledger.run(["verify", "--ledger", shop.ledger])
     #expect(verified.status == 0, "\(verified)")
     let again = try server.get(StoreRoute.library.path, token: session.token)
@@ -85,7 +84,7 @@ import Testing
   @Test func linksOutliveARestart() throws {
     let shop = try ServerProcess.Shop()
     let first = try ServerProcess(shop)
-    let session = try first.signIn("anna")
+    let session = try shop.openSession()
     _ = try first.send(
       "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)]))
     let answer = try first.send(

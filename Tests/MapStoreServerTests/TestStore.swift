@@ -98,13 +98,18 @@ final class TestStore: Sendable {
 
   struct Person: Sendable {
     let session: SessionDetails
-    let credentials: Credentials
+    let credentials: Credentials?
     var token: String { session.token }
     var appAccountToken: String { session.account.appAccountToken }
   }
 
-  /// Registers and signs in.
-  func person(_ login: String) async throws -> Person {
+  /// An account with a session, without a password: hashing one takes seconds in a debug build.
+  func person() throws -> Person {
+    Person(session: try ledger.openSession(lasting: 86_400_000), credentials: nil)
+  }
+
+  /// Registers and signs in, as people do.
+  func person(registering login: String) async throws -> Person {
     let credentials = Credentials(login: login, password: "a long password")
     let registered = try await send("POST", StoreRoute.register.path, credentials)
     guard registered.status == 201 else { throw Unexpected(registered) }
@@ -170,6 +175,28 @@ final class TestStore: Sendable {
       for line in text.split(separator: "\n") where line.contains("\"audit\"") { audits.append(String(line)) }
     }
     return audits
+  }
+}
+
+extension Ledger {
+  /// A new account's session, put into the database by hand.
+  func openSession(lasting milliseconds: Int64) throws -> SessionDetails {
+    let (account, token, session) = (AccountID.random(), AccountToken.random(), SessionToken.random())
+    let expiresAt = clock.now() + milliseconds
+    try write { booker in
+      try booker.append(.accountOpened(account, token: token))
+      let row = try booker.projections.accounts.account(id: account)
+      let insert = try SQLStatement(
+        booker.db, "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
+      insert.bind(1, session.sha256)
+      insert.bind(2, row?.number ?? 0)
+      insert.bind(3, booker.now)
+      insert.bind(4, expiresAt)
+      try insert.run()
+    }
+    return SessionDetails(
+      token: session.text, expiresAt: expiresAt,
+      account: AccountDetails(id: account.description, appAccountToken: token.description))
   }
 }
 

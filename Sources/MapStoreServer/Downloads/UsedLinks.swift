@@ -5,7 +5,7 @@ final class UsedLinks: Sendable {
   private struct State {
     /// When each ends, in milliseconds since 1970.
     var ends: [String: Int64] = [:]
-    var cleanedAt = Int64.min
+    var cleanedAt: Int64 = 0
   }
 
   private let state = Mutex(State())
