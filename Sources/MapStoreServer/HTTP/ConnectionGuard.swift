@@ -19,6 +19,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var pendingWrites = 0
   private var takenWrites = 0
   private var closesAfterResponse = false
+  /// Opens as bodies are taken.
+  let gate = WriteGate()
 
   init(_ limits: StoreLimits) {
     requestTime = .seconds(Int64(limits.requestSeconds))
@@ -44,10 +46,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     let part = unwrapOutboundIn(data)
     if case .head(let head) = part, head.headerFields[.connection] == "close" { closesAfterResponse = true }
     let isLast = if case .end = part { closesAfterResponse } else { false }
+    let isBody = if case .body = part { true } else { false }
     let bound = context.loopBound { $0.close(promise: nil) }
     promise.futureResult.assumeIsolated().whenComplete { _ in
       self.pendingWrites -= 1
       self.takenWrites += 1
+      if isBody { self.gate.leave() }
       if isLast { bound.run() }
     }
     context.write(data, promise: promise)
@@ -72,6 +76,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func stop() {
+    gate.close()
     requestDeadline?.cancel()
     stallCheck?.cancel()
     (requestDeadline, stallCheck) = (nil, nil)
@@ -80,6 +85,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
 @available(*, unavailable)
 extension ConnectionGuard: Sendable {}
+
+extension ConnectionGuard {
+  /// The gate of a connection.
+  static func gate(of channel: any Channel) async throws -> WriteGate {
+    try await channel.eventLoop.submit {
+      try channel.pipeline.syncOperations.handler(type: ConnectionGuard.self).gate
+    }.get()
+  }
+}
 
 /// Work with a handler's context, for the context's event loop only.
 private struct LoopWork: Sendable {

@@ -13,6 +13,7 @@ struct StoreRequest: Sendable {
   /// Whoever asks, as far as proxies are believed.
   let address: String
   let request: Request
+  let channel: any Channel
   /// The session that came with it, if it is one.
   let session: Session?
 

@@ -20,7 +20,7 @@ struct StoreResponder: HTTPResponder {
     let match = table.match(method: request.method.rawValue, path: request.uri.path)
     var response: Response
     do {
-      response = try await answer(match, request, address: address)
+      response = try await answer(match, request, address: address, context.channel)
     } catch {
       guard let rejection = try rejection(for: error) else { throw error }
       service.metrics.count(refusal: rejection.problem.type.code)
@@ -40,7 +40,9 @@ struct StoreResponder: HTTPResponder {
 
   private static let contentTypeOptions = HTTPField.Name("X-Content-Type-Options")!
 
-  private func answer(_ match: RouteTable.Match, _ request: Request, address: String) async throws -> Response {
+  private func answer(_ match: RouteTable.Match, _ request: Request, address: String, _ channel: any Channel)
+    async throws -> Response
+  {
     let wait = service.requestsByAddress.take(address)
     guard wait == nil else {
       throw Rejection(.tooMany("too many requests from this address"), retryAfter: wait, closesConnection: true)
@@ -60,7 +62,7 @@ struct StoreResponder: HTTPResponder {
       return try await service.answer(
         StoreRequest(
           route: route, parameters: parameters, query: try Query(request.uri.query), address: address,
-          request: request, session: session))
+          request: request, channel: channel, session: session))
     }
   }
 

@@ -116,17 +116,17 @@ extension StoreService {
     case .unsatisfiable:
       headers[.contentRange] = "bytes */\(file.bytes)"
       return Response(status: .rangeNotSatisfiable, headers: headers)
-    case .whole: return try send(open, 0..<file.bytes, .ok, headers, request, link)
+    case .whole: return try await send(open, 0..<file.bytes, .ok, headers, request, link)
     case .part(let part):
       headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(file.bytes)"
-      return try send(open, part, .partialContent, headers, request, link)
+      return try await send(open, part, .partialContent, headers, request, link)
     }
   }
 
   private func send(
     _ file: OpenFile, _ range: Range<Int>, _ status: HTTPResponse.Status, _ headers: HTTPFields,
     _ request: StoreRequest, _ link: DownloadLink
-  ) throws -> Response {
+  ) async throws -> Response {
     if request.request.method == .head {
       var headers = headers
       headers[.contentLength] = String(range.count)
@@ -137,8 +137,9 @@ extension StoreService {
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
+    let gate = try await ConnectionGuard.gate(of: request.channel)
     let reachesEnd = range.upperBound == file.byteCount
-    let body = FileBody.make(file, range, ticket: ticket, metrics: metrics) { [self] in
+    let body = FileBody.make(file, range, ticket: ticket, gate: gate, metrics: metrics) { [self] in
       guard reachesEnd else { return }
       usedLinks.insert(link, now: clock.now())
       // The client has its bytes: what the ledger says now changes nothing for it.
