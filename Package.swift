@@ -67,7 +67,10 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
-    .target(name: "TileIndex", dependencies: ["CSQLite", "CSystemShim", "CZlib"], swiftSettings: strict),
+    .target(
+      name: "TileIndex",
+      dependencies: ["CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
@@ -102,7 +105,7 @@ let package = Package(
       // A folder of resources beside the program would break when the program is moved.
       resources: [
         "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-        "viewer-maplibre.js",
+        "viewer-maplibre.js", "viewer-search.js",
       ].map { .embedInCode("Pages/Assets/\($0)") },
       swiftSettings: strict),
     .executableTarget(
@@ -150,7 +153,10 @@ let package = Package(
       name: "TestSupport", dependencies: ["TileIndex", "TileImage"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "TileIndexTests", dependencies: ["TileIndex", "TestSupport", "CSQLite", "CZlib"],
+      name: "TileIndexTests",
+      dependencies: [
+        "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],

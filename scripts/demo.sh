@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the sample regions: cut, verify, inspect, and one picture of each bundle.
+# The main job on the sample regions: a shelf of them is built, verified, asked for parcels, and served.
 set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}
@@ -11,18 +11,26 @@ run() {
   echo "\$ tilecut $*"
   "$tilecut" "$@"
 }
-for region in continental-us rocky-mountain-np jacksboro-fault; do
-  run cut "sample-regions/$region/regions.json" -o "$out/$region.mbtiles" --force
-  run verify "$out/$region.mbtiles"
-  run contact-sheet "$out/$region.mbtiles" -o "$out/$region.png" --force
-  echo
-done
+# The whole shelf; DEMO_REGIONS names a few of its regions for who is in a hurry.
+only=${DEMO_REGIONS:+--only $DEMO_REGIONS}
+shelf=sample-regions/regions.json
+# shellcheck disable=SC2086
+run build "$shelf" -o "$out" --progress plain $only
+echo
+echo "once more, with nothing changed:"
+# shellcheck disable=SC2086
+run build "$shelf" -o "$out" --progress none $only
+echo
+for bundle in "$out"/*.mbtiles; do "$tilecut" verify "$bundle"; done
+echo
+echo "which parcels has somebody to load who walks on Longs Peak?"
+run parcels "$out" --point=-105.615,40.255 --region rocky-mountain-np
+echo
 folder=$(cd "$out" && pwd)
-echo "bundles and their contact sheets:"
-for region in continental-us rocky-mountain-np jacksboro-fault; do
-  echo "  $folder/$region.mbtiles"
-  echo "  $folder/$region.png"
-done
+echo "the shelf, its catalogue, and a picture of each region:"
+echo "  $folder"
+echo "  $folder/catalogue.json"
+for picture in "$folder"/*.png; do echo "  $picture"; done
 
 # The server over those bundles: any free port, one tile, and it ends.
 if command -v curl >/dev/null; then
@@ -40,7 +48,8 @@ if command -v curl >/dev/null; then
     tries=$((tries + 1))
   done
   cat "$log"
-  for path in rocky-mountain-np.json rocky-mountain-np/9/106/193.png rocky-mountain-np/9/106/193@2x.png; do
+  map=rocky-mountain-np-2026.1
+  for path in $map.json $map/9/106/193.png $map/9/106/193@2x.png; do
     echo "\$ curl $url$path"
     curl -sS -o /dev/null -w '%{http_code} %{content_type}, %{size_download} bytes\n' "$url$path"
   done

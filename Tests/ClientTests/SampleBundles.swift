@@ -59,7 +59,7 @@ struct SampleBundles: Sendable {
   ) throws {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(region)/regions.json"))
     var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], folder: ProjectFiles.path("sample-regions/\(region)"))
+    options.apply(manifest.regions[0], of: manifest)
     options.matrixSet = matrixSet
     options.zoom = zoom
     _ = try Cutter(options).cut(to: path(id))

@@ -151,7 +151,7 @@ import TileIndex
     if let gdalinfo = Command(installed: "gdalinfo") {
       #expect(try gdalinfo.run([output]).status != 0, "GDAL takes it for Web Mercator")
     }
-    #expect(try tilecut("contact-sheet", output, "-o", folder.file("sheet.png")).status == 0)
+    #expect(try tilecut("preview", "--contact-sheet", output, "-o", folder.file("sheet.png")).status == 0)
   }
 
   @Test func resamplingNearestKeepsColours() throws {

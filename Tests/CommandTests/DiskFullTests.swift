@@ -56,7 +56,7 @@ struct DiskFullTests {
     let run = try #require(
       try SmallDisk.run(
         in: disk.path, kilobytes: 4, #""$@""# + SmallDisk.report,
-        [Command(built: "tilecut").path, "contact-sheet", bundle, "-o", "sheet.png"]))
+        [Command(built: "tilecut").path, "preview", "--contact-sheet", bundle, "-o", "sheet.png"]))
     #expect(run.stdout == "status 74\n", "\(run)")
     #expect(run.stderr.contains("tilecut: sheet.png: the disk is full"), "\(run)")
   }

@@ -5,7 +5,8 @@ import Testing
 /// What the command says of itself. The help texts are golden files: `make bless` writes them anew, and the difference is read before it is committed.
 @Suite struct HelpTests {
   @Test(arguments: [
-    ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "contact-sheet"],
+    ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
+    ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"],
   ])
   func helpIsTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments)
@@ -19,15 +20,17 @@ import Testing
     #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
   }
 
+  static let commands = ["cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places"]
+
   @Test func helpOfACommandIsItsOwn() throws {
-    for command in ["cut", "inspect", "verify", "contact-sheet"] {
+    for command in Self.commands {
       #expect(try tilecut(command, "--help").stdout == tilecut("help", command).stdout)
     }
   }
 
   /// An option that the help names twice means two things.
   @Test func noOptionIsListedTwice() throws {
-    for command in ["cut", "inspect", "verify", "contact-sheet"] {
+    for command in Self.commands {
       let options = try tilecut("help", command).stdoutLines.filter { $0.hasPrefix("  -") }.compactMap {
         $0.split(separator: " ").first { $0.hasPrefix("--") }
       }

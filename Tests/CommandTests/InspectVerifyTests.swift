@@ -68,9 +68,11 @@ import TileIndex
     #expect(text.stdoutLines.contains { $0.hasPrefix("error ") } == !report.isValid)
   }
 
-  @Test(arguments: ["inspect", "verify", "contact-sheet"]) func missingBundleIsNamed(_ command: String) throws {
+  @Test(arguments: ["inspect", "verify", "preview", "extract", "merge"]) func missingBundleIsNamed(_ command: String)
+    throws
+  {
     let folder = try TemporaryFolder()
-    let more = command == "contact-sheet" ? ["-o", folder.file("sheet.png")] : []
+    let more = ["inspect", "verify"].contains(command) ? [] : ["-o", folder.file("out")]
     let run = try Command(built: "tilecut").run([command, folder.file("missing.mbtiles")] + more)
     expectRefusal(run, status: 66, naming: folder.file("missing.mbtiles"))
     #expect(folder.names == [])
@@ -114,7 +116,7 @@ import TileIndex
     #expect(inspection.status == 0 && inspection.stdout.contains("name: Seen in the log\n"), "\(inspection)")
     let verification = try tilecut("verify", bundle)
     #expect(verification.status == 1 && verification.stdout.contains("left.mbtiles-wal; "), "\(verification)")
-    let sheet = try tilecut("contact-sheet", bundle, "-o", folder.file("sheet.png"))
+    let sheet = try tilecut("preview", "--contact-sheet", bundle, "-o", folder.file("sheet.png"))
     #expect(sheet.status == 0, "\(sheet)")
     #expect(try contents() == before)
 

@@ -111,10 +111,11 @@ import Testing
   @Test func contactSheetsNeverReplaceTheirBundle() throws {
     #expect(try tilecut("cut", picture, "-o", output, "--zoom", "0").status == 0)
     let before = try folder.bytes("out.mbtiles")
-    expectRefusal(try tilecut("contact-sheet", output, "-o", output, "--force"), status: 64, naming: output)
+    expectRefusal(try tilecut("preview", output, "-o", output, "--force"), status: 64, naming: output)
     #expect(try folder.bytes("out.mbtiles") == before)
     try folder.write("sheet.png", "precious")
-    expectRefusal(try tilecut("contact-sheet", output, "-o", folder.file("sheet.png")), status: 73, naming: "--force")
+    expectRefusal(
+      try tilecut("preview", "--contact-sheet", output, "-o", folder.file("sheet.png")), status: 73, naming: "--force")
     #expect(try folder.bytes("sheet.png") == Data("precious".utf8))
   }
 }

@@ -11,6 +11,23 @@ struct BoundsArgument: ExpressibleByArgument {
     guard let n = numbers(argument), n.count == 4 else { return nil }
     box = BoundingBox(west: n[0], south: n[1], east: n[2], north: n[3])
   }
+
+  /// False for what is no part of the world.
+  var isArea: Bool {
+    box.south < box.north && abs(box.south) <= 90 && abs(box.north) <= 90 && box.west != box.east
+      && abs(box.west) <= 540 && abs(box.east) <= 540
+  }
+}
+
+/// `WxH` in pixels.
+struct SizeArgument: ExpressibleByArgument {
+  let size: BundlePreview.Size
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0 else { return nil }
+    size = BundlePreview.Size(width: width, height: height)
+  }
 }
 
 /// One number, or several with commas between.
@@ -40,6 +57,11 @@ struct ZoomArgument: ExpressibleByArgument {
   init?(argument: String) {
     guard let selection = ZoomSelection(argument) else { return nil }
     self.selection = selection
+  }
+
+  /// The zooms that were named.
+  var range: ClosedRange<Int>? {
+    if case .levels(let range) = selection { range } else { nil }
   }
 }
 

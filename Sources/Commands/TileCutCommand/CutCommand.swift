@@ -12,15 +12,17 @@ struct CutCommand: ParsableCommand {
     abstract: "Cuts rasters into a bundle.",
     discussion: """
       SOURCE is a GeoTIFF, or a PNG or JPEG with a world file and .prj beside it; several are drawn one over the other. \
-      A region manifest (.json with one region) stands for its sources, title and attribution.
+      A region manifest (.json with one region) stands for all that it says of it; options go over it.
       """)
 
   @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
   var sources: [String]
   @Option(name: [.short, .long], help: "The bundle to write.")
   var output: String
-  @Option(help: "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")).")
-  var matrix: MatrixArgument = .webMercatorQuad
+  @Option(
+    help:
+      "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")). (default: WebMercatorQuad)")
+  var matrix: MatrixArgument?
   @Option(
     help: ArgumentHelp("Zoom levels, one or several; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
@@ -31,12 +33,12 @@ struct CutCommand: ParsableCommand {
   var bounds: BoundsArgument?
   @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
   var flat = false
-  @Option(help: "Tile format: png or jpeg.")
-  var format: FormatArgument = .png
+  @Option(help: "Tile format: png or jpeg. (default: png)")
+  var format: FormatArgument?
   @Option(help: ArgumentHelp("JPEG quality, 1-100 (default: 85).", valueName: "n"))
   var quality: Int?
-  @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")).")
-  var resampling: Resampling = .bilinear
+  @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). (default: bilinear)")
+  var resampling: Resampling?
   @Option(help: "The tileset's name; the first source's file name unless given.")
   var name: String?
   @Option(help: "Whom the data must be credited to.")
@@ -45,8 +47,12 @@ struct CutCommand: ParsableCommand {
   var description: String?
   @Option(help: "baselayer or overlay.")
   var type: BundleMetadata.Kind = .baselayer
-  @Option(help: "The tileset's own version.")
-  var version: String = "1"
+  @Option(help: "The tileset's own version. (default: 1)")
+  var version: String?
+  @Option(
+    help: ArgumentHelp(
+      "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"))
+  var gazetteer: [String] = []
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
@@ -74,7 +80,7 @@ struct CutCommand: ParsableCommand {
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
-    if version.isEmpty { throw ValidationError("--version is empty") }
+    if version?.isEmpty == true { throw ValidationError("--version is empty") }
     if sources.count > 1, sources.contains(where: isManifest) {
       throw ValidationError("a region manifest goes alone, without other sources")
     }
@@ -86,7 +92,7 @@ struct CutCommand: ParsableCommand {
     let options = try makeOptions()
     if !dryRun {
       // Nobody wants to hear of a wrong output after a big source has been unpacked.
-      try OutputFile.protect(sources + options.sources, from: output)
+      try OutputFile.protect(sources + options.sources + gazetteer, from: output)
       try OutputFile.check(output, replacing: force)
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
@@ -94,7 +100,7 @@ struct CutCommand: ParsableCommand {
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
     for warning in warnings { printError("tilecut: warning: \(warning)") }
-    if Double(version)?.isFinite != true {
+    if let version, Double(version)?.isFinite != true {
       printError(
         "tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
     }
@@ -127,24 +133,28 @@ struct CutCommand: ParsableCommand {
       guard manifest.regions.count == 1 else {
         throw CutError(
           .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",
-          remedy: "give a manifest with the one region to cut")
+          remedy: "give a manifest with the one region to cut, or use tilecut build")
       }
-      options.apply(manifest.regions[0], folder: (sources[0] as NSString).deletingLastPathComponent)
+      options.apply(manifest.regions[0], of: manifest)
+      try options.readPlaces(of: manifest.regions[0], in: manifest)
     }
-    options.matrixSet = matrix.matrixSet
+    if let matrix { options.matrixSet = matrix.matrixSet }
     if let zoom { options.zoom = zoom.selection }
-    options.bounds = bounds?.box
+    options.bounds = bounds?.box ?? options.bounds
     options.isFlat = flat
-    options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
-    options.resampling = resampling
-    options.crs = crs
-    options.nodata = nodata?.values
+    if let format {
+      options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
+    }
+    options.resampling = resampling ?? options.resampling
+    options.crs = crs ?? options.crs
+    options.nodata = nodata?.values ?? options.nodata
     options.scale = scale?.ends
     options.name = name ?? options.name
     options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description
     options.type = type
-    options.version = version
+    options.version = version ?? options.version
+    for file in gazetteer { options.places += try Gazetteer.places(inFile: file) }
     return options
   }
 

@@ -23,14 +23,26 @@ enum ExitStatus: Int32 {
       case .isInput: self = .usage
       case .notFound, .readFailed: self = .unreadableInput
       // Content that may not be stored comes from a manifest.
-      case .malformed, .invalidContent: self = .badInput
+      case .malformed, .invalidContent, .mismatch: self = .badInput
       case .busy: self = .busy
       case .exists: self = .outputExists
       case .writeFailed: self = .outputFailed
       default: self = .internalError
       }
     case let error as ManifestError: self = error.code == .unreadable ? .unreadableInput : .badInput
+    case let error as GazetteerError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case is ImageError: self = .badInput
+    case let error as GazetteerError: self = error.code == .unreadable ? .unreadableInput : .badInput
+    case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput
+    case let error as ShelfFailure: self = ExitStatus(of: error.first) ?? .internalError
+    case let error as ShelfError:
+      switch error.code {
+      case .busy: self = .busy
+      case .invalidOption: self = .usage
+      case .unreadableInput: self = .unreadableInput
+      case .unwritableOutput: self = .outputFailed
+      default: self = .internalError
+      }
     default: return nil
     }
   }

@@ -17,7 +17,11 @@ struct TileCutCommand: ParsableCommand {
       66 an input cannot be read; 70 internal error; 73 the output exists already; 74 the output cannot be written; \
       75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
       """,
-    subcommands: [CutCommand.self, InspectCommand.self, VerifyCommand.self, ContactSheetCommand.self])
+    subcommands: [
+      CutCommand.self, BuildCommand.self, ParcelsCommand.self, InspectCommand.self, VerifyCommand.self,
+      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, DiffCommand.self, ApplyCommand.self,
+      PlacesCommand.self,
+    ])
 
   static let version = "0.1.0"
 
@@ -41,7 +45,8 @@ struct TileCutCommand: ParsableCommand {
   }
 
   private static func end(_ status: ExitStatus, _ message: String) -> Never {
-    printError("tilecut: \(message)")
+    // A manifest may have several faults, a line each.
+    for line in message.split(separator: "\n") { printError("tilecut: \(line)") }
     Foundation.exit(status.rawValue)
   }
 }

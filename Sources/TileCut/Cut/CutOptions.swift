@@ -29,6 +29,12 @@ public struct CutOptions: Sendable {
   public var type: BundleMetadata.Kind = .baselayer
   /// The tileset's own version.
   public var version: String = "1"
+  /// What can be looked for on the map. Those outside its bounds are left out.
+  public var places: [Place] = []
+  /// Outline of the region; tiles that do not touch it are left out.
+  public var boundary: RegionBoundary?
+  /// More rows for the metadata.
+  public var extraMetadata: [String: String] = [:]
 
   public init(sources: [String]) {
     self.sources = sources

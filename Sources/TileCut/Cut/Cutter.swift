@@ -43,7 +43,7 @@ public struct Cutter: Sendable {
     }
     plan = try CutPlan(
       footprints: footprints, matrixSet: options.matrixSet, zoom: options.zoom, bounds: options.bounds,
-      resampling: options.resampling, encoding: options.encoding)
+      boundary: options.boundary, resampling: options.resampling, encoding: options.encoding)
   }
 
   /// What the user should know about the sources although they can be cut, each line naming its file.
@@ -87,7 +87,11 @@ public struct Cutter: Sendable {
           .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
       }
-      let summary = try writer.finish(metadata(extent: extent))
+      let metadata = metadata(extent: extent)
+      let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
+      let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+      if !places.isEmpty { try writer.write(places: places) }
+      let summary = try writer.finish(metadata)
       return CutSummary(
         path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,
         zoomMin: summary.minZoom, zoomMax: summary.maxZoom, fileBytes: summary.bytes,
@@ -128,6 +132,7 @@ public struct Cutter: Sendable {
     metadata.description = options.description
     metadata.type = options.type
     metadata.version = options.version
+    metadata.extra = options.extraMetadata
     if options.isFlat {
       metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
     }

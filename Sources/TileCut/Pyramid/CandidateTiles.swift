@@ -53,6 +53,27 @@ package struct CandidateTiles: Sendable {
     return result
   }
 
+  /// Makes the union of ranges of a zoom that is this one or a coarser one: all tiles below them.
+  package init(zoom: Int, _ ranges: [TileRange], in matrixSet: TileMatrixSet) {
+    self.init(
+      zoom: zoom,
+      ranges.compactMap { range in
+        var range: TileRange? = range
+        while let coarse = range, coarse.zoom < zoom { range = matrixSet.children(of: coarse) }
+        return range
+      })
+  }
+
+  /// The tiles that both sets have, which are of the same zoom.
+  package func intersection(_ other: CandidateTiles) -> CandidateTiles {
+    CandidateTiles(
+      zoom: zoom, firstRow: firstRow,
+      runs: rows.map { row in
+        let others = other.runs(inRow: row)
+        return runs(inRow: row).flatMap { run in others.map { run.clamped(to: $0) }.filter { !$0.isEmpty } }
+      })
+  }
+
   /// - Complexity: O(log r), r the runs of the tile's row.
   package func contains(_ tile: TileID) -> Bool {
     guard tile.zoom == zoom else { return false }

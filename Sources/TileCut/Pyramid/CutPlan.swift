@@ -30,7 +30,7 @@ public struct CutPlan: Sendable {
 
   package init(
     footprints: [SourceFootprint], matrixSet: TileMatrixSet, zoom: ZoomSelection, bounds: BoundingBox?,
-    resampling: Resampling, encoding: TileEncoding
+    boundary: RegionBoundary? = nil, resampling: Resampling, encoding: TileEncoding
   ) throws {
     self.matrixSet = matrixSet
     self.footprints = footprints
@@ -74,6 +74,16 @@ public struct CutPlan: Sendable {
         remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
     }
     var coverage = CandidateTiles(zoom: working, ranges)
+    if let boundary {
+      // What lies outside the outline is never drawn; a tile that it crosses is drawn whole.
+      coverage = coverage.intersection(
+        CandidateTiles(zoom: working, boundary.tiles(zoom: zooms.upperBound, in: matrixSet), in: matrixSet))
+      guard coverage.count > 0 else {
+        throw CutError(
+          .invalidOption, "the boundary and the sources have no ground in common",
+          remedy: "give the boundary in degrees, longitude first, within the sources")
+      }
+    }
     var coverages = [working: coverage]
     while coverage.zoom > zooms.lowerBound {
       coverage = coverage.parents(in: matrixSet)

@@ -19,6 +19,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let isInput = Code("is an input")
     /// No space, no permission, or another failure of the disk.
     public static let writeFailed = Code("write failed")
+    /// Two files that do not belong together: a patch and another bundle, bundles of different grids.
+    public static let mismatch = Code("mismatch")
     /// A tile or a piece of metadata that may not be stored.
     public static let invalidContent = Code("invalid content")
   }

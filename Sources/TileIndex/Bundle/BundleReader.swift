@@ -30,6 +30,9 @@ public protocol BundleReader: AnyObject {
 
   /// A rectangle around the tiles of a zoom; nil when it has none.
   func range(zoom: Int) throws -> TileRange?
+
+  /// Hands the tiles that lie in a rectangle to a closure: by column, then by row from the south. The bytes are gone when the closure returns.
+  func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 }
 
 /// What a read without waiting gives.
@@ -51,6 +54,14 @@ extension BundleReader {
   /// Readers that cannot tell.
   public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? { nil }
   public var descriptor: Int32? { nil }
+
+  /// Hands every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles' index. The bytes are gone when the closure
+  /// returns.
+  public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    for zoom in try zooms() {
+      if let range = try range(zoom: zoom) { try forEachTile(in: range, body) }
+    }
+  }
 
   /// A tile's bytes as stored; nil when the bundle has no such tile.
   ///

@@ -28,6 +28,8 @@ final class BundleTables: @unchecked Sendable {
   private(set) var coverage = TileCoverage()
   private(set) var imageCount = 0
   private(set) var imageBytes = 0
+  /// Written at the end, so that the file does not depend on when they came.
+  var places: [Place]?
 
   init(path: String, matrixSet: TileMatrixSet, pageBytes: Int) throws {
     self.matrixSet = matrixSet
@@ -81,8 +83,9 @@ final class BundleTables: @unchecked Sendable {
     return true
   }
 
-  /// Writes the metadata and ends the transaction. The connection is closed when this object goes.
+  /// Writes the places and the metadata and ends the transaction. The connection is closed when this object goes.
   func finish(_ rows: [(name: String, value: String)]) throws {
+    if let places { try PlaceTables.write(places, to: connection) }
     let insert = try connection.prepare("INSERT INTO metadata (name, value) VALUES (?1, ?2)")
     for row in rows {
       try insert.bind(row.name, at: 1)
@@ -91,6 +94,9 @@ final class BundleTables: @unchecked Sendable {
     }
     try connection.execute("COMMIT")
   }
+
+  /// True when this SQLite can index places.
+  func canIndexPlaces() throws -> Bool { try PlaceTables.canIndex(connection) }
 
   private func isImage(_ image: Int, equalTo data: UnsafeRawBufferPointer) throws -> Bool {
     selectImage.bind(image, at: 1)

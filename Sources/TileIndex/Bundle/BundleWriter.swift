@@ -81,23 +81,58 @@ public final class BundleWriter: Sendable {
     try data.withUnsafeBytes { try put(tile, $0) }
   }
 
+  /// Gives the bundle an index of places, instead of one that it was given before. They are written by ``finish(_:)``, the most important first.
+  ///
+  /// - Throws: ``BundleError``: `.invalidContent` when a place has no name or lies nowhere, or when this SQLite has no FTS5.
+  /// - Complexity: O(places log places); they are held until the end.
+  public func write(places: [Place]) throws {
+    if let (index, fault) = places.enumerated().lazy.compactMap({ index, place in place.fault.map { (index, $0) } })
+      .first
+    {
+      throw BundleError(
+        .invalidContent, path: path, "place \(index + 1), \"\(places[index].name.prefix(40))\", \(fault)")
+    }
+    let sorted = places.sorted(by: Place.precedes)
+    try withTables { tables in
+      guard try tables.canIndexPlaces() else {
+        throw BundleError(
+          .invalidContent, path: path, "this SQLite cannot index places: it was built without FTS5",
+          remedy: "use a libsqlite3 with SQLITE_ENABLE_FTS5, as the systems' own have, or leave the places out")
+      }
+      tables.places = sorted
+    }
+  }
+
   /// Completes the bundle and gives it its name. Afterwards the writer is closed.
   ///
   /// Bounds are cut to what tiles of every zoom cover; minzoom and maxzoom are those of the tiles.
   /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles or metadata that may not be stored, `.exists` when the target has appeared
   ///   meanwhile, `.writeFailed`. Whatever is thrown, the temporary file is gone and the target is as it was.
   public func finish(_ metadata: BundleMetadata) throws -> BundleSummary {
+    try finish(rows: { coverage in
+      try MetadataRows(metadata, coverage: coverage, matrixSet: matrixSet, format: format, path: path).rows
+    })
+  }
+
+  /// Completes the bundle with metadata rows as they are, and gives it its name if a look at the finished file holds.
+  ///
+  /// - Parameters:
+  ///   - rows: the rows of the metadata table, by what the bundle's tiles are.
+  ///   - inspect: gets the path of the temporary file, closed and not yet on the disk; what it throws ends the writer.
+  func finish(
+    rows: (TileCoverage) throws -> [(name: String, value: String)], inspect: (String) throws -> Void = { _ in }
+  ) throws -> BundleSummary {
     do {
-      let (coverage, images, zooms) = try withTables { tables in
-        let rows = try MetadataRows(
-          metadata, coverage: tables.coverage, matrixSet: matrixSet, format: format, path: path)
-        try tables.finish(rows.rows)
-        return (tables.coverage, tables.imageCount, rows.zooms)
+      let (coverage, images) = try withTables { tables in
+        try tables.finish(try rows(tables.coverage))
+        return (tables.coverage, tables.imageCount)
       }
       // Closes the connection, which must not outlive the temporary name.
       state.withLock { $0 = .closed }
+      try inspect(file.path)
       let bytes = FileSystem.size(file.path)
       try file.commit()
+      let zooms = coverage.zooms ?? 0...0
       return BundleSummary(
         tiles: coverage.count, distinctTiles: images, bytes: bytes, minZoom: zooms.lowerBound,
         maxZoom: zooms.upperBound)

@@ -13,6 +13,25 @@ extension MBTilesReader {
     }
   }
 
+  /// Hands the tiles of a rectangle to a closure, by column, then by row from the south.
+  ///
+  /// - Complexity: O(tiles in the rectangle's columns) where the table has its index, otherwise O(tiles of the bundle).
+  public func forEachTile(
+    in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard matrixSet.zooms.contains(range.zoom) else { return }
+    let height = matrixSet[range.zoom].matrixHeight
+    let south = MBTilesRow.flipped(range.rows.upperBound, matrixHeight: height)
+    let north = MBTilesRow.flipped(range.rows.lowerBound, matrixHeight: height)
+    let condition =
+      "zoom_level = \(range.zoom) AND tile_column BETWEEN \(range.columns.lowerBound) AND \(range.columns.upperBound) "
+      + "AND tile_row BETWEEN \(south) AND \(north)"
+    try forEachRow(ordered: true, where: condition) { row in
+      guard let tile = tile(of: row), !row.data.isEmpty else { return }
+      try body(tile, row.data)
+    }
+  }
+
   /// A row of the tiles as it is stored.
   struct Row {
     let zoom: Int
@@ -50,9 +69,11 @@ extension MBTilesReader {
   }
 
   /// Every row, even those that are no tiles.
-  func forEachRow(ordered: Bool, _ body: (Row) throws -> Void) throws {
+  ///
+  /// - Parameter condition: SQL of our own making; nil for all rows.
+  func forEachRow(ordered: Bool, where condition: String? = nil, _ body: (Row) throws -> Void) throws {
     let columns = "zoom_level, tile_column, tile_row"
-    let order = ordered ? " ORDER BY \(columns)" : ""
+    let order = (condition.map { " WHERE \($0)" } ?? "") + (ordered ? " ORDER BY \(columns)" : "")
     let all = "SELECT \(columns), tile_data FROM \(schema.tiles)\(order)"
     if ordered, schema.layout == .flat, try reading({ try sorts(all) }),
       let keys = try? connection.prepare("SELECT rowid FROM \(schema.tiles)\(order)"),

@@ -22,7 +22,7 @@ public final class MBTilesReader: BundleReader {
 
   /// - Parameters:
   ///   - path: an MBTiles file.
-  ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise the metadata say it.
+  ///   - matrixSet: the grid of a bundle whose metadata neither name a well-known one nor define their own.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
   public init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
@@ -42,7 +42,7 @@ public final class MBTilesReader: BundleReader {
     if let matrixSet {
       self.matrixSet = matrixSet
     } else if let name = metadata.matrixSetName {
-      guard let known = TileMatrixSet.named(name) else {
+      guard let known = TileMatrixSet.named(name) ?? metadata.definedMatrixSet else {
         throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
       }
       self.matrixSet = known

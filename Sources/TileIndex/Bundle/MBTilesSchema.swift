@@ -28,10 +28,12 @@ enum MBTilesSchema {
   static let matrixSetKey = "tile_matrix_set"
   /// Metadata key with the CRS as authority and code, where it is not Web Mercator.
   static let crsKey = "crs"
+  /// Metadata key with the definition, as JSON, of a tile matrix set that is not a well-known one.
+  static let gridKey = "tile_matrix_set_definition"
 
   /// The keys of the MBTiles specification and ours, which extra metadata may not take.
   static let ownKeys: Set<String> = [
     "name", "format", "bounds", "center", "minzoom", "maxzoom", "attribution", "description", "type", "version", "json",
-    matrixSetKey, crsKey,
+    matrixSetKey, crsKey, gridKey,
   ]
 }

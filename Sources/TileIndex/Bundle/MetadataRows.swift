@@ -40,6 +40,9 @@ struct MetadataRows {
     if matrixSet != .webMercatorQuad {
       rows.append((MBTilesSchema.matrixSetKey, matrixSet.uri))
       rows.append((MBTilesSchema.crsKey, matrixSet.crs))
+      if TileMatrixSet.named(matrixSet.uri) != matrixSet, let definition = matrixSet.definition {
+        rows.append((MBTilesSchema.gridKey, definition.text))
+      }
     }
     for (name, value) in metadata.extra.sorted(by: { $0.key < $1.key }) {
       guard !MBTilesSchema.ownKeys.contains(name), !name.isEmpty else {

@@ -57,6 +57,13 @@ public struct StoredMetadata: Hashable, Sendable {
   /// The name of the tile matrix set, where the bundle has another than Web Mercator.
   public var matrixSetName: String? { values[MBTilesSchema.matrixSetKey] }
 
+  /// The tile matrix set that the bundle itself defines; nil where it defines none, or none that can be.
+  var definedMatrixSet: TileMatrixSet? {
+    guard let text = values[MBTilesSchema.gridKey], text.utf8.count < 1 << 16 else { return nil }
+    guard let set = try? TileMatrixSet(definition: JSONValue(parsing: Array(text.utf8))) else { return nil }
+    return set.uri == matrixSetName ? set : nil
+  }
+
   /// A number that is whole, even when written as one that is not (`5.0`).
   private static func integer(_ text: String) -> Int? {
     number(text[...]).flatMap { Int(exactly: $0) }

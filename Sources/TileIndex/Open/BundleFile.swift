@@ -22,8 +22,9 @@ public enum BundleFile {
 
   /// Opens a bundle for reading.
   ///
+  /// - Parameter matrixSet: the grid of a bundle whose own is not a well-known one; otherwise the bundle says it.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
-  public static func open(_ path: String) throws -> any BundleReader {
+  public static func open(_ path: String, matrixSet: TileMatrixSet? = nil) throws -> any BundleReader {
     let status = try status(path)
     switch status.kind {
     case .folder:
@@ -32,7 +33,7 @@ public enum BundleFile {
           .malformed, path: path, "is a folder without tiles (zoom/column/row.png or the like)",
           remedy: "name a bundle, or the folder that has the zooms")
       }
-      return try TileFolderReader(path: path)
+      return try TileFolderReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
     case .other:
       throw BundleError(.malformed, path: path, "is not a plain file", remedy: "name a bundle")
     case .file:
@@ -42,10 +43,15 @@ public enum BundleFile {
       let head = try head(path)
       switch kind(head: head) {
       case .pmtiles: return try PMTilesReader(path: path)
-      case .mbtiles: return try MBTilesReader(path: path)
+      case .mbtiles: return try MBTilesReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
       case .folder, .none: throw notABundle(path, head)
       }
     }
+  }
+
+  /// A well-known grid is for the bundle to name.
+  private static func ifOwn(_ matrixSet: TileMatrixSet) -> TileMatrixSet? {
+    TileMatrixSet.named(matrixSet.uri) == matrixSet ? nil : matrixSet
   }
 
   private static func kind(head: [UInt8]) -> Kind? {

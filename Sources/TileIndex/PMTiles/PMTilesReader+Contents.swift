@@ -51,6 +51,56 @@ extension PMTilesReader {
     return search.hull.range
   }
 
+  /// Hands the tiles of a rectangle to a closure, by column, then by row from the south.
+  ///
+  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than ``tilesMax`` of them are refused.
+  public func forEachTile(
+    in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard matrixSet.zooms.contains(range.zoom) else { return }
+    // Column above row, the row from the south: numbers in the order of the walk.
+    var places: [UInt64] = []
+    let height = matrixSet[range.zoom].matrixHeight
+    try forEachRun(archive.root, Self.allIDs, wanted: Self.ids(zoom: range.zoom), depth: 1) { run in
+      for id in run {
+        guard let tile = try? TileID(hilbertID: id), range.contains(tile) else { continue }
+        guard places.count < Self.tilesMax else {
+          throw archive.damaged(
+            "more than \(Self.tilesMax) tiles of zoom \(range.zoom) are too many to be put in order")
+        }
+        places.append(UInt64(tile.column) << 32 | UInt64(MBTilesRow.flipped(tile.row, matrixHeight: height)))
+      }
+    }
+    places.sort()
+    for place in places {
+      let row = MBTilesRow.flipped(Int(place & 0xffff_ffff), matrixHeight: height)
+      let tile = TileID(unchecked: range.zoom, Int(place >> 32), row)
+      _ = try withTile(tile) { try body(tile, $0) }
+    }
+  }
+
+  /// Half a gigabyte of places.
+  private static let tilesMax = 1 << 26
+
+  /// Hands the ids of every entry that meets the wanted ones to a closure.
+  private func forEachRun(
+    _ directory: PMTilesDirectory, _ ids: Range<UInt64>, wanted: Range<UInt64>, depth: Int,
+    _ body: (Range<UInt64>) throws -> Void
+  ) throws {
+    try checkDepth(depth)
+    var index = directory.index(atOrBefore: wanted.lowerBound) ?? 0
+    while index < directory.entries.count, directory.entries[index].firstID < wanted.upperBound {
+      let entry = directory.entries[index]
+      if entry.isLeaf {
+        let inner = directory.ids(ofLeafAt: index, in: ids)
+        try forEachRun(try archive.leaf(entry, ids: inner), inner, wanted: wanted, depth: depth + 1, body)
+      } else {
+        try body((entry.firstID..<entry.endID).clamped(to: wanted))
+      }
+      index += 1
+    }
+  }
+
   private struct RangeSearch {
     var hull: HilbertHull
     let wanted: Range<UInt64>

@@ -87,6 +87,14 @@ enum FileSystem {
     }
   }
 
+  /// Replaces bytes in the middle of a file.
+  static func write(_ bytes: [UInt8], to path: String, at offset: Int) throws {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    guard pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else { throw SystemError(number: errno) }
+  }
+
   static func remove(_ path: String) { unlink(path) }
 
   /// Puts a file's bytes, or a folder's entries, on the disk.

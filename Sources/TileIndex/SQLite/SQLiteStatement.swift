@@ -17,6 +17,9 @@ final class SQLiteStatement {
 
   func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, sqlite3_int64(value)) }
 
+  func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
+  func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
+
   /// The text is copied.
   func bind(_ value: String, at index: Int32) throws {
     // SQLITE_TRANSIENT is a cast of -1 that Swift does not import.
@@ -51,6 +54,7 @@ final class SQLiteStatement {
   func reset() { sqlite3_reset(handle) }
 
   func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+  func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
   func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
   var columnCount: Int32 { sqlite3_column_count(handle) }
 

@@ -36,6 +36,37 @@ extension TileFolderReader {
     return TileRange(zoom: zoom, columns: columns, rows: rows)
   }
 
+  /// Hands the tiles of a rectangle to a closure, by column, then by row from the south.
+  ///
+  /// - Complexity: O(tiles of the rectangle's columns); the numbers of one column are held at a time.
+  public func forEachTile(
+    in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard matrixSet.zooms.contains(range.zoom) else { return }
+    var columns: [Int] = []
+    try reading {
+      try folder.forEachColumn(zoom: range.zoom) { column in
+        if range.columns.contains(column) { columns.append(column) }
+        return true
+      }
+    }
+    for column in columns.sorted() {
+      var rows: Set<Int> = []
+      try reading {
+        try folder.forEachFile(zoom: range.zoom, column: column) { file in
+          guard file.row < matrixSet[range.zoom].matrixHeight else { return true }
+          let row = fileRow(file.row, zoom: range.zoom)
+          if range.rows.contains(row) { rows.insert(row) }
+          return true
+        }
+      }
+      for row in rows.sorted(by: >) {
+        let tile = TileID(unchecked: range.zoom, column, row)
+        _ = try withTile(tile) { try body(tile, $0) }
+      }
+    }
+  }
+
   private func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()

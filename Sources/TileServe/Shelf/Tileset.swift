@@ -65,6 +65,13 @@ public final class Tileset: TileSource {
     try reading { try $0.tile(tile) }
   }
 
+  /// Looks for places; nil for a bundle without any. Blocks.
+  ///
+  /// - Throws: `BundleError`.
+  func places(_ query: PlaceQuery) throws -> [PlaceMatch]? {
+    try reading { try PlaceIndex($0)?.search(query) }
+  }
+
   /// Hands a tile's bytes to a closure; nil when there is no such tile. May block.
   func withStoredTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result

@@ -29,7 +29,9 @@ extension TilesetInfo {
       id: id, name: metadata.name.flatMap { $0.isEmpty ? nil : $0 } ?? id, metadata: metadata, matrixSet: matrixSet,
       format: format, zooms: first...last, bounds: bounds,
       center: Self.center(metadata.center, bounds: bounds, zooms: first...last),
-      tilePixels: sample?.pixels ?? tilePixels, modified: modified)
+      tilePixels: sample?.pixels ?? tilePixels, modified: modified,
+      // One whose places cannot be read is still a map.
+      hasPlaces: (try? PlaceIndex(bundle)) != nil)
   }
 
   private static func anyTile(of bundle: any BundleReader, zoom: Int) throws -> (format: TileFormat?, pixels: Int?)? {

@@ -22,10 +22,13 @@ public struct TilesetInfo: Hashable, Sendable {
   public var tilePixels: Int
   /// When the bundle was last changed, in seconds since 1970.
   public var modified: Int
+  /// True when there are places to look for.
+  public var hasPlaces: Bool
 
   public init(
     id: String, name: String, metadata: StoredMetadata, matrixSet: TileMatrixSet, format: TileFormat,
-    zooms: ClosedRange<Int>, bounds: BoundingBox, center: BundleMetadata.Center, tilePixels: Int, modified: Int
+    zooms: ClosedRange<Int>, bounds: BoundingBox, center: BundleMetadata.Center, tilePixels: Int, modified: Int,
+    hasPlaces: Bool = false
   ) {
     self.id = id
     self.name = name
@@ -37,5 +40,6 @@ public struct TilesetInfo: Hashable, Sendable {
     self.center = center
     self.tilePixels = tilePixels
     self.modified = modified
+    self.hasPlaces = hasPlaces
   }
 }

@@ -30,6 +30,11 @@ import TileIndex
         "/relief.json",
       ]
     ),
+    ("places", ["/sub--labels/places?q=zur"]),
+    ("places-near", ["/sub--labels/places?q=lake+z&near=8.7,47.2&limit=1"]),
+    ("places-nowhere", ["/sub--labels/places?q=%22%20OR%20("]),
+    ("places-malformed", ["/sub--labels/places?q=x&near=north"]),
+    ("places-without-any", ["/relief/places?q=x"]),
     ("tilesets", ["/tilesets.json"]),
     ("index", ["/"]),
     ("viewer", ["/relief/"]),
@@ -99,12 +104,15 @@ import TileIndex
   private static func shelf() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
-    func write(_ name: String, _ format: TileFormat, _ tiles: [TileID], _ metadata: BundleMetadata) throws {
+    func write(
+      _ name: String, _ format: TileFormat, _ tiles: [TileID], _ metadata: BundleMetadata, places: [Place] = []
+    ) throws {
       let writer = try BundleWriter(path: folder.file(name), matrixSet: .webMercatorQuad, format: format)
       for tile in tiles {
         let mark = Array("\(name) \(tile)".utf8)
         try writer.put(tile, format == .pbf ? SampleTiles.gzip(mark) : blackSquare + mark)
       }
+      if !places.isEmpty { try writer.write(places: places) }
       _ = try writer.finish(metadata)
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1_767_225_600)], ofItemAtPath: folder.file(name))
@@ -115,7 +123,11 @@ import TileIndex
       "relief.mbtiles", .png, [tile(0, 0, 0), tile(1, 0, 0), tile(1, 1, 0), tile(1, 0, 1)],
       BundleMetadata(name: "Relief", description: "Hills & dales", attribution: "© Us", bounds: world))
     try write(
-      "sub/labels.mbtiles", .png, [tile(0, 0, 0)], BundleMetadata(name: "Labels", type: .overlay, bounds: world))
+      "sub/labels.mbtiles", .png, [tile(0, 0, 0)], BundleMetadata(name: "Labels", type: .overlay, bounds: world),
+      places: [
+        Place(name: "Zürich", kind: "city", longitude: 8.55, latitude: 47.37, importance: 0.75),
+        Place(name: "Lake Zurich", kind: "lake", longitude: 8.7, latitude: 47.25, importance: 0.5),
+      ])
     try write(
       "roads.mbtiles", .pbf, [tile(0, 0, 0)],
       BundleMetadata(name: "Roads", bounds: world, json: #"{"vector_layers":[{"id":"roads","fields":{}}]}"#))
@@ -144,7 +156,9 @@ import TileIndex
     text += "\n"
     if isPage {
       text += "[a page]\n"
-    } else if head.contains("Content-Type: text/") || head.contains("Content-Type: application/json") {
+    } else if head.contains("Content-Type: text/") || head.contains("Content-Type: application/json")
+      || head.contains("Content-Type: application/geo+json")
+    {
       text += String(decoding: body, as: UTF8.self).replacing("127.0.0.1:\(port)", with: "127.0.0.1:PORT")
       if !text.hasSuffix("\n") { text += "\n" }
     } else if !body.isEmpty {

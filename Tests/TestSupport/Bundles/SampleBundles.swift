@@ -11,7 +11,7 @@ extension TemporaryFolder {
   public func writeBundle(
     _ name: String, _ format: TileFormat = .png, zooms: ClosedRange<Int> = 0...2, seed: Int = 0, edge: Int = 256,
     hollow: Bool = false, matrixSet: TileMatrixSet = .webMercatorQuad, without: Set<TileID> = [],
-    metadata: BundleMetadata? = nil
+    metadata: BundleMetadata? = nil, places: [Place] = []
   ) throws -> String {
     let images: [[UInt8]] = try (0..<3).map { index in
       format == .pbf
@@ -24,6 +24,7 @@ extension TemporaryFolder {
         try writer.put(tile, images[(tile.zoom + tile.column + tile.row) % 3])
       }
     }
+    if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata ?? BundleMetadata(name: "Sample \(seed)")
     if format == .pbf, metadata.json == nil { metadata.json = #"{"vector_layers":[{"id":"roads","fields":{}}]}"# }
     _ = try writer.finish(metadata)

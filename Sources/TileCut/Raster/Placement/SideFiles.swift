@@ -28,6 +28,9 @@ struct SideFiles {
     }
   }
 
+  /// The path of a file beside the raster.
+  func path(withSuffix suffix: String) -> String { "\(stem).\(suffix)" }
+
   /// The affine map of the world file, or nil when there is none.
   ///
   /// - Throws: ``CutError`` `.noGeoreference` when there is one but it is not six numbers.

@@ -24,7 +24,7 @@ extension Reply {
 
 /// Which kind of thing was asked for: the label of the metrics.
 enum RouteName: Int, CaseIterable, Sendable {
-  case tile, tilejson, viewer, tilesets, index, health, ready, metrics, asset, wmts, tms, other
+  case tile, tilejson, viewer, tilesets, index, health, ready, metrics, asset, wmts, tms, places, other
 
   /// Counts from 0.
   var index: Int { rawValue }

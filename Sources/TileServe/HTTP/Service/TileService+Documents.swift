@@ -28,6 +28,7 @@ extension TileService {
           TMSDocument.service(self.infos(), at: self.address(exchange)), mediaType: Self.xml)
       }
     case 2 where path[1] == "": return try viewer(path[0], exchange)
+    case 2 where path[1] == "places": return try places(path[0], target, exchange)
     case 2 where path[1] == "wmts": return try wmts(target, path[0], exchange)
     case 2 where path[1] == "WMTSCapabilities.xml": return capabilities(try layers(path[0]), exchange)
     case 2... where path[0] == "_assets": return try asset(path.dropFirst().joined(separator: "/"), exchange)
@@ -91,6 +92,7 @@ extension TileService {
     whole.bounds = infos.map(\.bounds).reduce(whole.bounds) { $0.union($1) }
     whole.tilePixels = infos.map(\.tilePixels).max()!
     whole.modified = infos.map(\.modified).max()!
+    whole.hasPlaces = infos.contains(where: \.hasPlaces)
     whole.metadata = Self.crediting(infos.map(\.metadata))
     return whole
   }

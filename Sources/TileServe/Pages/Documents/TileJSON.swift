@@ -2,7 +2,7 @@ import TileIndex
 
 /// TileJSON 3.0.0: where a tileset's tiles are and what they show.
 package enum TileJSON {
-  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels) and, in other grids than WebMercatorQuad,
+  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where there are any and, in other grids than WebMercatorQuad,
   /// `crs` and `tileMatrixSet`.
   package static func document(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8] {
     let bounds = info.shownBounds
@@ -28,6 +28,7 @@ package enum TileJSON {
       .init("format", .string(info.format.rawValue)),
       .init("tileSize", .number(info.tilePixels)),
     ]
+    if info.hasPlaces { members.append(.init("places", .string(address.url(ServicePaths.places(info.id))))) }
     if let layers = VectorLayers.of(info) { members.append(.init("vector_layers", layers)) }
     if info.matrixSet != .webMercatorQuad {
       members.append(.init("crs", .string(info.matrixSet.crs)))

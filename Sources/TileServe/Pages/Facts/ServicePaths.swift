@@ -10,6 +10,8 @@ package enum ServicePaths {
   package static let tms = "/tms/1.0.0"
 
   package static func tileJSON(_ id: String) -> String { "/\(PercentEncoding.segment(id)).json" }
+  /// The search for places of a tileset, without its query.
+  package static func places(_ id: String) -> String { "/\(PercentEncoding.segment(id))/places" }
   /// The viewer page of a tileset.
   package static func viewer(_ id: String) -> String { "/\(PercentEncoding.segment(id))/" }
   /// What WMTS offers of one tileset alone.

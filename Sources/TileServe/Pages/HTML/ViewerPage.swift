@@ -14,6 +14,7 @@ package enum ViewerPage {
     let engine = info.isRaster ? "leaflet" : "maplibre-gl"
     var assets = ["\(engine)/\(engine).css", "style.css", "viewer.css", "\(engine)/\(engine).js", "viewer-shared.js"]
     assets += info.isRaster ? ["viewer-grid.js", "viewer-leaflet.js"] : ["viewer-maplibre.js"]
+    if info.hasPlaces { assets.append("viewer-search.js") }
     let settings = ViewerSettings.json(info, others: others, at: address).text(insideMarkup: true)
     let body = """
       \(bar(info, at: address))

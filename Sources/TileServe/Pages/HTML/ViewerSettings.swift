@@ -17,6 +17,7 @@ enum ViewerSettings {
       .init("size", .string(info.sizeText)),
       .init("backgrounds", .array(backgrounds(for: info, among: others).map { .object(layer($0, at: address)) })),
     ]
+    if info.hasPlaces { members.append(.init("places", .string(address.path(ServicePaths.places(info.id))))) }
     if !info.isRaster {
       members.append(.init("layers", .array(VectorLayers.names(of: info).map { .string($0) })))
     }

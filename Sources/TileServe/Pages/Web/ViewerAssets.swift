@@ -9,7 +9,7 @@ package enum ViewerAssets {
   /// The names that there are.
   package static let names = [
     "style.css", "viewer.css", "index.js", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-    "viewer-maplibre.js", "icon.svg",
+    "viewer-maplibre.js", "viewer-search.js", "icon.svg",
   ]
 
   private static func contents(_ name: String) -> [UInt8]? {
@@ -21,6 +21,7 @@ package enum ViewerAssets {
     case "viewer-grid.js": PackageResources.viewer_grid_js
     case "viewer-leaflet.js": PackageResources.viewer_leaflet_js
     case "viewer-maplibre.js": PackageResources.viewer_maplibre_js
+    case "viewer-search.js": PackageResources.viewer_search_js
     case "icon.svg": PackageResources.icon_svg
     default: nil
     }

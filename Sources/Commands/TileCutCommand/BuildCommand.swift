@@ -1,0 +1,93 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import TileCut
+import TileIndex
+
+/// `tilecut build`
+struct BuildCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "build",
+    abstract: "Builds the shelf of a manifest: a bundle for each region, and the catalogue.",
+    discussion: """
+      What has not changed since the last build is kept, also when that one was killed. The shelf changes only when every \
+      region is there: catalogue.json never names a file that is missing or not whole. Bundles of earlier editions stay \
+      until --prune; whatever else the catalogue no longer names is removed.
+      """)
+
+  @Argument(help: ArgumentHelp("The regions (docs/region-manifest.md).", valueName: "manifest"))
+  var manifest: String
+  @Option(name: [.short, .long], help: "The folder of the shelf; made if it is not there.")
+  var output: String
+  @Option(help: ArgumentHelp("Regions cut at the same time; by cores and memory unless given.", valueName: "n"))
+  var jobs: Int?
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Build these regions; the others stay on the shelf as they are.", valueName: "id"))
+  var only: [String] = []
+  @Option(help: ArgumentHelp("Split regions into parcels of at most this size, whatever the manifest says.", valueName: "bytes"))
+  var maxBytes: BytesArgument?
+  @Option(
+    help: ArgumentHelp(
+      "A folder with bundles of earlier editions (id-EDITION.mbtiles): make patches from them; may be the shelf itself.",
+      valueName: "folder"))
+  var patchesFrom: String?
+  @Option(help: ArgumentHelp("Memory budget for all regions together.", valueName: "bytes"))
+  var memory = BytesArgument(bytes: 512_000_000)
+  @Flag(help: "Build also what has not changed.")
+  var rebuild = false
+  @Flag(help: "Remove bundles of earlier editions and of regions that are gone.")
+  var prune = false
+  @Flag(help: "Print a report as JSON.")
+  var json = false
+  @Option(help: "auto, bar, plain, json or none.")
+  var progress: ProgressStyle = .auto
+
+  func validate() throws {
+    if let jobs, !(1...256).contains(jobs) { throw ValidationError("--jobs goes from 1 to 256") }
+    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+    if let maxBytes, !RegionSettings.parcelBytesLimits.contains(maxBytes.bytes) {
+      throw ValidationError("--max-bytes must be at least \(formatted(bytes: RegionSettings.parcelBytesLimits.lowerBound))")
+    }
+    if output.isEmpty { throw ValidationError("--output is empty") }
+  }
+
+  func run() throws {
+    let signals = SignalWatch()
+    defer { signals.stop() }
+    var options = ShelfOptions(
+      manifest: try RegionManifest(path: manifest), output: output, toolVersion: TileCutCommand.version)
+    options.only = only.isEmpty ? nil : only
+    options.parcelBytesMax = maxBytes?.bytes
+    options.patchesFrom = patchesFrom
+    options.jobs = jobs
+    options.memoryBytes = memory.bytes
+    options.rebuilds = rebuild
+    options.prunes = prune
+    let builder = try ShelfBuilder(options)
+    let cancellation = CutCancellation()
+    signals.whenStopped { cancellation.cancel() }
+    let printer = ShelfProgressPrinter(style: progress)
+    do {
+      let report = try builder.build(cancellation: cancellation) { printer.show($0) }
+      printer.finish()
+      print(json ? try prettyJSON(report) : Self.text(report))
+    } catch {
+      printer.finish()
+      if let signal = signals.received { throw ExitCode(128 + signal) }
+      throw error
+    }
+  }
+
+  private static func text(_ report: ShelfReport) -> String {
+    let made = report.regions.count { $0.outcome != .unchanged }
+    let parcels = report.regions.reduce(0) { $0 + $1.parcelCount }
+    let patches = report.regions.reduce(0) { $0 + $1.patchCount }
+    var facts = [counted(report.regions.count, "region"), "\(made) made", "\(report.regions.count - made) unchanged"]
+    if parcels > 0 { facts.append(counted(parcels, "parcel")) }
+    if patches > 0 { facts.append(patches == 1 ? "1 patch" : "\(patches) patches") }
+    if !report.removed.isEmpty { facts.append("\(counted(report.removed.count, "old file")) removed") }
+    facts += [formatted(bytes: report.shelfBytes), formatted(seconds: report.seconds)]
+    return "\(report.catalogue): \(facts.joined(separator: ", "))"
+  }
+}

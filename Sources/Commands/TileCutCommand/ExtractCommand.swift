@@ -1,0 +1,47 @@
+import ArgumentParser
+import TileCut
+import TileIndex
+
+/// `tilecut extract`
+struct ExtractCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "extract", abstract: "Takes an area or some zooms out of a bundle, tiles as they are stored.",
+    discussion:
+      "A tile that touches the area is taken whole. Without area and zooms the bundle is copied into MBTiles of our own."
+  )
+
+  @Argument(help: ArgumentHelp("A bundle: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  var bundle: String
+  @Option(name: [.short, .long], help: "The MBTiles bundle to write.")
+  var output: String
+  @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
+  var bbox: BoundsArgument?
+  @Option(help: ArgumentHelp("GeoJSON with the polygons that make the area.", valueName: "file"))
+  var polygon: String?
+  @Option(help: ArgumentHelp("Zoom levels, one or several.", valueName: "N|MIN-MAX"))
+  var zooms: ZoomArgument?
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+
+  func validate() throws {
+    if let bbox, !bbox.isArea {
+      throw ValidationError("--bbox must be west,south,east,north in degrees, with south below north")
+    }
+  }
+
+  func run() throws {
+    try OutputFile.protect([bundle, polygon].compactMap { $0 }, from: output)
+    try OutputFile.check(output, replacing: force)
+    let area =
+      try polygon.map { try TileArea(bounds: bbox?.box, polygonFile: $0) } ?? bbox.map { TileArea(bounds: $0.box) }
+      ?? .everywhere
+    let extract = BundleExtract(area: area, zooms: zooms?.range)
+    print(Self.line(try extract.write(BundleFile.open(bundle), to: output, replacing: force), output))
+  }
+
+  static func line(_ summary: BundleSummary, _ path: String) -> String {
+    let zooms =
+      summary.minZoom == summary.maxZoom ? "zoom \(summary.minZoom)" : "zoom \(summary.minZoom)-\(summary.maxZoom)"
+    return "\(path): \(counted(summary.tiles, "tile")), \(zooms), \(formatted(bytes: summary.bytes))"
+  }
+}

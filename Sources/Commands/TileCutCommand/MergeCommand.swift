@@ -1,0 +1,53 @@
+import ArgumentParser
+import TileCut
+import TileIndex
+
+/// `tilecut merge`
+struct MergeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "merge", abstract: "Puts bundles of one grid and format together, tiles as they are stored.",
+    discussion: """
+      A conflict is a tile that two bundles have with different bytes. first and last take one of them, overlay draws later bundles over \
+      earlier ones, error writes nothing.
+      """)
+
+  @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, or folders.", valueName: "bundle"))
+  var bundles: [String]
+  @Option(name: [.short, .long], help: "The MBTiles bundle to write.")
+  var output: String
+  @Option(help: "first, last, error or overlay.")
+  var onConflict: ConflictArgument = .error
+  @Option(help: "The new tileset's name; the first bundle's unless given.")
+  var name: String?
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+
+  func validate() throws {
+    if name?.isEmpty == true { throw ValidationError("--name is empty") }
+  }
+
+  func run() throws {
+    try OutputFile.protect(bundles, from: output)
+    try OutputFile.check(output, replacing: force)
+    let merge = BundleMerge(conflict: onConflict.rule, name: name)
+    let summary = try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
+    print(ExtractCommand.line(summary, output))
+  }
+}
+
+/// What becomes of a tile that several bundles have.
+enum ConflictArgument: String, ExpressibleByArgument, CaseIterable {
+  case first
+  case last
+  case error
+  case overlay
+
+  var rule: BundleMerge.Conflict {
+    switch self {
+    case .first: .first
+    case .last: .last
+    case .error: .error
+    case .overlay: TileOverlay.conflict()
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import TileCut
+import TileIndex
+
+/// `tilecut preview`
+struct PreviewCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "preview", abstract: "Draws a place of a bundle as one PNG, or all its zooms on a contact sheet.",
+    discussion: """
+      Where the bundle has no tile, the nearest coarser one is enlarged. With --zoom a pixel of the picture is one of that zoom; otherwise \
+      all of the box is shown.
+      """)
+
+  @Argument(help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  var bundle: String
+  @Option(name: [.short, .long], help: "The PNG to write.")
+  var output: String
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("What to show, in degrees; the bundle's bounds unless given.", valueName: "W,S,E,N"))
+  var bbox: BoundsArgument?
+  @Option(help: ArgumentHelp("The zoom to show.", valueName: "n"))
+  var zoom: Int?
+  @Option(
+    help: ArgumentHelp(
+      "Pixels of the picture (default: the box's shape, 1024 along its longer edge).", valueName: "WxH"))
+  var size: SizeArgument?
+  @Flag(help: "A panel for each zoom, with all of its tiles (MBTiles).")
+  var contactSheet = false
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+
+  func validate() throws {
+    if contactSheet, bbox != nil || zoom != nil || size != nil {
+      throw ValidationError("--contact-sheet shows all of the bundle: it goes without --bbox, --zoom and --size")
+    }
+  }
+
+  func run() throws {
+    try OutputFile.protect([bundle], from: output)
+    try OutputFile.check(output, replacing: force)
+    let png =
+      contactSheet
+      ? try ContactSheet().png(of: MBTilesReader(path: bundle))
+      : try BundlePreview(bounds: bbox?.box, zoom: zoom, size: size?.size).png(of: BundleFile.open(bundle))
+    try OutputFile.write(png, to: output, replacing: force)
+    print("\(output): \(formatted(bytes: png.count))")
+  }
+}

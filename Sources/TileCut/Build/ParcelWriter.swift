@@ -1,0 +1,71 @@
+import TileIndex
+
+/// Splits a region's bundle into parcels.
+struct ParcelWriter {
+  let bundle: MBTilesReader
+  /// The most bytes that a parcel's file may have.
+  let bytesMax: Int
+  /// Where parcels are written.
+  let folder: String
+  /// What their names begin with; `.p001.mbtiles` follows.
+  let stem: String
+
+  /// Writes all parcels.
+  ///
+  /// - Returns: the parcels as the catalogue has them, the overview first.
+  /// - Throws: ``CutError`` when a single tile is larger than a parcel may be; ``BundleError``.
+  func write() throws -> [Catalogue.Parcel] {
+    let tiles = try bundle.sizedTiles()
+    // Sizes are estimated from above, so the first plan should do; a file that is larger all the same makes for a stricter one.
+    var limit = bytesMax
+    for _ in 0..<8 {
+      let plan = try plan(tiles, limit)
+      var parcels: [Catalogue.Parcel] = []
+      for (index, parcel) in plan.parcels.enumerated() {
+        let entry = try write(parcel, number: index + 1, of: plan.parcels.count)
+        parcels.append(entry)
+        if entry.bytes > bytesMax { break }
+      }
+      guard let large = parcels.first(where: { $0.bytes > bytesMax }) else { return parcels }
+      for name in parcels.map(\.file) { ShelfFiles.remove("\(folder)/\(name)") }
+      limit = limit * bytesMax / large.bytes * 15 / 16
+    }
+    throw CutError(
+      .invalidOption, path: bundle.path, "cannot be split into parcels of \(bytesMax) bytes",
+      remedy: "allow larger parcels")
+  }
+
+  private func plan(_ tiles: [ParcelPlan.SizedTile], _ limit: Int) throws -> ParcelPlan {
+    do {
+      return try ParcelPlan(tiles, matrixSet: bundle.matrixSet, bytesMax: limit)
+    } catch {
+      throw CutError(
+        .invalidOption, path: bundle.path, "tile \(error.tile) alone does not fit into a parcel of \(bytesMax) bytes",
+        remedy: "allow parcels of at least \(error.bundleBytes + error.bundleBytes / 8) bytes")
+    }
+  }
+
+  private func write(_ parcel: ParcelPlan.Parcel, number: Int, of count: Int) throws -> Catalogue.Parcel {
+    let digits = String(number)
+    let name = "\(stem).p\(String(repeating: "0", count: max(3 - digits.count, 0)))\(digits).mbtiles"
+    let path = "\(folder)/\(name)"
+    let stored = bundle.metadata
+    let writer = try BundleWriter(
+      path: path, matrixSet: bundle.matrixSet, format: stored.format ?? .png, replacing: true)
+    for tile in parcel.tiles {
+      try bundle.withTile(tile) { try writer.put(tile, $0) }
+    }
+    // The overview is what a device has first, so it is where names are looked up.
+    if number == 1, let places = try PlaceIndex(bundle)?.places(), !places.isEmpty {
+      try writer.write(places: places)
+    }
+    var metadata = BundleMetadata(stored, fallbackName: stem)
+    metadata.extra[RegionMetadata.parcelKey] = "\(number)/\(count)"
+    let summary = try writer.finish(metadata)
+    let box = try MBTilesReader(path: path).metadata.bounds ?? .world
+    return Catalogue.Parcel(
+      Catalogue.File(file: name, bytes: summary.bytes, sha256: try FileHash.sha256(ofFile: path)),
+      bounds: [box.west, box.south, box.east, box.north], zooms: summary.minZoom...summary.maxZoom,
+      roots: parcel.roots, tileCount: summary.tiles, isOverview: parcel.isOverview)
+  }
+}

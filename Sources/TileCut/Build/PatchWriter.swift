@@ -1,0 +1,74 @@
+import TileIndex
+
+/// Makes the patches that lead from a region's earlier editions to its new bundle.
+struct PatchWriter {
+  /// An earlier edition that was found.
+  private struct Edition {
+    let name: String
+    let path: String
+  }
+
+  private let region: RegionManifest.Region
+  private let bundle: String
+  private let folder: String
+  private let editions: [Edition]
+
+  /// Looks for earlier editions: `id-EDITION.mbtiles`, of which the bundle itself must not say that it is another region's, or a parcel.
+  ///
+  /// - Parameters:
+  ///   - bundle: the region's new bundle.
+  ///   - folder: where patches are written.
+  ///   - editionsFolder: nil for no patches.
+  init(region: RegionManifest.Region, bundle: String, folder: String, editionsFolder: String?) throws {
+    (self.region, self.bundle, self.folder) = (region, bundle, folder)
+    guard let editionsFolder else {
+      editions = []
+      return
+    }
+    let (start, end) = ("\(region.id)-", ".mbtiles")
+    editions = try ShelfFiles.names(in: editionsFolder).compactMap { name in
+      guard name.hasPrefix(start), name.hasSuffix(end), name.utf8.count > start.utf8.count + end.utf8.count else {
+        return nil
+      }
+      let edition = String(name.dropFirst(start.count).dropLast(end.count))
+      guard edition != region.settings.edition else { return nil }
+      let path = "\(editionsFolder)/\(name)"
+      let metadata = try MBTilesReader(path: path).metadata
+      guard metadata[RegionMetadata.regionKey] == region.id, metadata[RegionMetadata.editionKey] == edition,
+        metadata[RegionMetadata.parcelKey] == nil
+      else { return nil }
+      return Edition(name: edition, path: path)
+    }
+  }
+
+  /// A hash of what the patches depend on.
+  func fingerprint(_ bundle: String, _ hashes: InputHashes) throws -> String {
+    let lines = try editions.map { "\($0.name) \(try hashes.sha256($0.path))" }
+    return FileHash.sha256(ofText: "\(bundle) patches\n\(lines.joined(separator: "\n"))")
+  }
+
+  /// Writes the patches that are smaller than the whole bundle.
+  ///
+  /// - Parameter warnings: gets a line for each edition that no patch can lead from.
+  func write(bundleBytes: Int, _ warnings: inout [String]) throws -> [Catalogue.Patch] {
+    var patches: [Catalogue.Patch] = []
+    for edition in editions {
+      let name = "\(region.stem).from-\(edition.name).patch"
+      let output = "\(folder)/\(name)"
+      do {
+        let summary = try BundlePatch.diff(old: edition.path, new: bundle, output: output, replacing: true)
+        guard summary.patchBytes < bundleBytes else {
+          ShelfFiles.remove(output)
+          continue
+        }
+        patches.append(
+          Catalogue.Patch(
+            fromEdition: edition.name, fromTilesHash: summary.baseTilesHash.description, file: name,
+            bytes: summary.patchBytes, sha256: try FileHash.sha256(ofFile: output)))
+      } catch let error as BundleError where error.code == .mismatch {
+        warnings.append("\(edition.path): no patch leads from it: \(error.message)")
+      }
+    }
+    return patches
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import TileImage
+import TileIndex
+
+/// Makes the files of one region.
+///
+/// 1. The bundle is cut, unless the last one was made from the same inputs; 2. from it come the preview, 3. the parcels and 4. the patches, each unless it is there;
+/// 5. what is new moves to the finished files, and only then the record says so. A build that is killed in between does the region again.
+struct RegionBuilder {
+  let region: RegionManifest.Region
+  let options: ShelfOptions
+  let folder: ShelfFolder
+  let hashes: InputHashes
+  let resources: CutResources
+
+  /// What one region's build has come to.
+  struct Result {
+    let record: RegionRecord
+    let report: RegionReport
+  }
+
+  func build(cancellation: CutCancellation, onProgress: @escaping (CutProgress) -> Void) throws -> Result {
+    let start = ContinuousClock.now
+    let fingerprints = try RegionFingerprints(region, options, hashes)
+    let work = folder.work(region.id)
+    ShelfFiles.remove(work)
+    let before = options.rebuilds ? nil : RegionRecord(path: folder.record(region.id))
+    var warnings: [String] = []
+
+    var record: RegionRecord
+    var isCut = false
+    if let before, let bundle = before.bundle.intact(fingerprints.bundle, in: folder) {
+      record = before
+      record.bundle = bundle
+    } else {
+      try ShelfFiles.makeFolder(work)
+      record = try cut(fingerprints, in: work, &warnings, cancellation, onProgress)
+      isCut = true
+    }
+    // In the work folder, among the finished files, or on the shelf.
+    let path = isCut ? "\(work)/\(region.stem).mbtiles" : folder.place(of: record.bundle.files[0])!
+    func kept(_ piece: RegionRecord.Piece?, _ fingerprint: String) -> RegionRecord.Piece? {
+      isCut ? nil : piece?.intact(fingerprint, in: folder)
+    }
+    var isUpdated = false
+    func make(
+      _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalogue.File]
+    ) throws {
+      if cancellation.isCancelled { throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on") }
+      if let old = kept(piece, fingerprint) {
+        piece = old
+        return
+      }
+      try ShelfFiles.makeFolder(work)
+      piece = RegionRecord.Piece(fingerprint: fingerprint, files: try made(try body(), in: work))
+      isUpdated = true
+    }
+
+    try make(&record.preview, fingerprints.preview) {
+      let name = "\(region.stem).png"
+      let png = try BundlePreview(region.settings.preview, of: record.facts, in: region.settings.matrixSet)
+        .png(of: MBTilesReader(path: path))
+      try OutputFile.write(png, to: "\(work)/\(name)", replacing: true)
+      return [
+        Catalogue.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
+      ]
+    }
+    try make(&record.parcels, fingerprints.parcels) {
+      record.parcelEntries = []
+      if let bytesMax = options.parcelBytesMax ?? region.settings.parcelBytesMax {
+        record.parcelEntries = try ParcelWriter(
+          bundle: MBTilesReader(path: path), bytesMax: bytesMax, folder: work, stem: region.stem
+        ).write()
+      }
+      return record.parcelEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+    }
+    let patches = try PatchWriter(region: region, bundle: path, folder: work, editionsFolder: options.patchesFrom)
+    try make(&record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
+      record.patchEntries = try patches.write(bundleBytes: record.bundle.files[0].file.bytes, &warnings)
+      return record.patchEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+    }
+    if isCut || isUpdated {
+      for made in record.files where ShelfFiles.exists("\(work)/\(made.file.file)") {
+        try ShelfFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))
+      }
+      try ShelfFiles.synchronise(folder.finished(""))
+      ShelfFiles.remove(work)
+    }
+    if record != before { try record.write(to: folder.record(region.id)) }
+    return Result(
+      record: record,
+      report: RegionReport(
+        id: region.id, edition: region.settings.edition, outcome: isCut ? .built : isUpdated ? .updated : .unchanged,
+        tileCount: record.facts.tileCount, bytes: record.bundle.files[0].file.bytes,
+        parcelCount: record.parcelEntries.count, patchCount: record.patchEntries.count,
+        seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings, error: nil))
+  }
+
+  private func cut(
+    _ fingerprints: RegionFingerprints, in work: String, _ warnings: inout [String], _ cancellation: CutCancellation,
+    _ onProgress: @escaping (CutProgress) -> Void
+  ) throws -> RegionRecord {
+    var cutOptions = CutOptions(sources: [])
+    cutOptions.apply(region, of: options.manifest)
+    try cutOptions.readPlaces(of: region, in: options.manifest)
+    let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
+    let name = "\(region.stem).mbtiles"
+    let summary = try cutter.cut(
+      to: "\(work)/\(name)", replacing: true, cancellation: cancellation, onProgress: onProgress)
+    warnings += summary.warnings
+    guard try RegionFingerprints(region, options, hashes).bundle == fingerprints.bundle else {
+      throw CutError(
+        .badSource, path: cutOptions.sources[0], "a source of \(region.id) changed while it was being cut",
+        remedy: "build again when nobody writes to it")
+    }
+    let reader = try MBTilesReader(path: "\(work)/\(name)")
+    let bounds = reader.metadata.bounds ?? .world
+    let facts = Catalogue.BundleFacts(
+      bounds: [bounds.west, bounds.south, bounds.east, bounds.north], zooms: summary.zoomMin...summary.zoomMax,
+      format: cutter.plan.encoding.format, tileCount: summary.tileCount, tilesHash: try TilesHash.of(reader).description)
+    let file = Catalogue.File(
+      file: name, bytes: summary.fileBytes, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
+    return RegionRecord(
+      bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)), facts: facts)
+  }
+
+  private func made(_ files: [Catalogue.File], in work: String) throws -> [RegionRecord.MadeFile] {
+    try files.map { file in
+      guard let stamp = FileStamp("\(work)/\(file.file)") else {
+        throw ShelfError(
+          .unwritableOutput, path: "\(work)/\(file.file)", "has gone while the shelf was being built",
+          remedy: "leave the folder to the build")
+      }
+      return RegionRecord.MadeFile(file: file, stamp: stamp)
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Synchronization
+import TileIndex
+
+/// Builds the shelf of a manifest: every region's bundle and what belongs to it, and the catalogue.
+///
+/// 1. The folder is locked and the inputs are looked for. 2. Regions are made, several at a time; what has not changed since the last build is kept, also when that
+/// one was killed. 3. When all are there the shelf changes, in one step for whoever reads the catalogue. If a region fails the shelf stays as it was.
+///
+/// Equal inputs give equal files and an equal catalogue, on any number of threads.
+public struct ShelfBuilder: Sendable {
+  public let options: ShelfOptions
+  private let selected: [RegionManifest.Region]
+
+  /// - Throws: ``ShelfError`` when a region that is asked for is not in the manifest.
+  public init(_ options: ShelfOptions) throws {
+    self.options = options
+    let regions = options.manifest.regions
+    for id in options.only ?? [] where !regions.contains(where: { $0.id == id }) {
+      let near = regions.map(\.id).first { $0.contains(id) || id.contains($0) }
+      throw ShelfError(
+        .invalidOption, path: options.manifest.path, "has no region \"\(id)\"",
+        remedy: near.map { "did you mean \"\($0)\"?" } ?? "choose among its ids")
+    }
+    selected = options.only.map { ids in regions.filter { ids.contains($0.id) } } ?? regions
+  }
+
+  /// Builds.
+  ///
+  /// - Parameter onProgress: called by one thread at a time.
+  /// - Throws: ``ShelfError``, ``ManifestError`` for files that are not there, ``ShelfFailure`` when regions failed, ``CutError`` `.cancelled`.
+  public func build(
+    cancellation: CutCancellation = CutCancellation(), onProgress: (@Sendable (ShelfProgress) -> Void)? = nil
+  ) throws -> ShelfReport {
+    let start = ContinuousClock.now
+    let folder = try ShelfFolder(options.output)
+    let publisher = ShelfPublisher(folder: folder, prunes: options.prunes, isWhole: options.only == nil)
+    let present = try publisher.present()
+    try checkInputs()
+    let hashes = InputHashes(file: folder.hashes)
+    let results = makeRegions(folder, hashes, cancellation, onProgress)
+    try hashes.save()
+    if cancellation.isCancelled {
+      throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on where it stopped")
+    }
+    let reports = results.map(\.report)
+    if let first = results.lazy.compactMap(\.error).first {
+      throw ShelfFailure(regions: reports, first: first, path: options.output)
+    }
+    let catalogue = Catalogue(regions: entries(results, present))
+    let moves = results.flatMap { $0.record?.files ?? [] }.filter(folder.isWaiting).map(\.file)
+    let removed = try publisher.publish(catalogue, moving: moves, over: present)
+    return ShelfReport(
+      regions: reports, catalogue: folder.catalogue,
+      shelfBytes: catalogue.regions.flatMap(\.files).reduce(0) { $0 + $1.bytes }, removed: removed,
+      seconds: (ContinuousClock.now - start) / .seconds(1))
+  }
+
+  /// What one region came to: a record, or an error.
+  private struct Made: Sendable {
+    let region: RegionManifest.Region
+    let record: RegionRecord?
+    let report: RegionReport
+    let error: (any Error)?
+  }
+
+  /// Every region in turn goes to the first thread that is free.
+  private func makeRegions(
+    _ folder: ShelfFolder, _ hashes: InputHashes, _ cancellation: CutCancellation,
+    _ onProgress: (@Sendable (ShelfProgress) -> Void)?
+  ) -> [Made] {
+    let (jobs, resources) = options.shares(regions: selected.count)
+    let made = Mutex<[Int: Made]>([:])
+    let next = Atomic(0)
+    let telling = NSLock()
+    let done = DispatchGroup()
+    let work: @Sendable () -> Void = {
+      while !cancellation.isCancelled {
+        let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        guard index < selected.count else { break }
+        let region = selected[index]
+        telling.withLock { onProgress?(.started(id: region.id)) }
+        let result = make(region, folder, hashes, resources, cancellation) { progress in
+          telling.withLock { onProgress?(.cutting(id: region.id, progress)) }
+        }
+        let count = made.withLock { made in
+          made[index] = result
+          return made.count
+        }
+        telling.withLock { onProgress?(.finished(result.report, done: count, total: selected.count)) }
+      }
+      done.leave()
+    }
+    for _ in 0..<jobs {
+      done.enter()
+      let thread = Thread(block: work)
+      thread.stackSize = 4 << 20
+      thread.start()
+    }
+    done.wait()
+    return made.withLock { made in selected.indices.compactMap { made[$0] } }
+  }
+
+  private func make(
+    _ region: RegionManifest.Region, _ folder: ShelfFolder, _ hashes: InputHashes, _ resources: CutResources,
+    _ cancellation: CutCancellation, _ onProgress: @escaping (CutProgress) -> Void
+  ) -> Made {
+    do {
+      let builder = RegionBuilder(
+        region: region, options: options, folder: folder, hashes: hashes, resources: resources)
+      let result = try builder.build(cancellation: cancellation, onProgress: onProgress)
+      return Made(region: region, record: result.record, report: result.report, error: nil)
+    } catch {
+      ShelfFiles.remove(folder.work(region.id))
+      let report = RegionReport(
+        id: region.id, edition: region.settings.edition, outcome: .failed, tileCount: 0, bytes: 0, parcelCount: 0,
+        patchCount: 0, seconds: 0, warnings: [], error: "\(error)")
+      return Made(region: region, record: nil, report: report, error: error)
+    }
+  }
+
+  /// In the order of the manifest; regions that were not to be built stay as they are.
+  private func entries(_ results: [Made], _ present: Catalogue?) -> [Catalogue.Region] {
+    let made = Dictionary(
+      results.map { ($0.region.id, $0.record?.entry($0.region)) }, uniquingKeysWith: { $1 })
+    let regions = options.manifest.regions
+    let listed = regions.compactMap { region in (made[region.id] ?? nil) ?? (options.only == nil ? nil : present?[region.id]) }
+    guard options.only != nil else { return listed }
+    return listed + (present?.regions ?? []).filter { old in !regions.contains { $0.id == old.id } }
+  }
+
+  /// Nobody wants to hear of the last region's missing file when all others have been cut.
+  private func checkInputs() throws {
+    let manifest = options.manifest
+    var faults: [ManifestError.Fault] = []
+    for region in selected {
+      let index = manifest.regions.firstIndex { $0.id == region.id } ?? 0
+      let lists = [("sources", region.settings.sources), ("gazetteers", region.settings.gazetteers)]
+      for (key, files) in lists {
+        for (number, file) in files.enumerated() where !ShelfFiles.exists(manifest.resolved(file)) {
+          faults.append(
+            ManifestError.Fault(
+              path: manifest.path, place: "regions[\(index)].\(key)[\(number)]",
+              message: "names \(manifest.resolved(file)), which is not there",
+              remedy: "check the name; it is relative to the manifest"))
+        }
+      }
+    }
+    if !faults.isEmpty { throw ManifestError(.unreadable, faults) }
+    if let editions = options.patchesFrom, !ShelfFiles.exists(editions) {
+      throw ShelfError(
+        .unreadableInput, path: editions, "there is no such folder", remedy: "name the folder with earlier editions")
+    }
+  }
+}

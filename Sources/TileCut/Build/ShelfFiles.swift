@@ -1,0 +1,77 @@
+import Foundation
+import TileIndex
+
+/// What tells a file's state without reading it. A file that was written to, or replaced by another, differs in one of them.
+struct FileStamp: Hashable, Codable, Sendable {
+  let bytes: Int
+  let seconds: Int
+  let nanoseconds: Int
+  let inode: UInt64
+
+  /// Nil when there is no plain file of this name.
+  init?(_ path: String) {
+    var info = stat()
+    guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+    bytes = Int(info.st_size)
+    inode = UInt64(info.st_ino)
+    #if canImport(Darwin)
+      (seconds, nanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)
+    #else
+      (seconds, nanoseconds) = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
+    #endif
+  }
+}
+
+/// Files of a shelf: folders, and renames that last.
+enum ShelfFiles {
+  static func makeFolder(_ path: String) throws {
+    guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
+      // A folder in a folder that is not there yet.
+      do {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return
+      } catch {
+        throw unwritable(path, "the folder cannot be made")
+      }
+    }
+    var info = stat()
+    guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFDIR else {
+      throw ShelfError(
+        .unwritableOutput, path: path, "is no folder", remedy: "give the shelf a folder of its own")
+    }
+  }
+
+  /// Names in a folder, sorted; none where there is no such folder.
+  static func names(in folder: String) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+  }
+
+  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  /// Removes a file, or a folder with all that is in it.
+  static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Gives a file another name, in place of what has that name.
+  static func move(_ path: String, to target: String) throws {
+    guard rename(path, target) == 0 else { throw unwritable(target, "cannot be put in place") }
+  }
+
+  /// Puts a folder's entries on the disk.
+  static func synchronise(_ folder: String) throws {
+    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw unwritable(folder, "cannot be opened") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+      throw unwritable(folder, "cannot be put on the disk")
+    }
+  }
+
+  /// What errno says of a failed write.
+  static func unwritable(_ path: String, _ what: String) -> ShelfError {
+    let number = errno
+    let isFull = number == ENOSPC || number == EDQUOT
+    return ShelfError(
+      .unwritableOutput, path: path, "\(what): \(String(cString: strerror(number)).lowercased())",
+      remedy: isFull ? "free space or choose another disk" : "choose a folder you may write to")
+  }
+}

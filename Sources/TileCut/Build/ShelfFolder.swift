@@ -1,0 +1,51 @@
+import Foundation
+import TileIndex
+
+/// The folder of a shelf and what the builder keeps in it: `.tilecut/` with the lock, the hashes of inputs, a record for each region, and files that are finished
+/// but not yet on the shelf. One builder has it at a time; the system lets go of the lock when the process ends, however it ends.
+final class ShelfFolder: Sendable {
+  let path: String
+  private let lock: Int32
+
+  /// Opens or makes the folder.
+  ///
+  /// - Throws: ``ShelfError``: `.busy` when another build has it, `.unwritableOutput`.
+  init(_ path: String) throws {
+    var path = path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    self.path = path
+    try ShelfFiles.makeFolder(path)
+    try ShelfFiles.makeFolder("\(path)/.tilecut")
+    let name = "\(path)/.tilecut/lock"
+    lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+    guard lock >= 0 else { throw ShelfFiles.unwritable(name, "cannot be made") }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      let error = errno
+      close(lock)
+      guard error == EWOULDBLOCK else { throw ShelfFiles.unwritable(name, "cannot be locked") }
+      throw ShelfError(
+        .busy, path: path, "another tilecut build is at work in it", remedy: "wait until it is done, then try again")
+    }
+    for folder in ["records", "finished", "work"] { try ShelfFiles.makeFolder("\(path)/.tilecut/\(folder)") }
+    // Whoever made these is dead: the lock is ours.
+    for name in ShelfFiles.names(in: "\(path)/.tilecut/work") { ShelfFiles.remove("\(path)/.tilecut/work/\(name)") }
+    let partial = ".\(Catalogue.fileName)."
+    for name in ShelfFiles.names(in: path) where name.hasPrefix(partial) && name.hasSuffix(".partial") {
+      ShelfFiles.remove("\(path)/\(name)")
+    }
+  }
+
+  deinit { close(lock) }
+
+  var catalogue: String { file(Catalogue.fileName) }
+  /// A file on the shelf.
+  func file(_ name: String) -> String { "\(path)/\(name)" }
+  /// A file that is finished but not yet on the shelf.
+  func finished(_ name: String) -> String { "\(path)/.tilecut/finished/\(name)" }
+  /// A folder for the files of a region that are being made.
+  func work(_ region: String) -> String { "\(path)/.tilecut/work/\(region)" }
+  func record(_ region: String) -> String { "\(path)/.tilecut/records/\(region).json" }
+  var hashes: String { "\(path)/.tilecut/hashes.json" }
+  /// The names of all files that were put on the shelf and may still be there.
+  var shelved: String { "\(path)/.tilecut/shelved.json" }
+}

@@ -1,0 +1,131 @@
+import TileImage
+import TileIndex
+
+/// Puts a bundle's tiles side by side.
+struct TileDrawing {
+  let path: String
+  let matrixSet: TileMatrixSet
+  private let bundle: any BundleReader
+  /// Those with tiles, rising.
+  private let zooms: [Int]
+  /// Pixels of a stored tile for one of the grid: 2 for tiles of 512 pixels on a grid of 256.
+  private let density: Double
+
+  /// - Throws: ``BundleError`` for a bundle without tiles, or whose tiles are no images.
+  init(_ bundle: any BundleReader) throws {
+    path = bundle.path
+    matrixSet = bundle.matrixSet
+    self.bundle = bundle
+    zooms = try bundle.zooms()
+    guard let first = zooms.first, let range = try bundle.range(zoom: first) else {
+      throw BundleError(.malformed, path: path, "has no tiles to show", remedy: "check what made it")
+    }
+    var width: Int?
+    for tile in range.prefix(4096) {
+      guard let bytes = try bundle.tile(tile) else { continue }
+      width = try Self.decoding(tile, path) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
+      break
+    }
+    density = Double(width ?? matrixSet[first].tileWidth) / Double(matrixSet[first].tileWidth)
+  }
+
+  /// CRS units of a stored pixel.
+  func cellSize(zoom: Int) -> Double { matrixSet[zoom].cellSize / density }
+
+  /// The zoom to draw from: the coarsest one as fine as the picture, or the finest there is.
+  func level(for cellSize: Double, asked: Int?) -> Int {
+    if let asked, asked <= zooms.last! { return max(asked, zooms.first!) }
+    // A hair of rounding makes no other zoom.
+    return zooms.first { self.cellSize(zoom: $0) <= cellSize * 1.0001 } ?? zooms.last!
+  }
+
+  /// Draws what a view shows from the tiles of a zoom.
+  func canvas(over view: BundlePreview.View, zoom: Int) throws -> PixelBuffer {
+    let cell = cellSize(zoom: zoom)
+    let ratio = view.cellSize / cell
+    // Pixels of the zoom from the grid's corner. Whole ones where no resampling is needed, so that tiles are copied as they are.
+    let matrix = matrixSet[zoom]
+    let size = SIMD2(Double(view.size.width), Double(view.size.height)) * ratio
+    let middle = SIMD2(view.centre.x - matrix.origin.x, matrix.origin.y - view.centre.y) / cell
+    var start = middle - size / 2
+    let isNative = abs(ratio - 1) < 1e-4
+    if isNative { start.round(.toNearestOrAwayFromZero) }
+    let end = isNative ? start + SIMD2(Double(view.size.width), Double(view.size.height)) : start + size
+    let window = PixelRect(
+      x: Int(start.x.rounded(.down)), y: Int(start.y.rounded(.down)),
+      width: Int(end.x.rounded(.up)) - Int(start.x.rounded(.down)),
+      height: Int(end.y.rounded(.up)) - Int(start.y.rounded(.down)))
+    guard window.width * window.height <= Self.pixelsMax else {
+      throw CutError(
+        .invalidOption, path: path, "the coarsest zoom, \(zoom), has \(window.width) x \(window.height) pixels there",
+        remedy: "choose a smaller box")
+    }
+    let canvas = PixelBuffer(width: window.width, height: window.height)
+    try draw(window, zoom: zoom, on: canvas)
+    guard !isNative else { return canvas }
+    let scaled = PixelBuffer(width: view.size.width, height: view.size.height)
+    PictureScaler.draw(
+      canvas, from: start - SIMD2(Double(window.x), Double(window.y)), step: ratio, into: scaled)
+    return scaled
+  }
+
+  /// 400 MB. Only bundles without coarse zooms need as many for a small picture.
+  private static let pixelsMax = 100_000_000
+
+  private func draw(_ window: PixelRect, zoom: Int, on canvas: PixelBuffer) throws {
+    let matrix = matrixSet[zoom]
+    let edge = (x: pixels(matrix.tileWidth), y: pixels(matrix.tileHeight))
+    let rows =
+      max(window.y.floorDivided(by: edge.y), 0)...max((window.y + window.height - 1).floorDivided(by: edge.y), 0)
+    let columns = window.x.floorDivided(by: edge.x)...(window.x + window.width - 1).floorDivided(by: edge.x)
+    for row in rows where row < matrix.matrixHeight {
+      for column in columns {
+        // East of the last column is the first, where the grid goes round.
+        let wrapped = matrixSet.isGlobal ? column.floorRemainder(by: matrix.matrixWidth) : column
+        guard wrapped >= 0, wrapped < matrix.matrixWidth else { continue }
+        guard let tile = try tile(TileID(unchecked: zoom, wrapped, row), edge) else { continue }
+        canvas.copy(tile, x: column * edge.x - window.x, y: row * edge.y - window.y)
+      }
+    }
+  }
+
+  private func pixels(_ gridPixels: Int) -> Int { Int((Double(gridPixels) * density).rounded()) }
+
+  /// A tile's pixels, or the part of the nearest coarser tile that covers it.
+  private func tile(_ tile: TileID, _ edge: (x: Int, y: Int)) throws -> PixelBuffer? {
+    var source: TileID? = tile
+    var column = Enlarge.Cell.whole
+    var row = Enlarge.Cell.whole
+    while let found = source, found.zoom >= zooms[0] {
+      if let bytes = try bundle.tile(found) {
+        let pixels = try Self.decoding(found, path) { try bytes.withUnsafeBytes { try ImageDecoder.decode($0) } }
+        if column.count == 1, pixels.width == edge.x, pixels.height == edge.y { return pixels }
+        let target = PixelBuffer(width: edge.x, height: edge.y)
+        Enlarge.draw(pixels, column: column, row: row, into: target)
+        return target
+      }
+      guard let parent = matrixSet.parent(of: found) else { return nil }
+      let ratio = matrixSet.ratio(below: parent.zoom)
+      column = Enlarge.Cell(index: column.index + found.column % ratio * column.count, count: column.count * ratio)
+      row = Enlarge.Cell(index: row.index + found.row % ratio * row.count, count: row.count * ratio)
+      source = parent
+    }
+    return nil
+  }
+
+  /// Names the bundle and the tile in the codecs' errors.
+  private static func decoding<T>(_ tile: TileID, _ path: String, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as ImageError {
+      throw BundleError(
+        .malformed, path: path, "tile \(tile) cannot be shown: \(error)",
+        remedy: "only PNG, JPEG and WebP tiles can; tilecut verify finds every damaged one")
+    }
+  }
+}
+
+extension Int {
+  fileprivate func floorDivided(by divisor: Int) -> Int { (self - floorRemainder(by: divisor)) / divisor }
+  fileprivate func floorRemainder(by divisor: Int) -> Int { (self % divisor + divisor) % divisor }
+}

@@ -1,0 +1,72 @@
+/// Takes a part out of a bundle: the stored tiles of an area and some zooms, as they are, with metadata that are true of them and the places inside.
+public struct BundleExtract: Sendable {
+  public var area: TileArea
+  /// Nil for all.
+  public var zooms: ClosedRange<Int>?
+
+  public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
+    self.area = area
+    self.zooms = zooms
+  }
+
+  /// Writes the part as a bundle of its own.
+  ///
+  /// Every tile that meets the area is taken whole. Bounds are the area's and the bundle's own where both reach, the center is the middle; all other metadata
+  /// stay. The order of tiles is that of ``BundleReader/forEachTile(_:)``: equal inputs give equal files.
+  ///
+  /// - Parameters:
+  ///   - bundle: of any format.
+  ///   - output: the MBTiles file to write.
+  ///   - replacing: take the place of an existing file.
+  /// - Throws: ``BundleError``: `.invalidContent` when no tile meets the area and zooms, and what reading and writing bundles throws.
+  /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
+  @discardableResult
+  public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
+    try OutputFile.protect([bundle.path], from: output)
+    guard let format = try bundle.tileFormat() else {
+      throw BundleError(
+        .malformed, path: bundle.path, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles",
+        remedy: "check what made it")
+    }
+    let matrixSet = bundle.matrixSet
+    let writer = try BundleWriter(path: output, matrixSet: matrixSet, format: format, replacing: replacing)
+    defer { writer.discard() }
+    for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
+      for range in area.ranges(zoom: zoom, in: matrixSet) {
+        try bundle.forEachTile(in: range) { tile, bytes in
+          if area.contains(tile, in: matrixSet) { try writer.put(tile, bytes) }
+        }
+      }
+    }
+    guard writer.tileCount > 0 else {
+      throw BundleError(
+        .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
+        remedy: "see what it has with: tilecut inspect '\(bundle.path)'")
+    }
+    if let places = try PlaceIndex(bundle)?.places() {
+      let inside = places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+      if !inside.isEmpty { try writer.write(places: inside) }
+    }
+    return try writer.finish(metadata(of: bundle))
+  }
+
+  private func metadata(of bundle: any BundleReader) -> BundleMetadata {
+    var metadata = BundleMetadata(bundle.metadata, fallbackName: bundle.path.fileStem)
+    guard !area.isEverywhere else { return metadata }
+    metadata.center = nil
+    guard let box = area.box else { return metadata }
+    // Boxes across the antimeridian are the writer's to judge.
+    metadata.bounds =
+      box.west <= box.east ? (metadata.bounds?.intersection(box) ?? box) : box
+    return metadata
+  }
+}
+
+extension String {
+  /// The last part of a path without its extension.
+  var fileStem: String {
+    let name = split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name.isEmpty ? "map" : String(name) }
+    return String(name[..<dot])
+  }
+}

@@ -1,0 +1,90 @@
+/// A part of a map, in degrees: a box, polygons, or both. It decides which tiles and places belong to an extract.
+public struct TileArea: Hashable, Sendable {
+  /// A west greater than the east crosses the antimeridian. Nil for no limit.
+  public let bounds: BoundingBox?
+  let polygons: [Polygon]
+
+  /// All of the map.
+  public static let everywhere = TileArea(bounds: nil, polygons: [])
+
+  public init(bounds: BoundingBox) { self.init(bounds: bounds, polygons: []) }
+
+  /// What lies in the box, where there is one, and in one of the polygons, where there are any.
+  package init(bounds: BoundingBox?, polygons: [Polygon]) { (self.bounds, self.polygons) = (bounds, polygons) }
+
+  /// Reads the polygons of a GeoJSON file: a geometry, a feature or a collection of features.
+  ///
+  /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` with the line or the place in the document.
+  public init(bounds: BoundingBox? = nil, polygonFile path: String) throws {
+    let json: JSONValue
+    do {
+      let file = try ReadOnlyFile(path)
+      json = try JSONValue(parsing: try file.bytes(at: 0, count: file.byteCount))
+    } catch let error as FileSystem.SystemError {
+      throw BundleError.unopened(error, path: path)
+    } catch is ReadOnlyFile.NotAFile {
+      throw BundleError(.malformed, path: path, "is not a plain file", remedy: "name a GeoJSON file")
+    } catch let error as JSONValue.SyntaxError {
+      throw BundleError(.malformed, path: path, "is not valid JSON: \(error)", remedy: "give GeoJSON with a polygon")
+    }
+    do {
+      self.init(bounds: bounds, polygons: try GeoJSONGeometry.polygons(in: json))
+    } catch {
+      throw BundleError(.malformed, path: path, "\(error)", remedy: "give GeoJSON with a Polygon or MultiPolygon")
+    }
+  }
+
+  /// True when nothing is left out.
+  var isEverywhere: Bool { bounds == nil && polygons.isEmpty }
+
+  /// The smallest box around the area; nil for everywhere, or where box and polygons have nothing in common.
+  var box: BoundingBox? {
+    guard let first = polygons.first else { return bounds }
+    let around = polygons.dropFirst().reduce(first.bounds) { $0.union($1.bounds) }
+    // A box across the antimeridian has no plain intersection; the polygons' own is close enough to describe the area.
+    guard let bounds, bounds.west <= bounds.east else { return around }
+    return bounds.intersection(around)
+  }
+
+  /// The rectangles of a zoom that hold every tile of the area.
+  func ranges(zoom: Int, in matrixSet: TileMatrixSet) -> [TileRange] {
+    if isEverywhere { return [matrixSet.wholeRange(zoom: zoom)] }
+    let inBox = bounds.map { matrixSet.ranges(covering: $0, zoom: zoom) }
+    guard !polygons.isEmpty else { return inBox ?? [] }
+    // One rectangle around all: those of single polygons would overlap.
+    let around = polygons.flatMap { matrixSet.ranges(covering: $0.bounds, zoom: zoom) }
+    guard let first = around.first else { return [] }
+    let hull = around.dropFirst().reduce(first) { $0.union($1) }
+    return inBox?.compactMap { $0.intersection(hull) } ?? [hull]
+  }
+
+  /// True when a tile in one of ``ranges(zoom:in:)`` belongs to the area.
+  func contains(_ tile: TileID, in matrixSet: TileMatrixSet) -> Bool {
+    guard !polygons.isEmpty else { return true }
+    let box = matrixSet.geographicBounds(of: tile)
+    return polygons.contains { $0.intersects(box) || $0.isBeyondAntimeridian && $0.intersectsTurned(box) }
+  }
+
+  /// True when a place lies in the area.
+  package func contains(longitude: Double, latitude: Double) -> Bool {
+    let point = SIMD2(longitude, latitude)
+    let inBox = bounds.map { box in TileMatrixSet.splitAtAntimeridian(box).contains { $0.contains(point) } } ?? true
+    guard inBox, !polygons.isEmpty else { return inBox }
+    let turns: [Double] = [0, 360, -360]
+    return polygons.contains { polygon in
+      turns.contains { polygon.contains(SIMD2(longitude + $0, latitude)) }
+    }
+  }
+}
+
+extension Polygon {
+  fileprivate var isBeyondAntimeridian: Bool { bounds.west < -180 || bounds.east > 180 }
+
+  /// The same with the box a whole turn east or west of where it is.
+  fileprivate func intersectsTurned(_ box: BoundingBox) -> Bool {
+    [360.0, -360].contains { turn in
+      intersects(
+        BoundingBox(west: box.west + turn, south: box.south, east: box.east + turn, north: box.north))
+    }
+  }
+}

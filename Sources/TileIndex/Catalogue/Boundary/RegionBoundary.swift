@@ -1,0 +1,70 @@
+/// A region's outline: polygons with holes, in WGS 84 degrees, as GeoJSON has them (RFC 7946).
+public struct RegionBoundary: Hashable, Sendable {
+  /// One ring: longitudes and latitudes, the last as the first.
+  public typealias Ring = [SIMD2<Double>]
+
+  /// Polygons; of each the outer ring first, then its holes.
+  public let polygons: [[Ring]]
+
+  /// The box around all rings.
+  public let bounds: BoundingBox
+
+  /// - Parameter polygons: at least one, none without rings.
+  init(polygons: [[Ring]]) {
+    self.polygons = polygons
+    let points = polygons.lazy.flatMap { $0 }.flatMap { $0 }
+    bounds = points.reduce(
+      BoundingBox(west: .infinity, south: .infinity, east: -.infinity, north: -.infinity)
+    ) { $0.union(BoundingBox(west: $1.x, south: $1.y, east: $1.x, north: $1.y)) }
+  }
+
+  /// True when the place lies inside; holes are outside. On an edge either may be said.
+  ///
+  /// - Complexity: O(points).
+  public func contains(longitude: Double, latitude: Double) -> Bool {
+    polygons.contains { rings in
+      rings.reduce(false) { $0 != Self.crosses($1, longitude, latitude) }
+    }
+  }
+
+  /// Whether a ray to the east meets the ring an odd number of times.
+  private static func crosses(_ ring: Ring, _ x: Double, _ y: Double) -> Bool {
+    zip(ring, ring.dropFirst()).reduce(false) { inside, edge in
+      let (a, b) = edge
+      guard (a.y > y) != (b.y > y) else { return inside }
+      return inside != (x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x))
+    }
+  }
+}
+
+extension RegionBoundary: Codable {
+  private enum Key: String, CodingKey { case type, coordinates }
+
+  /// Writes a GeoJSON Polygon or MultiPolygon.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    let numbers = polygons.map { $0.map { $0.map { [$0.x, $0.y] } } }
+    if numbers.count == 1 {
+      try container.encode("Polygon", forKey: .type)
+      try container.encode(numbers[0], forKey: .coordinates)
+    } else {
+      try container.encode("MultiPolygon", forKey: .type)
+      try container.encode(numbers, forKey: .coordinates)
+    }
+  }
+
+  /// Reads what ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    let numbers =
+      try container.decode(String.self, forKey: .type) == "Polygon"
+      ? [container.decode([[[Double]]].self, forKey: .coordinates)]
+      : container.decode([[[[Double]]]].self, forKey: .coordinates)
+    let isWhole = !numbers.isEmpty && numbers.allSatisfy { !$0.isEmpty && $0.joined().allSatisfy { $0.count >= 2 } }
+    guard isWhole else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .coordinates, in: container, debugDescription: "are no polygons")
+    }
+    self.init(polygons: numbers.map { $0.map { $0.map { SIMD2($0[0], $0[1]) } } })
+  }
+}

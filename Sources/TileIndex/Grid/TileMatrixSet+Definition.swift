@@ -1,0 +1,82 @@
+/// How documents name a grid: well-known ones by their identifier, sets over plain degrees by the edges of their tiles.
+extension TileMatrixSet {
+  /// The URI of a set that nobody has registered.
+  package static func ownURI(_ identifier: String) -> String { "urn:tile-matrix-set:\(identifier)" }
+
+  /// The edges in degrees of the levels' tiles, where ``init(identifier:uri:tileEdges:tileSizes:)`` makes just this set of them; nil for others.
+  package var degreeEdges: [Double]? {
+    guard projection == .geographic else { return nil }
+    let sizes = matrices.map(\.tileWidth)
+    let edges = matrices.map { matrix -> Double in
+      // Of the doubles whose quotient is the cell size, the one with the fewest digits is what somebody wrote.
+      let edge = matrix.cellSize * Double(matrix.tileWidth)
+      return [edge, edge.nextUp, edge.nextDown].filter { $0 / Double(matrix.tileWidth) == matrix.cellSize }
+        .min { $0.description.utf8.count < $1.description.utf8.count } ?? edge
+    }
+    guard let same = try? TileMatrixSet(identifier: identifier, uri: uri, tileEdges: edges, tileSizes: sizes) else {
+      return nil
+    }
+    return same == self ? edges : nil
+  }
+
+  /// The set as a value of documents: a string, or an object with `id`, `tileEdges`, `tileSizes` and, where it is not ``ownURI(_:)``, `uri`.
+  /// Nil for sets that cannot be written down so.
+  package var definition: JSONValue? { try? JSONValue(encoding: GridDefinition(self)) }
+
+  /// Reads what ``definition`` gives.
+  ///
+  /// - Throws: `DecodingError`, ``GridError``.
+  package init(definition: JSONValue) throws {
+    self = try definition.decoded(as: GridDefinition.self).matrixSet
+  }
+}
+
+/// A grid in a Codable document.
+struct GridDefinition: Hashable, Sendable, Codable {
+  let matrixSet: TileMatrixSet
+
+  init(_ matrixSet: TileMatrixSet) { self.matrixSet = matrixSet }
+
+  private struct Degrees: Codable {
+    let id: String
+    let tileEdges: [Double]
+    let tileSizes: [Int]?
+    let uri: String?
+  }
+
+  init(from decoder: any Decoder) throws {
+    func refused(_ words: String) -> DecodingError {
+      .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: words))
+    }
+    if let name = try? decoder.singleValueContainer().decode(String.self) {
+      guard let known = TileMatrixSet.named(name) else { throw refused("is no grid that is known here: \"\(name)\"") }
+      matrixSet = known
+      return
+    }
+    let degrees = try Degrees(from: decoder)
+    do {
+      matrixSet = try TileMatrixSet(
+        identifier: degrees.id, uri: degrees.uri ?? TileMatrixSet.ownURI(degrees.id), tileEdges: degrees.tileEdges,
+        tileSizes: degrees.tileSizes ?? [256])
+    } catch let error as GridError {
+      throw refused("is no grid: \(error)")
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    if matrixSet == TileMatrixSet.named(matrixSet.identifier) {
+      var container = encoder.singleValueContainer()
+      try container.encode(matrixSet.identifier)
+    } else if let edges = matrixSet.degreeEdges {
+      let sizes = matrixSet.matrices.map(\.tileWidth)
+      try Degrees(
+        id: matrixSet.identifier, tileEdges: edges, tileSizes: Set(sizes).count == 1 ? [sizes[0]] : sizes,
+        uri: matrixSet.uri == TileMatrixSet.ownURI(matrixSet.identifier) ? nil : matrixSet.uri
+      ).encode(to: encoder)
+    } else {
+      throw EncodingError.invalidValue(
+        matrixSet,
+        .init(codingPath: encoder.codingPath, debugDescription: "\(matrixSet.identifier) cannot be written down"))
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/// A patch and the bundle that it is for.
+///
+/// 1. The base must be what the patch was made from. 2. Its tiles and the patch's go into a new bundle, in the order of the new edition where the base still has
+/// its own order. 3. The finished file must be what the patch promises. 4. Only then it gets its name.
+struct PatchApplication {
+  let patch: PatchFile
+  private let base: any BundleReader
+  private let basePlaces: [Place]
+  /// True when steps by position lead to the right tiles.
+  private let isInOrder: Bool
+
+  /// - Throws: ``BundleError`` with `.mismatch` when the base is another bundle.
+  init(patch: String, base: String, matrixSet: TileMatrixSet?) throws {
+    let patch = try PatchFile(path: patch, matrixSet: matrixSet)
+    let expected = patch.info.base
+    let file = try WholeFile.hash(base)
+    let reader = try BundleFile.open(base, matrixSet: patch.info.matrixSet)
+    self.patch = patch
+    self.base = reader
+    basePlaces = try PlaceIndex(reader)?.places() ?? []
+    if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch) }
+    isInOrder =
+      try expected.order != nil && patch.info.result.order != nil && PutOrder(reader)?.digest() == expected.order
+  }
+
+  private static func check(_ base: any BundleReader, places: [Place], _ patch: PatchFile) throws {
+    let info = patch.info
+    func wrong(_ why: String, _ remedy: String) -> BundleError {
+      BundleError(.mismatch, path: base.path, why, remedy: remedy)
+    }
+    guard base.matrixSet == info.matrixSet else {
+      throw wrong(
+        "its grid is \(base.matrixSet.identifier); \(patch.path) is for one of \(info.matrixSet.identifier)",
+        "apply it to \"\(info.base.title)\"")
+    }
+    let tiles = try TilesHash.of(base)
+    guard tiles == info.base.tiles else {
+      if tiles == info.result.tiles {
+        throw wrong("already has the tiles that \(patch.path) leads to", "there is nothing to do")
+      }
+      throw wrong(
+        "is not the bundle that \(patch.path) is for, or was changed: its tiles have the hash \(tiles), not \(info.base.tiles)",
+        "apply it to \"\(info.base.title)\", or take the new bundle as a whole")
+    }
+    guard PatchInfo.digest(metadata: base.metadata) == info.base.metadata,
+      PatchInfo.digest(places: places) == info.base.places
+    else {
+      throw wrong(
+        "has the tiles that \(patch.path) is for, but its metadata or places were changed",
+        "apply it to the bundle as it was published, or take the new bundle as a whole")
+    }
+  }
+
+  /// Makes the result.
+  ///
+  /// - Returns: true when its file is the new edition's byte for byte.
+  func run(output: String, replacing: Bool) throws -> Bool {
+    var isSame = false
+    try write(output: output, replacing: replacing) { path in isSame = try inspect(path) }
+    return isSame
+  }
+
+  private struct TriedOut: Error {}
+
+  /// Makes the result, looks at it, and throws it away.
+  func tryOut(beside output: String) throws -> Bool {
+    var isSame = false
+    do {
+      try write(output: output + ".trial", replacing: false) { path in
+        isSame = try inspect(path)
+        throw TriedOut()
+      }
+    } catch is TriedOut {}
+    return isSame
+  }
+
+  private func write(output: String, replacing: Bool, inspect: (String) throws -> Void) throws {
+    let info = patch.info
+    guard let format = info.format else { throw PatchInfo.damaged(patch.path, "it does not say what its tiles are") }
+    let writer = try BundleWriter(path: output, matrixSet: info.matrixSet, format: format, replacing: replacing)
+    defer { writer.discard() }
+    do {
+      if isInOrder { try putInOrder(writer) } else { try putAll(writer) }
+    } catch let error as BundleError where error.code == .invalidContent {
+      throw PatchInfo.damaged(patch.path, error.message)
+    }
+    let places = try patch.places(base: basePlaces) ?? basePlaces
+    if !info.result.places.isEmpty { try writer.write(places: places) }
+    let rows = try patch.metadata().map { row in
+      guard let value = row.value ?? base.metadata[row.name] else {
+        throw PatchInfo.damaged(patch.path, "the metadata \"\(row.name)\" is nowhere")
+      }
+      return (name: row.name, value: value)
+    }
+    _ = try writer.finish(rows: { _ in rows }, inspect: inspect)
+  }
+
+  /// The base's tiles and the patch's as the new edition has them one after the other.
+  private func putInOrder(_ writer: BundleWriter) throws {
+    guard let order = PutOrder(base) else { return }
+    let tiles = try patch.tiles()
+    try patch.forEachStep { step in
+      if let first = step.base {
+        try order.forEachTile(at: first...(first + step.count - 1)) { try writer.put($0, $1) }
+      } else {
+        for _ in 0..<step.count {
+          guard try tiles.next({ try writer.put($0, $1) }) else {
+            throw PatchInfo.damaged(patch.path, "tiles are missing")
+          }
+        }
+      }
+    }
+  }
+
+  private func putAll(_ writer: BundleWriter) throws {
+    let replaced = try patch.replacedTiles()
+    try base.forEachTile { tile, bytes in
+      if !replaced.contains(tile) { try writer.put(tile, bytes) }
+    }
+    let tiles = try patch.tiles()
+    while try tiles.next({ try writer.put($0, $1) }) {}
+  }
+
+  /// True when the file is the new edition's byte for byte, false when it only holds the same.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed` when it holds anything else.
+  private func inspect(_ path: String) throws -> Bool {
+    let expected = patch.info.result
+    if isInOrder, let file = expected.file {
+      do {
+        if let version = expected.writer { try WholeFile.setSQLiteVersion(version, path) }
+      } catch let error as FileSystem.SystemError {
+        throw BundleError(.writeFailed, path: path, "could not be written: \(error)")
+      }
+      if try FileHash.sha256(ofFile: path) == file { return true }
+    }
+    let result = try MBTilesReader(path: path, matrixSet: patch.info.matrixSet)
+    guard try TilesHash.of(result) == expected.tiles, PatchInfo.digest(metadata: result.metadata) == expected.metadata,
+      PatchInfo.digest(places: try PlaceIndex(result)?.places() ?? []) == expected.places
+    else { throw PatchInfo.damaged(patch.path, "it does not lead to what it promises") }
+    return false
+  }
+}

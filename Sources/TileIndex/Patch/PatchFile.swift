@@ -1,0 +1,151 @@
+import CSQLite
+
+/// A patch open for reading. Strangers' files come here: nothing in it is taken on trust, and what it leads to is compared with what it promises.
+final class PatchFile {
+  let path: String
+  let info: PatchInfo
+  private let connection: SQLiteConnection
+
+  /// - Throws: ``BundleError`` with `.notFound` or `.malformed`.
+  init(path: String, matrixSet: TileMatrixSet?) throws {
+    try Self.checkHead(path)
+    let connection = try BundleAccess.open(path)
+    self.path = path
+    self.connection = connection
+    let rows = try Self.reading(path) {
+      let statement = try connection.prepare("SELECT name, value FROM info LIMIT 100")
+      var rows: [String: String] = [:]
+      while try statement.step() { rows[statement.text(0) ?? ""] = statement.text(1) ?? "" }
+      return rows
+    }
+    info = try PatchInfo(rows, matrixSet: matrixSet, path: path)
+  }
+
+  /// SQLite file format, section 1.3: the application id stands at byte 68, the highest byte first.
+  private static func checkHead(_ path: String) throws {
+    let head: [UInt8]
+    do {
+      head = try ReadOnlyFile(path).bytes(at: 0, count: 72)
+    } catch let error as FileSystem.SystemError {
+      throw BundleError.unopened(error, path: path)
+    } catch is ReadOnlyFile.NotAFile {
+      throw BundleError(.malformed, path: path, "is not a plain file", remedy: "name a patch")
+    }
+    let id = head.dropFirst(68).reduce(0) { $0 << 8 | Int($1) }
+    guard head.starts(with: BundleMagic.sqlite), head.count == 72, id == PatchTables.applicationID else {
+      throw BundleError(
+        .malformed, path: path, "is not a patch, or its head is damaged",
+        remedy: "the patch comes first, then the bundle: tilecut apply PATCH OLD -o NEW")
+    }
+  }
+
+  /// How many tiles the patch brings and takes away.
+  func counts() throws -> (put: Int, removed: Int) {
+    try reading {
+      let statement = try connection.prepare("SELECT count(*), coalesce(sum(image = 0), 0) FROM tiles")
+      guard try statement.step() else { return (0, 0) }
+      return (statement.int(0) - statement.int(1), statement.int(1))
+    }
+  }
+
+  /// The tiles that the base must not give: removed and changed ones.
+  func replacedTiles() throws -> Set<TileID> {
+    try reading {
+      let statement = try connection.prepare("SELECT zoom, tile_column, tile_row FROM tiles")
+      var tiles: Set<TileID> = []
+      while try statement.step() { tiles.insert(try tile(statement)) }
+      return tiles
+    }
+  }
+
+  /// The rows of the result's metadata; nil for a value that is the base's.
+  func metadata() throws -> [(name: String, value: String?)] {
+    try reading {
+      let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT 10000")
+      var rows: [(name: String, value: String?)] = []
+      while try statement.step() { rows.append((statement.text(0) ?? "", statement.text(1))) }
+      return rows
+    }
+  }
+
+  /// Walks through the new tiles in their order.
+  struct Tiles {
+    fileprivate let patch: PatchFile
+    fileprivate let statement: SQLiteStatement
+
+    /// Hands the next tile to a closure; false when there is none.
+    func next(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
+      guard try patch.reading({ try statement.step() }) else { return false }
+      try body(try patch.tile(statement), statement.bytes(3))
+      return true
+    }
+  }
+
+  func tiles() throws -> Tiles {
+    try reading {
+      Tiles(
+        patch: self,
+        statement: try connection.prepare(
+          """
+          SELECT zoom, tile_column, tile_row, bytes FROM tiles CROSS JOIN images USING (image) ORDER BY tiles.rowid
+          """))
+    }
+  }
+
+  func forEachStep(of table: String = "steps", _ body: (StepList.Step) throws -> Void) throws {
+    let statement = try reading { try connection.prepare("SELECT base, count FROM \(table) ORDER BY rowid") }
+    while try reading({ try statement.step() }) {
+      let (base, count) = (statement.type(0) == SQLITE_NULL ? nil : statement.int(0), statement.int(1))
+      guard count > 0, count < 1 << 40, base.map({ $0 > 0 && $0 < 1 << 48 }) ?? true else {
+        throw PatchInfo.damaged(path, "it has a step that leads nowhere")
+      }
+      try body(StepList.Step(base: base, count: count))
+    }
+  }
+
+  /// The result's places; nil where they are the base's.
+  func places(base: [Place]) throws -> [Place]? {
+    guard try reading({ try !BundleSchema.columns(of: "place_steps", connection).isEmpty }) else { return nil }
+    let statement = try reading {
+      try connection.prepare("SELECT name, kind, longitude, latitude, importance FROM places ORDER BY rowid")
+    }
+    var places: [Place] = []
+    try forEachStep(of: "place_steps") { step in
+      if let first = step.base {
+        guard first - 1 + step.count <= base.count else {
+          throw PatchInfo.damaged(path, "it names places that are not there")
+        }
+        places += base[(first - 1)..<(first - 1 + step.count)]
+        return
+      }
+      for _ in 0..<step.count {
+        guard try reading({ try statement.step() }) else { throw PatchInfo.damaged(path, "places are missing") }
+        let place = Place(
+          name: statement.text(0) ?? "", kind: statement.text(1) ?? "", longitude: statement.double(2),
+          latitude: statement.double(3), importance: statement.double(4))
+        guard place.fault == nil else { throw PatchInfo.damaged(path, "one of its places \(place.fault ?? "")") }
+        places.append(place)
+      }
+    }
+    return places
+  }
+
+  private func tile(_ statement: SQLiteStatement) throws -> TileID {
+    do {
+      return try TileID(
+        zoom: statement.int(0), column: statement.int(1), row: statement.int(2), in: info.matrixSet)
+    } catch {
+      throw PatchInfo.damaged(path, "\(error)")
+    }
+  }
+
+  private func reading<Result>(_ body: () throws -> Result) throws -> Result { try Self.reading(path, body) }
+
+  private static func reading<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as SQLiteError {
+      throw error.isIO ? BundleAccess.bundleError(error, path: path) : PatchInfo.damaged(path, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Crypto
+
+/// What a patch says about itself, the bundle that it changes and the one that it leads to: the rows of its table `info`.
+struct PatchInfo {
+  /// Of the format; others are refused.
+  static let version = "1"
+
+  var matrixSet: TileMatrixSet
+  var format: TileFormat?
+  var base: State
+  var result: State
+
+  /// One of the two bundles.
+  struct State: Hashable {
+    /// The title and version of the metadata, for messages.
+    var title: String
+    var tiles: TilesHash
+    /// ``PatchInfo/digest(metadata:)`` of all rows.
+    var metadata: String
+    /// ``PatchInfo/digest(places:)``; empty for a bundle without places.
+    var places: String
+    /// SHA-256 of the file. That of the result is there only when applying the patch was seen to lead to just this file.
+    var file: String?
+    /// ``PutOrder/digest()``; nil for bundles without such an order.
+    var order: String?
+    /// Of the SQLite that wrote the file, from its header.
+    var writer: Int?
+  }
+
+  var rows: [(name: String, value: String)] {
+    var rows = [("version", Self.version), ("tile_matrix_set", matrixSet.uri)]
+    if let format { rows.append(("format", format.rawValue)) }
+    for (prefix, state) in [("base", base), ("result", result)] {
+      rows.append(("\(prefix)_title", state.title))
+      rows.append(("\(prefix)_tiles", state.tiles.description))
+      rows.append(("\(prefix)_metadata", state.metadata))
+      rows.append(("\(prefix)_places", state.places))
+      if let file = state.file { rows.append(("\(prefix)_file", file)) }
+      if let order = state.order { rows.append(("\(prefix)_order", order)) }
+      if let writer = state.writer { rows.append(("\(prefix)_sqlite", String(writer))) }
+    }
+    return rows
+  }
+
+  /// - Parameters:
+  ///   - rows: those of the table.
+  ///   - matrixSet: a grid that is not well known.
+  /// - Throws: ``BundleError`` with `.malformed`.
+  init(_ rows: [String: String], matrixSet: TileMatrixSet?, path: String) throws {
+    guard rows["version"] == Self.version else {
+      throw BundleError(
+        .malformed, path: path,
+        "is a patch of version \(rows["version"] ?? "?"); only version \(Self.version) is known here",
+        remedy: "use a newer tilecut")
+    }
+    func state(_ prefix: String) throws -> State {
+      guard let tiles = rows["\(prefix)_tiles"].flatMap(TilesHash.init), let metadata = rows["\(prefix)_metadata"],
+        let places = rows["\(prefix)_places"]
+      else { throw Self.damaged(path, "it does not say what its \(prefix) is") }
+      return State(
+        title: rows["\(prefix)_title"] ?? "", tiles: tiles, metadata: metadata, places: places,
+        file: rows["\(prefix)_file"], order: rows["\(prefix)_order"],
+        writer: rows["\(prefix)_sqlite"].flatMap { Int($0) })
+    }
+    let name = rows["tile_matrix_set"] ?? ""
+    guard let known = matrixSet?.uri == name ? matrixSet : TileMatrixSet.named(name) else {
+      throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
+    }
+    (base, result) = (try state("base"), try state("result"))
+    self.matrixSet = known
+    format = rows["format"].flatMap(TileFormat.init(rawValue:))
+  }
+
+  init(matrixSet: TileMatrixSet, format: TileFormat?, base: State, result: State) {
+    (self.matrixSet, self.format, self.base, self.result) = (matrixSet, format, base, result)
+  }
+
+  static func damaged(_ path: String, _ message: String) -> BundleError {
+    BundleError(.malformed, path: path, "is damaged: \(message)", remedy: "make or copy the patch again")
+  }
+
+  static func digest(metadata: StoredMetadata) -> String {
+    digest(metadata.entries.flatMap { [$0.name, $0.value] })
+  }
+
+  static func digest(places: [Place]) -> String {
+    guard !places.isEmpty else { return "" }
+    return digest(
+      places.flatMap { place in
+        [place.name, place.kind] + [place.longitude, place.latitude, place.importance].map(DecimalText.text)
+      })
+  }
+
+  private static func digest(_ texts: [String]) -> String {
+    var hash = SHA256()
+    for text in texts { hash.update(data: Array(text.utf8) + [0]) }
+    return Hexadecimal.text(hash.finalize())
+  }
+}

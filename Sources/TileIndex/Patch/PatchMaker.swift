@@ -1,0 +1,99 @@
+/// Compares two bundles and writes what leads from the old one to the new.
+struct PatchMaker {
+  let base: PatchInfo.State
+  let result: PatchInfo.State
+  private let old: any BundleReader
+  private let new: any BundleReader
+  private let format: TileFormat?
+  private let oldPlaces: [Place]
+  private let newPlaces: [Place]
+
+  /// True when the patch says which bytes its result's file has.
+  var promisesFile: Bool { base.order != nil && result.order != nil }
+
+  /// - Throws: ``BundleError``; `.mismatch` when the bundles do not belong together.
+  init(old: String, new: String, matrixSet: TileMatrixSet?) throws {
+    (self.old, self.new) = (
+      try BundleFile.open(old, matrixSet: matrixSet), try BundleFile.open(new, matrixSet: matrixSet)
+    )
+    guard self.old.matrixSet == self.new.matrixSet else {
+      throw BundleError(
+        .mismatch, path: new,
+        "its grid is \(self.new.matrixSet.identifier), that of \(old) is \(self.old.matrixSet.identifier), so they have no tile in common",
+        remedy: "deliver the whole bundle")
+    }
+    let formats = (try self.old.tileFormat(), try self.new.tileFormat())
+    guard formats.0 == formats.1 || formats.0 == nil else {
+      throw BundleError(
+        .mismatch, path: new,
+        "its tiles are \(formats.1?.rawValue ?? "unknown"), those of \(old) are \(formats.0?.rawValue ?? "unknown"), so a patch would hold every tile",
+        remedy: "deliver the whole bundle")
+    }
+    guard let format = formats.1 else {
+      throw BundleError(.mismatch, path: new, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles")
+    }
+    self.format = format
+    oldPlaces = try PlaceIndex(self.old)?.places() ?? []
+    newPlaces = try PlaceIndex(self.new)?.places() ?? []
+    base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata)
+    result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated)
+  }
+
+  private static func state(
+    _ bundle: any BundleReader, places: [Place], metadata: StoredMetadata
+  ) throws -> PatchInfo.State {
+    let words = [metadata.name, metadata.version.map { "version \($0)" }].compactMap { $0 }
+    return PatchInfo.State(
+      title: words.joined(separator: ", "), tiles: try TilesHash.of(bundle),
+      metadata: PatchInfo.digest(metadata: metadata), places: PatchInfo.digest(places: places),
+      file: try WholeFile.hash(bundle.path), order: try PutOrder(bundle)?.digest(),
+      writer: WholeFile.sqliteVersion(bundle.path))
+  }
+
+  /// Writes the patch into an empty file.
+  ///
+  /// - Parameter promisingFile: false where the result is known not to be the new file byte for byte.
+  func write(to path: String, promisingFile: Bool = true) throws {
+    FileSystem.remove(path)
+    try FileSystem.createExclusively(path)
+    let tables = try PatchTables(path: path)
+    let orders = (PutOrder(old), PutOrder(new))
+    func compare(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
+      if try old.withTile(tile, { $0.isSame(as: bytes) }) == true {
+        if let order = orders.0, orders.1 != nil, let position = try order.position(of: tile) {
+          try tables.keep(position: position)
+        }
+        return
+      }
+      guard TileFormat(sniffing: bytes) == format else {
+        throw BundleError(
+          .mismatch, path: new.path, "tile \(tile) is not \(format?.rawValue ?? "") like the first one",
+          remedy: "find all such tiles with tilecut verify")
+      }
+      try tables.put(tile, bytes)
+    }
+    if let order = orders.1 { try order.forEachTile(compare) } else { try new.forEachTile(compare) }
+    try old.forEachTile { tile, _ in
+      if try new.withTile(tile, { _ in true }) == nil { try tables.remove(tile) }
+    }
+    if base.places != result.places { try tables.write(newPlaces, base: oldPlaces) }
+    var result = result
+    if !promisingFile || !promisesFile { result.file = nil }
+    try tables.finish(
+      PatchInfo(matrixSet: new.matrixSet, format: format, base: base, result: result), metadata: metadata())
+  }
+
+  private func metadata() -> [(name: String, value: String?)] {
+    new.metadata.unrepeated.entries.map { row in
+      (row.name, old.metadata[row.name] == row.value ? nil : row.value)
+    }
+  }
+}
+
+extension StoredMetadata {
+  /// The first of each name; a bundle of ours has each name once.
+  fileprivate var unrepeated: StoredMetadata {
+    var names: Set<String> = []
+    return StoredMetadata(entries.filter { names.insert($0.name).inserted })
+  }
+}

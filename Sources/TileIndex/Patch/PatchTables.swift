@@ -1,0 +1,151 @@
+import CSQLite
+
+/// A patch's file while it is written: an SQLite database of small pages, because most patches are small. docs/bundle-format.md describes it.
+final class PatchTables {
+  /// `MPTP`
+  static let applicationID = 0x4D50_5450
+  /// The least that SQLite has: half a dozen tables of a few rows each take as many pages.
+  private static let pageBytes = 512
+
+  private let connection: SQLiteConnection
+  private let insertTile: SQLiteStatement
+  private let insertImage: SQLiteStatement
+  private let selectImage: SQLiteStatement
+  private let insertStep: SQLiteStatement
+  private var duplicates = DuplicateTable()
+  private var imageCount = 0
+  private var steps = StepList()
+
+  init(path: String) throws {
+    connection = try SQLiteConnection(
+      uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    for pragma in [
+      "page_size = \(Self.pageBytes)", "encoding = 'UTF-8'", "auto_vacuum = NONE", "locking_mode = EXCLUSIVE",
+      "journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "cache_size = -8000",
+    ] { try connection.execute("PRAGMA \(pragma)") }
+    try connection.execute("BEGIN EXCLUSIVE")
+    try connection.execute("PRAGMA application_id = \(Self.applicationID)")
+    for table in [
+      "info (name TEXT, value TEXT)",
+      "metadata (name TEXT, value TEXT)",
+      "tiles (zoom INTEGER, tile_column INTEGER, tile_row INTEGER, image INTEGER)",
+      "images (image INTEGER PRIMARY KEY, bytes BLOB)",
+      "steps (base INTEGER, count INTEGER)",
+    ] { try connection.execute("CREATE TABLE \(table)") }
+    insertTile = try connection.prepare("INSERT INTO tiles VALUES (?1, ?2, ?3, ?4)")
+    insertImage = try connection.prepare("INSERT INTO images VALUES (?1, ?2)")
+    selectImage = try connection.prepare("SELECT bytes FROM images WHERE image = ?1")
+    insertStep = try connection.prepare("INSERT INTO steps VALUES (?1, ?2)")
+  }
+
+  /// A tile that is new or has changed.
+  func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
+    let hash = ContentHash.hash(bytes)
+    let known = try duplicates.find(hash) { image in
+      selectImage.bind(image, at: 1)
+      defer { selectImage.reset() }
+      return try selectImage.step() && selectImage.bytes(0).isSame(as: bytes)
+    }
+    if known == nil {
+      imageCount += 1
+      insertImage.bind(imageCount, at: 1)
+      try insertImage.bind(bytes, at: 2)
+      try insertImage.run()
+      duplicates.insert(hash, image: imageCount)
+    }
+    try insert(tile, image: known ?? imageCount)
+    try step(base: nil)
+  }
+
+  /// A tile that is not there any more.
+  func remove(_ tile: TileID) throws { try insert(tile, image: 0) }
+
+  /// The next tile is the base's at this position.
+  func keep(position: Int) throws { try step(base: position) }
+
+  private func insert(_ tile: TileID, image: Int) throws {
+    insertTile.bind(tile.zoom, at: 1)
+    insertTile.bind(tile.column, at: 2)
+    insertTile.bind(tile.row, at: 3)
+    insertTile.bind(image, at: 4)
+    try insertTile.run()
+  }
+
+  private func step(base: Int?) throws {
+    if let done = steps.append(base) { try insert(done) }
+  }
+
+  private func insert(_ step: StepList.Step) throws {
+    if let base = step.base { insertStep.bind(base, at: 1) } else { insertStep.bindNull(at: 1) }
+    insertStep.bind(step.count, at: 2)
+    try insertStep.run()
+  }
+
+  /// The result's places, those that the base has as steps.
+  func write(_ places: [Place], base: [Place]) throws {
+    try connection.execute("CREATE TABLE place_steps (base INTEGER, count INTEGER)")
+    try connection.execute("CREATE TABLE places (name TEXT, kind TEXT, longitude REAL, latitude REAL, importance REAL)")
+    let positions = Dictionary(base.enumerated().map { ($1, $0 + 1) }, uniquingKeysWith: { first, _ in first })
+    let insert = try connection.prepare("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)")
+    let insertStep = try connection.prepare("INSERT INTO place_steps VALUES (?1, ?2)")
+    var steps = StepList()
+    func store(_ step: StepList.Step?) throws {
+      guard let step else { return }
+      if let base = step.base { insertStep.bind(base, at: 1) } else { insertStep.bindNull(at: 1) }
+      insertStep.bind(step.count, at: 2)
+      try insertStep.run()
+    }
+    for place in places {
+      try store(steps.append(positions[place]))
+      guard positions[place] == nil else { continue }
+      try insert.bind(place.name, at: 1)
+      try insert.bind(place.kind, at: 2)
+      insert.bind(place.longitude, at: 3)
+      insert.bind(place.latitude, at: 4)
+      insert.bind(place.importance, at: 5)
+      try insert.run()
+    }
+    try store(steps.last)
+  }
+
+  /// Writes the rest and ends the transaction.
+  ///
+  /// - Parameter metadata: the result's rows; nil for a value that is the base's.
+  func finish(_ info: PatchInfo, metadata: [(name: String, value: String?)]) throws {
+    if let last = steps.last { try insert(last) }
+    try insert(metadata, into: "metadata")
+    try insert(info.rows.map { ($0.name, Optional($0.value)) }, into: "info")
+    try connection.execute("COMMIT")
+  }
+
+  private func insert(_ rows: [(name: String, value: String?)], into table: String) throws {
+    let insert = try connection.prepare("INSERT INTO \(table) VALUES (?1, ?2)")
+    for row in rows {
+      try insert.bind(row.name, at: 1)
+      if let value = row.value { try insert.bind(value, at: 2) } else { insert.bindNull(at: 2) }
+      try insert.run()
+    }
+  }
+}
+
+/// Puts together what can be said in one step: a stretch of the base, or a number of new things.
+struct StepList {
+  struct Step: Hashable {
+    /// The first position in the base; nil for what the patch brings.
+    var base: Int?
+    var count: Int
+  }
+
+  /// Not yet complete.
+  private(set) var last: Step?
+
+  /// Takes the next thing; gives back a step when it is complete.
+  mutating func append(_ base: Int?) -> Step? {
+    if let step = last, step.base.map({ $0 + step.count }) == base {
+      last?.count += 1
+      return nil
+    }
+    defer { last = Step(base: base, count: 1) }
+    return last
+  }
+}

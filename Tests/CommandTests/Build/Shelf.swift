@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+/// A small shelf in a folder of a test's own.
+struct Shelf {
+  let folder: TemporaryFolder
+  var manifest: String { folder.file("regions.json") }
+  var output: String { folder.file("dist") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    _ = try folder.writePlacedPicture("placed.png")
+    _ = try folder.writePlacedPicture("other.png", edge: 48)
+  }
+
+  /// Writes the manifest.
+  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 4]"#) throws {
+    try folder.write("regions.json", "{\"defaults\": {\(defaults)}, \"regions\": [\(regions)]}")
+  }
+
+  static func region(_ id: String, _ fields: String = "") -> String {
+    #"{"id": "\#(id)", "title": "Map \#(id)", "category": "park"\#(fields)}"#
+  }
+
+  /// Four regions of different grids and formats.
+  func writeVariety(edition: String = "1", last: String = "", parcels: Int = 300_000) throws {
+    try write(
+      [
+        Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
+        Self.region("degrees", #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"]"#),
+        Self.region("levels", #", "zooms": [0, 3], "grid": {"id": "L", "tileEdges": [32, 8, 2, 0.6666666666666666], "tileSizes": [288]}, "parcelBytes": 400000"#),
+        Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
+      ].joined(separator: ","),
+      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 5]"#)
+    try folder.write(
+      "places.geojson",
+      #"{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "Here"}, "geometry": {"type": "Point", "coordinates": [15, 45]}}, {"type": "Feature", "properties": {"name": "Far"}, "geometry": {"type": "Point", "coordinates": [150, 45]}}]}"#
+    )
+  }
+
+  func build(_ options: String..., timeout: Double = 120) throws -> CommandRun {
+    try Command(built: "tilecut").run(["build", manifest, "-o", output, "--progress", "plain"] + options, timeout: timeout)
+  }
+
+  func catalogue() throws -> Catalogue { try Catalogue(path: "\(output)/catalogue.json") }
+
+  func path(_ name: String) -> String { "\(output)/\(name)" }
+
+  /// What lies on the shelf, without the builder's own folder.
+  var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: output)) ?? []).filter { $0 != ".tilecut" }.sorted()
+  }
+
+  /// Name and content of everything on the shelf.
+  func contents() throws -> [String: String] {
+    try Dictionary(uniqueKeysWithValues: names.map { ($0, try FileHash.sha256(ofFile: path($0))) })
+  }
+
+  /// The catalogue, if there is one, names only files that are there and are what it says.
+  ///
+  /// - Returns: the number of its regions; nil when there is no catalogue.
+  @discardableResult
+  func expectConsistent(_ when: Comment = "", sourceLocation: SourceLocation = #_sourceLocation) throws -> Int? {
+    guard FileManager.default.fileExists(atPath: path("catalogue.json")) else { return nil }
+    let catalogue = try catalogue()
+    for file in catalogue.regions.flatMap(\.files) {
+      let bytes = try? Data(contentsOf: URL(fileURLWithPath: path(file.file)))
+      #expect(bytes?.count == file.bytes, "\(when): \(file.file)", sourceLocation: sourceLocation)
+      #expect((try? FileHash.sha256(ofFile: path(file.file))) == file.sha256, "\(when): \(file.file)", sourceLocation: sourceLocation)
+    }
+    return catalogue.regions.count
+  }
+}

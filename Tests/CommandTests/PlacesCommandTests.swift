@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `cut --gazetteer` and `places` as their users run them.
+@Suite struct PlacesCommandTests {
+  let folder: TemporaryFolder
+  let bundle: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    bundle = folder.file("map.mbtiles")
+    let list = try folder.write(
+      "places.geojson",
+      #"""
+      {"type": "FeatureCollection", "features": [
+      {"type": "Feature", "properties": {"name": "Žabljak", "kind": "town", "importance": 0.4},
+       "geometry": {"type": "Point", "coordinates": [19.12, 43.15]}},
+      {"type": "Feature", "properties": {"name": "Zagreb", "kind": "city", "importance": 0.8},
+       "geometry": {"type": "Point", "coordinates": [15.98, 45.81]}},
+      {"type": "Feature", "properties": {"name": "Zanzibar", "kind": "island", "importance": 0.9},
+       "geometry": {"type": "Point", "coordinates": [39.3, -6.1]}}]}
+      """#)
+    let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle, "--zoom", "0-2", "--gazetteer", list)
+    #expect(run.status == 0, "\(run)")
+  }
+
+  @Test func placesOfTheMapAreFound() throws {
+    try expectValid(bundle)
+    let found = try tilecut("places", bundle, "z")
+    // What lies outside the map is not on it.
+    #expect(found.stdoutLines == ["Zagreb\tcity\t15.98\t45.81\t0.8", "Žabljak\ttown\t19.12\t43.15\t0.4"], "\(found)")
+    let near = try tilecut("places", bundle, "za", "--near", "19.12,43.15", "--limit", "1")
+    #expect(near.stdoutLines == ["Žabljak\ttown\t19.12\t43.15\t0.4\t0 m"], "\(near)")
+    let json = try tilecut("places", bundle, "zagreb", "--json")
+    let rows = try #require(try JSONSerialization.jsonObject(with: Data(json.stdout.utf8)) as? [[String: Any]])
+    #expect(rows.count == 1 && rows[0]["name"] as? String == "Zagreb" && rows[0]["kind"] as? String == "city")
+    let none = try tilecut("places", bundle, "\" OR (")
+    #expect(none.status == 0 && none.stderr.isEmpty, "\(none)")
+  }
+
+  @Test(.enabled(if: Command(installed: "gdalinfo") != nil, "GDAL is not installed"))
+  func otherReadersAreNotDisturbed() throws {
+    let run = try Command(installed: "gdalinfo")!.run([bundle])
+    #expect(run.status == 0 && run.stdout.contains("Driver: MBTiles") && run.stderr.isEmpty, "\(run)")
+  }
+
+  @Test func faultsAreNamed() throws {
+    let empty = try folder.writeBundle("plain.mbtiles", zooms: 0...0)
+    expectRefusal(try tilecut("places", empty, "x"), status: 65, naming: empty, "--gazetteer")
+    expectRefusal(try tilecut("places", bundle, "x", "--near", "500,2"), status: 64, naming: "--near")
+    expectRefusal(try tilecut("places", bundle, "x", "--limit", "0"), status: 64, naming: "--limit")
+    let bad = try folder.write("bad.tsv", "1\t2\t3\n")
+    let output = folder.file("out.mbtiles")
+    let picture = folder.file("placed.png")
+    expectRefusal(
+      try tilecut("cut", picture, "-o", output, "--gazetteer", bad), status: 65, naming: bad, "line 1", "geonames.org")
+    expectRefusal(
+      try tilecut("cut", picture, "-o", output, "--gazetteer", folder.file("no.tsv")), status: 66, naming: "no.tsv")
+    expectRefusal(
+      try tilecut("cut", picture, "-o", bad, "--gazetteer", bad, "--force"), status: 64, naming: bad)
+    #expect(!folder.names.contains("out.mbtiles"))
+  }
+}

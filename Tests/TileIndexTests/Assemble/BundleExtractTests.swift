@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@Suite struct BundleExtractTests {
+  let folder: TemporaryFolder
+  let whole: any BundleReader
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let writer = try BundleWriter(path: folder.file("whole.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
+    for zoom in 0...4 {
+      for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom) {
+        try writer.put(tile, blob(UInt8(tile.column + 16 * tile.row & 255)))
+      }
+    }
+    _ = try writer.finish(
+      BundleMetadata(
+        name: "World", attribution: "© a", version: "3", center: .init(longitude: 100, latitude: 50, zoom: 3)))
+    whole = try BundleFile.open(folder.file("whole.mbtiles"))
+  }
+
+  @Test func metadataAreTrueOfThePart() throws {
+    let box = BoundingBox(west: 10, south: 10, east: 20, north: 20)
+    try BundleExtract(area: TileArea(bounds: box), zooms: 2...4).write(whole, to: folder.file("part.mbtiles"))
+    let metadata = try BundleFile.open(folder.file("part.mbtiles")).metadata
+    #expect(metadata.bounds == box && metadata.minZoom == 2 && metadata.maxZoom == 4)
+    #expect(metadata.name == "World" && metadata.version == "3" && metadata.attribution == "© a")
+    let center = try #require(metadata.center)
+    #expect(box.contains(SIMD2(center.longitude, center.latitude)))
+    // Without an area nothing else changes.
+    try BundleExtract(zooms: 3...3).write(whole, to: folder.file("zoom.mbtiles"))
+    let zoom = try BundleFile.open(folder.file("zoom.mbtiles")).metadata
+    #expect(zoom.bounds == whole.metadata.bounds && zoom.center?.longitude == 100)
+  }
+
+  /// A diamond: its box has corners that are none of it.
+  @Test func polygonsLeaveOutTheCornersOfTheirBox() throws {
+    let polygon = try folder.write(
+      "area.geojson",
+      #"""
+      {"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {}, "geometry":
+      {"type": "Polygon", "coordinates": [[[-60, 0], [0, -50], [60, 0], [0, 50], [-60, 0]], [[-5, 5], [5, 5], [5, -5], [-5, -5], [-5, 5]]]}}]}
+      """#)
+    try BundleExtract(area: TileArea(polygonFile: polygon), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
+    let tiles = try BundleContents(folder.file("part.mbtiles")).tiles
+    func tile(_ longitude: Double, _ latitude: Double) -> TileID {
+      TileMatrixSet.webMercatorQuad.tile(longitude: longitude, latitude: latitude, zoom: 4)!
+    }
+    #expect(tiles[tile(-30, 5)] != nil && tiles[tile(30, -5)] != nil && tiles[tile(1, 1)] != nil)
+    #expect(tiles[tile(-55, 45)] == nil && tiles[tile(55, -45)] == nil && tiles[tile(-70, 0)] == nil)
+  }
+
+  @Test func theAntimeridianIsNoEdge() throws {
+    let box = BoundingBox(west: 170, south: -10, east: -170, north: 10)
+    try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
+    #expect(Set(try BundleContents(folder.file("part.mbtiles")).tiles.keys.map(\.column)) == [0, 15])
+  }
+
+  @Test(arguments: [
+    (#"{"type": "Polygon"}"#, "document.coordinates"),
+    (#"{"type": "Point", "coordinates": [1, 2]}"#, "no Polygon"),
+    (#"{"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [2, 2]]]}"#, "document.coordinates[0]"),
+    (
+      #"{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [[[0, 99], [1, 1], [2, 2], [0, 99]]]}}]}"#,
+      "features[0].geometry.coordinates[0][0]"
+    ),
+    ("{\n\"type\": }", "line 2"), ("", "line 1"),
+  ])
+  func badPolygonsAreNamed(_ text: String, _ place: String) throws {
+    let path = try folder.write("area.json", text)
+    let error = #expect(throws: BundleError.self) { try TileArea(polygonFile: path) }
+    #expect(error?.code == .malformed && error?.path == path && error?.message.contains(place) == true, "\(error!)")
+  }
+
+  @Test func nothingInTheAreaIsAnError() throws {
+    let area = TileArea(bounds: BoundingBox(west: 0, south: 86, east: 1, north: 87))
+    let error = #expect(throws: BundleError.self) {
+      try BundleExtract(area: area).write(whole, to: folder.file("part.mbtiles"))
+    }
+    #expect(error?.code == .invalidContent && error?.remedy?.contains("tilecut inspect") == true)
+    #expect(folder.names == ["whole.mbtiles"])
+    let itself = #expect(throws: BundleError.self) {
+      try BundleExtract().write(whole, to: folder.file("whole.mbtiles"), replacing: true)
+    }
+    #expect(itself?.code == .isInput)
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@Suite struct BundleMergeTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private let own = TileID(unchecked: 2, 0, 0)
+  private let shared = TileID(unchecked: 2, 1, 1)
+
+  private func bundle(
+    _ name: String, _ tiles: [TileID: [UInt8]], _ metadata: BundleMetadata = BundleMetadata(name: "A"),
+    format: TileFormat = .png, set: TileMatrixSet = .webMercatorQuad, places: [Place] = []
+  ) throws -> any BundleReader {
+    let writer = try BundleWriter(path: folder.file(name), matrixSet: set, format: format)
+    for (tile, bytes) in tiles.sorted(by: { $0.key < $1.key }) { try writer.put(tile, bytes) }
+    if !places.isEmpty { try writer.write(places: places) }
+    _ = try writer.finish(metadata)
+    return try BundleFile.open(folder.file(name))
+  }
+
+  @Test func conflictsGoByTheRule() throws {
+    let bundles = [
+      try bundle("a.mbtiles", [own: blob(1), shared: blob(2)]), try bundle("b.mbtiles", [shared: blob(3)]),
+      try bundle("c.mbtiles", [shared: blob(4)]),
+    ]
+    func merged(_ conflict: BundleMerge.Conflict) throws -> [TileID: [UInt8]] {
+      try BundleMerge(conflict: conflict).write(bundles, to: folder.file("out.mbtiles"), replacing: true)
+      return try BundleContents(folder.file("out.mbtiles")).tiles
+    }
+    #expect(try merged(.first) == [own: blob(1), shared: blob(2)])
+    #expect(try merged(.last) == [own: blob(1), shared: blob(4)])
+    // Each later one over all before it, once.
+    #expect(
+      try merged(.combine { _, lower, upper in lower + upper.suffix(1) })
+        == [own: blob(1), shared: blob(2) + blob(3).suffix(1) + blob(4).suffix(1)])
+    let error = #expect(throws: BundleError.self) { try merged(.error) }
+    #expect(error?.code == .mismatch && error?.message.contains("2/1/1") == true)
+  }
+
+  @Test func equalTilesAreNoConflict() throws {
+    let bundles = [
+      try bundle("a.mbtiles", [shared: blob(2)]), try bundle("b.mbtiles", [own: blob(1), shared: blob(2)]),
+    ]
+    try BundleMerge(conflict: .error).write(bundles, to: folder.file("out.mbtiles"))
+    #expect(try BundleContents(folder.file("out.mbtiles")).tiles == [own: blob(1), shared: blob(2)])
+  }
+
+  @Test func metadataAreThoseOfAll() throws {
+    let place = Place(name: "Here", longitude: 1, latitude: 2)
+    let bundles = [
+      try bundle(
+        "a.mbtiles", [own: blob(1)],
+        BundleMetadata(name: "A", attribution: "© one", type: .overlay, extra: ["x": "1"]), places: [place]),
+      try bundle(
+        "b.mbtiles", [shared: blob(2)],
+        BundleMetadata(
+          name: "B", description: "words", attribution: "© two | © one", version: "2", extra: ["x": "2", "y": "3"]),
+        places: [place, Place(name: "There", longitude: 3, latitude: 4, importance: 0.5)]),
+    ]
+    try BundleMerge(name: "Both").write(bundles, to: folder.file("out.mbtiles"))
+    let found = try BundleFile.open(folder.file("out.mbtiles"))
+    let metadata = found.metadata
+    #expect(metadata.name == "Both" && metadata.description == "words" && metadata.attribution == "© one | © two")
+    #expect(metadata.type == .baselayer && metadata.version == "1" && metadata["x"] == "1" && metadata["y"] == "3")
+    let bounds = try #require(metadata.bounds)
+    #expect(bounds.west == -180 && bounds.east == 0)
+    #expect(try PlaceIndex(found)?.places().map(\.name) == ["There", "Here"])
+  }
+
+  @Test func bundlesThatDoNotBelongTogetherAreRefused() throws {
+    let first = try bundle("a.mbtiles", [own: blob(1)])
+    for (other, word) in [
+      (try bundle("b.mbtiles", [own: [0xff, 0xd8, 0xff, 1]], format: .jpg), "jpg"),
+      (try bundle("c.mbtiles", [own: blob(1)], set: .worldCRS84Quad), "WorldCRS84Quad"),
+      (try bundle("d.mbtiles", [own: blob(1)], BundleMetadata(name: "D", extra: ["flat_image": "100,80"])), "100,80"),
+    ] {
+      let error = #expect(throws: BundleError.self) {
+        try BundleMerge().write([first, other], to: folder.file("out.mbtiles"))
+      }
+      #expect(error?.code == .mismatch && error?.message.contains(word) == true && error?.path == other.path)
+      #expect(!folder.names.contains("out.mbtiles") && folder.names.allSatisfy { !$0.hasPrefix(".") })
+    }
+  }
+}
