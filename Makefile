@@ -1,4 +1,4 @@
-# make demo    cuts, verifies and pictures the three sample regions, serves them once, and reconciles a made-up shop
+# make demo    builds a shelf of fourteen sample regions, verifies and serves it once, and reconciles a made-up shop
 # make test    runs all tests
 # make test-clients  runs the tests of tileserve with real clients: GDAL, and Chromium, which it installs; pictures of the pages go to .build/screenshots
 # make bless   takes over help texts and conversations with curl as golden files

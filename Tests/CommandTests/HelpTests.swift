@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
   @Test(arguments: [
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
-    ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"],
+    ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"], ["help", "build"], ["help", "parcels"],
   ])
   func helpIsTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments)
@@ -20,7 +20,7 @@ import Testing
     #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
   }
 
-  static let commands = ["cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places"]
+  static let commands = ["cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places", "build", "parcels"]
 
   @Test func helpOfACommandIsItsOwn() throws {
     for command in Self.commands {

@@ -1,0 +1,93 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+/// `kill -9` at random instants of a build. TILECUT_LONG=1 makes it 50 rounds.
+@Suite struct BuildCrashTests {
+  static let rounds = ProcessInfo.processInfo.environment["TILECUT_LONG"] == "1" ? 50 : 10
+
+  /// Each round begins with a shelf of edition 1 that a killed build may have left half done, and goes on to a state that changes files within the edition too.
+  @Test func shelfIsConsistentAtEveryMomentAndEndsTheSame() throws {
+    let shelf = try Shelf()
+    func first() throws {
+      _ = try shelf.folder.writePlacedPicture("other.png", edge: 48)
+      try shelf.writeVariety()
+    }
+    func second() throws {
+      _ = try shelf.folder.writePlacedPicture("other.png", edge: 40)
+      // One region changes within its edition, one gets other parcels, one another edition.
+      try shelf.writeVariety(last: #", "edition": "2""#, parcels: 450_000)
+    }
+    try first()
+    let whole = try shelf.build()
+    #expect(whole.status == 0, "\(whole)")
+    let atFirst = try shelf.contents()
+    try second()
+    let next = try shelf.build("--prune")
+    #expect(next.status == 0, "\(next)")
+    let atSecond = try shelf.contents()
+    #expect(atFirst != atSecond)
+
+    let seed: UInt64 = 23
+    var random = SeededGenerator(seed: seed)
+    var (killedInTime, kept) = (0, 0)
+    for round in 0..<Self.rounds {
+      let when: Comment = "seed \(seed), round \(round)"
+      if round % 3 == 0 { try FileManager.default.removeItem(atPath: shelf.output) }
+      let goesForward = round % 2 == 0
+      try goesForward ? second() : first()
+      for _ in 0..<2 {
+        let build = try Command(built: "tilecut").start(
+          ["build", shelf.manifest, "-o", shelf.output, "--prune", "--progress", "plain"])
+        usleep(UInt32(Double.random(in: 0...max(whole.seconds, next.seconds), using: &random) * 1e6))
+        build.send(SIGKILL)
+        if build.wait().ending == .signal(SIGKILL) { killedInTime += 1 }
+        try shelf.expectConsistent(when)
+      }
+      let run = try shelf.build("--prune")
+      #expect(run.status == 0, "\(when): \(run)")
+      kept += run.stderrLines.count { $0.contains(": unchanged") }
+      try shelf.expectConsistent(when)
+      #expect(try shelf.contents() == (goesForward ? atSecond : atFirst), when)
+      // Nothing half done is left, also where the builder keeps its own.
+      for folder in ["work", "finished"] {
+        #expect(try FileManager.default.contentsOfDirectory(atPath: shelf.path(".tilecut/\(folder)")).isEmpty, when)
+      }
+    }
+    #expect(killedInTime > Self.rounds / 2, "the builds were over before they were killed")
+    #expect(kept > 0, "what a killed build had finished was never kept")
+  }
+
+  @Test func onlyOneBuildAtATime() throws {
+    let shelf = try Shelf()
+    try shelf.write(Shelf.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": [0, 12]"#)
+    let first = try Command(built: "tilecut").start(["build", shelf.manifest, "-o", shelf.output])
+    #expect(first.wait { FileManager.default.fileExists(atPath: shelf.path(".tilecut/work/a")) })
+    let second = try shelf.build()
+    expectRefusal(second, status: 75, naming: shelf.output, "another tilecut build")
+    first.send(SIGKILL)
+    #expect(first.wait().ending == .signal(SIGKILL))
+    try shelf.write(Shelf.region("a"))
+    #expect(try shelf.build().status == 0)
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func stoppedBuildKeepsWhatIsFinished(_ signal: (number: Int32, status: Int32)) throws {
+    let shelf = try Shelf()
+    try shelf.write(
+      [Shelf.region("a"), Shelf.region("b", #", "zooms": [0, 12]"#)].joined(separator: ","))
+    let build = try Command(built: "tilecut").start(
+      ["build", shelf.manifest, "-o", shelf.output, "--jobs", "1", "--progress", "plain"])
+    #expect(build.wait(timeout: 60) { build.stderr.contains("[1/2] a 1: built") })
+    // The first signal asks, and may come before the region's cut can be asked.
+    #expect(build.wait { FileManager.default.fileExists(atPath: shelf.path(".tilecut/work/b")) })
+    build.send(signal.number)
+    let run = build.wait(timeout: 60)
+    #expect(run.status == signal.status, "\(run)")
+    #expect(shelf.names.isEmpty, "\(shelf.names)")
+    try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
+    let again = try shelf.build()
+    #expect(again.stderr.contains("a 1: unchanged") && again.stderr.contains("b 1: built"), "\(again)")
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@Suite struct ParcelsCommandTests {
+  /// One shelf for all tests.
+  static let shelf = Result {
+    let shelf = try Shelf()
+    try shelf.writeVariety()
+    let run = try shelf.build()
+    try #require(run.status == 0, "\(run)")
+    atexit { if let shelf = try? ParcelsCommandTests.shelf.get() { try? FileManager.default.removeItem(atPath: shelf.folder.path) } }
+    return shelf
+  }
+
+  private func files(_ options: String...) throws -> [CoveringFile] {
+    let run = try Command(built: "tilecut").run(["parcels", Self.shelf.get().output, "--json"] + options)
+    #expect(run.status == 0, "\(run)")
+    return try JSONDecoder().decode([CoveringFile].self, from: Data(run.stdout.utf8))
+  }
+
+  @Test func pointBoxAndTrack() throws {
+    let shelf = try Self.shelf.get()
+    let point = try files("--point", "15,45", "--region", "degrees")
+    #expect(point.first?.kind == .overview && point.contains { $0.kind == .detail })
+    let region = try #require(try shelf.catalogue()["degrees"])
+    #expect(point.count < region.parcels.count)
+    for file in point { #expect(try FileHash.sha256(ofFile: shelf.path(file.file)) == file.sha256) }
+    #expect(try files("--bbox", "10,40,20,50", "--region", "degrees").count == region.parcels.count)
+    try shelf.folder.write("way.gpx", #"<gpx><trk><trkseg><trkpt lat="45" lon="15"/></trkseg></trk></gpx>"#)
+    #expect(try files("--track", shelf.folder.file("way.gpx"), "--region", "degrees") == point)
+    try shelf.folder.write("way.json", #"{"type": "LineString", "coordinates": [[10.5, 49.5], [19.5, 40.5]]}"#)
+    let track = try files("--track", shelf.folder.file("way.json"), "--region", "degrees")
+    #expect(track.count > point.count && track.count < region.parcels.count)
+    // All regions; where nothing is, nothing is found.
+    #expect(Set(try files("--point", "15,45").map(\.region)) == ["whole", "degrees", "levels", "jpeg"])
+    #expect(try files("--point=-70,-45", "--region", "whole", "jpeg").isEmpty)
+  }
+
+  /// A device that has what the answer names, and no more, has every tile there.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func answersAreEnough(seed: UInt64) throws {
+    let shelf = try Self.shelf.get()
+    var random = SeededGenerator(seed: seed)
+    for id in ["degrees", "levels"] {
+      let region = try #require(try shelf.catalogue()[id])
+      let whole = try MBTilesReader(path: shelf.path(region.file))
+      for _ in 0..<20 {
+        let longitude = Double.random(in: 10...20, using: &random)
+        let latitude = Double.random(in: 40...50, using: &random)
+        let files = region.files(covering: .point(longitude: longitude, latitude: latitude))
+        let parcels = try files.map { try MBTilesReader(path: shelf.path($0.file)) }
+        for zoom in region.minzoom...region.maxzoom {
+          let tile = try #require(region.matrixSet.tile(longitude: longitude, latitude: latitude, zoom: zoom))
+          guard let bytes = try whole.tile(tile) else { continue }
+          let found = try parcels.compactMap { try $0.tile(tile) }
+          #expect(found == [bytes], "seed \(seed) \(id) \(tile)")
+        }
+      }
+    }
+  }
+
+  @Test func plainTextNamesTheBytes() throws {
+    let run = try tilecut("parcels", Self.shelf.get().path("catalogue.json"), "--point", "15,45")
+    #expect(run.status == 0 && run.stdout.contains("overview") && run.stdout.contains("whole region"), "\(run)")
+    #expect(run.stdoutLines.last?.contains(" files, ") == true, "\(run)")
+    let nothing = try tilecut("parcels", Self.shelf.get().output, "--point", "0,0", "--region", "jpeg")
+    #expect(nothing.stdout == "nothing on the shelf covers it\n")
+  }
+
+  @Test func refusals() throws {
+    let shelf = try Self.shelf.get()
+    for options in [[], ["--point", "1"], ["--point", "1,95"], ["--bbox", "1,2,3"], ["--point", "1,2", "--bbox", "1,2,3,4"]] {
+      expectRefusal(try Command(built: "tilecut").run(["parcels", shelf.output] + options), status: 64)
+    }
+    expectRefusal(try tilecut("parcels", "/nowhere", "--point", "1,2"), status: 66, naming: "/nowhere")
+    let bad = try shelf.folder.write("bad.json", "{}")
+    expectRefusal(try tilecut("parcels", bad, "--point", "1,2"), status: 65, naming: bad)
+    expectRefusal(try tilecut("parcels", shelf.output, "--point", "1,2", "--region", "x"), status: 66, naming: "\"x\"")
+    expectRefusal(try tilecut("parcels", shelf.output, "--track", bad), status: 65, naming: bad)
+    expectRefusal(try tilecut("parcels", shelf.output, "--track", "/nowhere.gpx"), status: 66, naming: "/nowhere.gpx")
+  }
+}
