@@ -14,11 +14,14 @@ let package = Package(
     .executable(name: "tilecut", targets: ["TileCutCommand"]),
     .executable(name: "tileserve", targets: ["TileServeCommand"]),
     .executable(name: "purchase-ledger", targets: ["PurchaseLedgerCommand"]),
+    .executable(name: "mapstore", targets: ["MapStoreCommand"]),
     .library(name: "TileIndex", targets: ["TileIndex"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TileServe", targets: ["TileServe"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
+    .library(name: "MapStoreWire", targets: ["MapStoreWire"]),
+    .library(name: "MapStoreServer", targets: ["MapStoreServer"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -31,6 +34,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
   ],
   targets: [
     // The system's libraries, through their -dev packages.
@@ -143,6 +147,30 @@ let package = Package(
       ],
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
+    // The messages of the store's service: codable values, read by servers and devices.
+    .target(name: "MapStoreWire", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(
+      name: "MapStoreServer",
+      dependencies: [
+        "TileIndex", "PurchaseLedger", "MapStoreWire", "CZlib",
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "MapStoreCommand",
+      dependencies: [
+        "TileIndex", "PurchaseLedger", "MapStoreServer", "CommandSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),
+
     .executableTarget(
       name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
     .executableTarget(
@@ -183,6 +211,17 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "MapStoreServerTests",
+      dependencies: [
+        "MapStoreServer", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "TileCut", "TileImage", "TileIndex",
+        "TestSupport",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(

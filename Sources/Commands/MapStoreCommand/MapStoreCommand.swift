@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct MapStoreCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "mapstore", abstract: "the map shop")
+}

@@ -1,0 +1,47 @@
+/// `POST /v1/accounts` and `POST /v1/sessions`: who somebody is.
+public struct Credentials: Sendable, Hashable, Codable {
+  /// 1 to 254 bytes; compared in lower case.
+  public var login: String
+  /// 8 to 1,024 bytes.
+  public var password: String
+
+  public init(login: String, password: String) { (self.login, self.password) = (login, password) }
+}
+
+/// Answer of `POST /v1/accounts` (201) and `GET /v1/account`.
+public struct AccountDetails: Sendable, Hashable, Codable {
+  /// A UUID, in lower case.
+  public var id: String
+  /// The UUID that the app hands to the store with each purchase, so that the purchase names its account.
+  public var appAccountToken: String
+
+  public init(id: String, appAccountToken: String) { (self.id, self.appAccountToken) = (id, appAccountToken) }
+}
+
+/// Answer of `POST /v1/sessions` (201).
+public struct SessionDetails: Sendable, Hashable, Codable {
+  /// For `Authorization: Bearer`.
+  public var token: String
+  /// Milliseconds since 1970.
+  public var expiresAt: Int64
+  public var account: AccountDetails
+
+  public init(token: String, expiresAt: Int64, account: AccountDetails) {
+    (self.token, self.expiresAt, self.account) = (token, expiresAt, account)
+  }
+}
+
+/// `PUT /v1/account/password` (204): ends all sessions of the account.
+public struct PasswordChange: Sendable, Hashable, Codable {
+  public var password: String
+  public var newPassword: String
+
+  public init(password: String, newPassword: String) { (self.password, self.newPassword) = (password, newPassword) }
+}
+
+/// `DELETE /v1/account` (204).
+public struct AccountErasure: Sendable, Hashable, Codable {
+  public var password: String
+
+  public init(password: String) { self.password = password }
+}

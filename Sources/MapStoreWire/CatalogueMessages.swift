@@ -1,0 +1,91 @@
+public import TileIndex
+
+/// `GET /v1/catalogue`: a page of what is for sale.
+public struct CataloguePage: Sendable, Hashable, Codable {
+  public var regions: [RegionListing]
+  /// How many there are on all pages.
+  public var total: Int
+  /// All categories of the catalogue with their numbers of regions, whatever the question left out.
+  public var categories: [CategoryCount]
+  /// What to ask the next page with; nil on the last.
+  public var nextCursor: String?
+
+  public init(regions: [RegionListing], total: Int, categories: [CategoryCount], nextCursor: String?) {
+    (self.regions, self.total, self.categories, self.nextCursor) = (regions, total, categories, nextCursor)
+  }
+}
+
+public struct CategoryCount: Sendable, Hashable, Codable {
+  public var category: String
+  public var regions: Int
+
+  public init(category: String, regions: Int) { (self.category, self.regions) = (category, regions) }
+}
+
+/// A region as lists show it.
+public struct RegionListing: Sendable, Hashable, Codable {
+  public var id: String
+  public var productId: String
+  public var title: String
+  public var category: String
+  public var description: String?
+  /// West, south, east, north in degrees; west beyond east crosses the antimeridian.
+  public var bounds: [Double]
+  public var boundary: RegionBoundary?
+  public var minzoom: Int
+  public var maxzoom: Int
+  public var edition: String
+  /// Of the whole bundle.
+  public var bytes: Int
+  public var priceTier: String?
+  public var attribution: String?
+  /// How many parcels it can be had in; 0 when it is not split.
+  public var parcels: Int
+  /// Path of the preview's picture, if there is one.
+  public var preview: String?
+
+  public init(
+    id: String, productId: String, title: String, category: String, description: String?, bounds: [Double],
+    boundary: RegionBoundary?, minzoom: Int, maxzoom: Int, edition: String, bytes: Int, priceTier: String?,
+    attribution: String?, parcels: Int, preview: String?
+  ) {
+    self.id = id
+    self.productId = productId
+    self.title = title
+    self.category = category
+    self.description = description
+    self.bounds = bounds
+    self.boundary = boundary
+    self.minzoom = minzoom
+    self.maxzoom = maxzoom
+    self.edition = edition
+    self.bytes = bytes
+    self.priceTier = priceTier
+    self.attribution = attribution
+    self.parcels = parcels
+    self.preview = preview
+  }
+}
+
+/// `GET /v1/regions/{id}`: all that the shelf's catalogue says of a region: files with sizes and SHA-256, parcels, patches.
+public struct RegionDetails: Sendable, Hashable, Codable {
+  public var region: Catalogue.Region
+  /// False for a retired region, which only its owners see.
+  public var isForSale: Bool
+
+  public init(region: Catalogue.Region, isForSale: Bool) { (self.region, self.isForSale) = (region, isForSale) }
+}
+
+/// `GET /v1/regions/{id}/parcels`: the parcels that a place or box needs, the overview first.
+public struct ParcelList: Sendable, Hashable, Codable {
+  public var regionId: String
+  public var edition: String
+  public var parcels: [Catalogue.Parcel]
+  /// Of all of them.
+  public var bytes: Int
+
+  public init(regionId: String, edition: String, parcels: [Catalogue.Parcel]) {
+    (self.regionId, self.edition, self.parcels) = (regionId, edition, parcels)
+    bytes = parcels.reduce(0) { $0 + $1.bytes }
+  }
+}

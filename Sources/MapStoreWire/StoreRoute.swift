@@ -1,0 +1,66 @@
+/// What can be asked of the store's service: the one list of its methods and paths, which the server answers, clients ask, and docs/openapi.yaml describes.
+public struct StoreRoute: Sendable, Hashable {
+  public enum Method: String, Sendable, Hashable { case get = "GET", post = "POST", put = "PUT", delete = "DELETE" }
+
+  /// Who may ask.
+  public enum Access: Sendable, Hashable {
+    case everyone
+    /// `Authorization: Bearer TOKEN` of a session.
+    case session
+    /// The signature in the URL.
+    case signedURL
+  }
+
+  public let method: Method
+  /// With parameters in braces, as OpenAPI has them.
+  public let path: String
+  public let access: Access
+
+  init(_ method: Method, _ path: String, _ access: Access) {
+    (self.method, self.path, self.access) = (method, path, access)
+  }
+
+  /// The path with its parameters filled in, in their order; each is percent-encoded.
+  public func path(_ parameters: String...) -> String {
+    var rest = parameters[...]
+    return path.split(separator: "/", omittingEmptySubsequences: false).map { part in
+      guard part.hasPrefix("{"), let parameter = rest.popFirst() else { return String(part) }
+      return PercentEncoding.encode(parameter)
+    }.joined(separator: "/")
+  }
+}
+
+extension StoreRoute {
+  public static let catalogue = Self(.get, "/v1/catalogue", .everyone)
+  public static let region = Self(.get, "/v1/regions/{id}", .everyone)
+  public static let preview = Self(.get, "/v1/regions/{id}/preview", .everyone)
+  public static let parcels = Self(.get, "/v1/regions/{id}/parcels", .everyone)
+  public static let register = Self(.post, "/v1/accounts", .everyone)
+  public static let signIn = Self(.post, "/v1/sessions", .everyone)
+  public static let signOut = Self(.delete, "/v1/sessions/current", .session)
+  public static let signOutEverywhere = Self(.delete, "/v1/sessions", .session)
+  public static let account = Self(.get, "/v1/account", .session)
+  public static let changePassword = Self(.put, "/v1/account/password", .session)
+  public static let eraseAccount = Self(.delete, "/v1/account", .session)
+  public static let library = Self(.get, "/v1/library", .session)
+  public static let purchases = Self(.post, "/v1/purchases", .session)
+  public static let downloads = Self(.post, "/v1/downloads", .session)
+  public static let file = Self(.get, "/v1/files/{file}", .signedURL)
+  public static let grants = Self(.get, "/v1/grants", .session)
+  public static let grantKeys = Self(.get, "/v1/grants/key", .everyone)
+  public static let appleNotifications = Self(.post, "/v1/notifications/apple", .everyone)
+  public static let googleNotifications = Self(.post, "/v1/notifications/google", .everyone)
+  public static let home = Self(.get, "/", .everyone)
+  public static let cataloguePage = Self(.get, "/catalogue", .everyone)
+  public static let asset = Self(.get, "/assets/{name}", .everyone)
+  public static let health = Self(.get, "/health", .everyone)
+  public static let ready = Self(.get, "/ready", .everyone)
+  public static let metrics = Self(.get, "/metrics", .everyone)
+
+  /// All of them. Every GET route answers HEAD too.
+  public static let all: [Self] = [
+    catalogue, region, preview, parcels, register, signIn, signOut, signOutEverywhere, account, changePassword,
+    eraseAccount, library, purchases, downloads, file, grants, grantKeys, appleNotifications, googleNotifications,
+    home, cataloguePage, asset, health, ready, metrics,
+  ]
+}
