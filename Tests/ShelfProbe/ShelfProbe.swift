@@ -1,0 +1,6 @@
+import MapStoreClient
+
+@main
+struct ShelfProbe {
+  static func main() async {}
+}
