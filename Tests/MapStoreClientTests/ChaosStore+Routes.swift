@@ -138,7 +138,8 @@ extension ChaosStore {
       book.files.append(request)
       return request
     }
-    if book.withLock({ $0.deadLinks.contains(link) }) { return problem(403, .linkRefused) }
+    let isCurrent = shop.catalogue.regions.contains { $0.files.contains { $0.file == name } }
+    if book.withLock({ $0.deadLinks.contains(link) || ($0.linksDie && !isCurrent) }) { return problem(403, .linkRefused) }
     var bytes = try shop.bytes(name)
     var tag = "\"\(try FileHash.sha256(ofFile: shop.folder.file(name)))\""
     let fault = fault.withLock { $0 }(request)

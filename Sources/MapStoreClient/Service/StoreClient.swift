@@ -31,6 +31,9 @@ public final class StoreClient: Sendable {
     http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
+  // Its connections are the singleton event loops' otherwise, for ever. A second shutdown does nothing.
+  deinit { _ = http.shutdown() }
+
   /// Ends all connections. The client cannot be used afterwards.
   public func shutdown() async { try? await http.shutdown() }
 

@@ -60,6 +60,21 @@ public final class SampleShop: Sendable {
     return next
   }
 
+  /// Has the catalogue name another file as a region's patch, with the right size and hash.
+  public func replaceFile(of id: String, patch file: String, with bytes: [UInt8]) throws {
+    try folder.write(file, bytes: bytes)
+    let sha256 = try FileHash.sha256(ofFile: folder.file(file))
+    published.withLock { regions in
+      guard let index = regions.firstIndex(where: { $0.id == id }) else { return }
+      regions[index].patches = regions[index].patches.map {
+        $0.file != file
+          ? $0
+          : Catalogue.Patch(
+            fromEdition: $0.fromEdition, fromTilesHash: $0.fromTilesHash, file: file, bytes: bytes.count, sha256: sha256)
+      }
+    }
+  }
+
   /// Writes `catalogue.json`, for servers that read the folder.
   public func writeCatalogue() throws { try folder.write(Catalogue.fileName, bytes: catalogue.bytes) }
 
