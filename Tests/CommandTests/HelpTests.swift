@@ -20,7 +20,9 @@ import Testing
     #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
   }
 
-  static let commands = ["cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places", "build", "parcels"]
+  static let commands = [
+    "cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places", "build", "parcels",
+  ]
 
   @Test func helpOfACommandIsItsOwn() throws {
     for command in Self.commands {

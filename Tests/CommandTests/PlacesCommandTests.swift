@@ -52,13 +52,13 @@ import Testing
     expectRefusal(try tilecut("places", bundle, "x", "--limit", "0"), status: 64, naming: "--limit")
     let bad = try folder.write("bad.tsv", "1\t2\t3\n")
     let output = folder.file("out.mbtiles")
-    let picture = folder.file("placed.png")
+    let (picture, list) = (folder.file("placed.png"), folder.file("places.geojson"))
     expectRefusal(
       try tilecut("cut", picture, "-o", output, "--gazetteer", bad), status: 65, naming: bad, "line 1", "geonames.org")
     expectRefusal(
       try tilecut("cut", picture, "-o", output, "--gazetteer", folder.file("no.tsv")), status: 66, naming: "no.tsv")
     expectRefusal(
-      try tilecut("cut", picture, "-o", bad, "--gazetteer", bad, "--force"), status: 64, naming: bad)
+      try tilecut("cut", picture, "-o", list, "--gazetteer", list, "--force"), status: 64, naming: list)
     #expect(!folder.names.contains("out.mbtiles"))
   }
 }

@@ -25,7 +25,9 @@ struct BuildCommand: ParsableCommand {
     parsing: .upToNextOption,
     help: ArgumentHelp("Build these regions; the others stay on the shelf as they are.", valueName: "id"))
   var only: [String] = []
-  @Option(help: ArgumentHelp("Split regions into parcels of at most this size, whatever the manifest says.", valueName: "bytes"))
+  @Option(
+    help: ArgumentHelp(
+      "Split regions into parcels of at most this size, whatever the manifest says.", valueName: "bytes"))
   var maxBytes: BytesArgument?
   @Option(
     help: ArgumentHelp(
@@ -47,7 +49,8 @@ struct BuildCommand: ParsableCommand {
     if let jobs, !(1...256).contains(jobs) { throw ValidationError("--jobs goes from 1 to 256") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if let maxBytes, !RegionSettings.parcelBytesLimits.contains(maxBytes.bytes) {
-      throw ValidationError("--max-bytes must be at least \(formatted(bytes: RegionSettings.parcelBytesLimits.lowerBound))")
+      throw ValidationError(
+        "--max-bytes must be at least \(formatted(bytes: RegionSettings.parcelBytesLimits.lowerBound))")
     }
     if output.isEmpty { throw ValidationError("--output is empty") }
   }
@@ -56,7 +59,7 @@ struct BuildCommand: ParsableCommand {
     let signals = SignalWatch()
     defer { signals.stop() }
     var options = ShelfOptions(
-      manifest: try RegionManifest(path: manifest), output: output, toolVersion: TileCutCommand.version)
+      manifest: try RegionManifest(path: manifest), output: output, toolVersion: ToolVersion.text)
     options.only = only.isEmpty ? nil : only
     options.parcelBytesMax = maxBytes?.bytes
     options.patchesFrom = patchesFrom

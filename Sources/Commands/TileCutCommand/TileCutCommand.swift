@@ -13,7 +13,7 @@ struct TileCutCommand: ParsableCommand {
       tilecut --version
       """,
     discussion: """
-      Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged or cannot be cut; \
+      Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged, cannot be cut, or does not fit another; \
       66 an input cannot be read; 70 internal error; 73 the output exists already; 74 the output cannot be written; \
       75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
       """,
@@ -23,13 +23,11 @@ struct TileCutCommand: ParsableCommand {
       PlacesCommand.self,
     ])
 
-  static let version = "0.1.0"
-
   static func main() {
     StandardStreams.reserve()
     do {
       // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the tileset's.
-      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(version) }
+      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
       try command.run()
     } catch let error where ExitStatus(of: error) != nil {

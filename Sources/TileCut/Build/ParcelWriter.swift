@@ -35,7 +35,7 @@ struct ParcelWriter {
       remedy: "allow larger parcels")
   }
 
-  private func plan(_ tiles: [ParcelPlan.SizedTile], _ limit: Int) throws -> ParcelPlan {
+  private func plan(_ tiles: [SizedTile], _ limit: Int) throws -> ParcelPlan {
     do {
       return try ParcelPlan(tiles, matrixSet: bundle.matrixSet, bytesMax: limit)
     } catch {

@@ -46,7 +46,9 @@ struct RegionBuilder {
     func make(
       _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalogue.File]
     ) throws {
-      if cancellation.isCancelled { throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on") }
+      if cancellation.isCancelled {
+        throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on")
+      }
       if let old = kept(piece, fingerprint) {
         piece = old
         return
@@ -117,7 +119,8 @@ struct RegionBuilder {
     let bounds = reader.metadata.bounds ?? .world
     let facts = Catalogue.BundleFacts(
       bounds: [bounds.west, bounds.south, bounds.east, bounds.north], zooms: summary.zoomMin...summary.zoomMax,
-      format: cutter.plan.encoding.format, tileCount: summary.tileCount, tilesHash: try TilesHash.of(reader).description)
+      format: cutter.plan.encoding.format, tileCount: summary.tileCount, tilesHash: try TilesHash.of(reader).description
+    )
     let file = Catalogue.File(
       file: name, bytes: summary.fileBytes, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
     return RegionRecord(

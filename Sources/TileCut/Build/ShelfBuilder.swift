@@ -83,6 +83,8 @@ public struct ShelfBuilder: Sendable {
         let result = make(region, folder, hashes, resources, cancellation) { progress in
           telling.withLock { onProgress?(.cutting(id: region.id, progress)) }
         }
+        // Who stops a build wants to hear of what is finished, not of what is not.
+        if result.error != nil, cancellation.isCancelled { break }
         let count = made.withLock { made in
           made[index] = result
           return made.count
@@ -124,7 +126,9 @@ public struct ShelfBuilder: Sendable {
     let made = Dictionary(
       results.map { ($0.region.id, $0.record?.entry($0.region)) }, uniquingKeysWith: { $1 })
     let regions = options.manifest.regions
-    let listed = regions.compactMap { region in (made[region.id] ?? nil) ?? (options.only == nil ? nil : present?[region.id]) }
+    let listed = regions.compactMap { region in
+      (made[region.id] ?? nil) ?? (options.only == nil ? nil : present?[region.id])
+    }
     guard options.only != nil else { return listed }
     return listed + (present?.regions ?? []).filter { old in !regions.contains { $0.id == old.id } }
   }

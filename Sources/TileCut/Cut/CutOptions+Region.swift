@@ -1,5 +1,5 @@
-public import TileIndex
 import TileImage
+public import TileIndex
 
 extension CutOptions {
   /// Takes what a region of a manifest says; its gazetteers are read by ``readPlaces(of:in:)``.

@@ -8,7 +8,8 @@ extension Catalogue {
       bytes = try JSONFile.bytes(path)
     } catch {
       throw BundleError(
-        .notFound, path: path, "cannot be read: \(error)", remedy: "name a catalogue.json that tilecut build has written")
+        .notFound, path: path, "cannot be read: \(error)",
+        remedy: "name a catalogue.json that tilecut build has written")
     }
     try self.init(parsing: bytes, path: path)
   }
@@ -23,7 +24,9 @@ extension Catalogue {
     }
     do {
       let document = try JSONValue(parsing: bytes)
-      guard case .number(let version)? = document["version"] else { throw refused("is no catalogue: it has no version") }
+      guard case .number(let version)? = document["version"] else {
+        throw refused("is no catalogue: it has no version")
+      }
       guard version == String(Self.versionNow) else {
         throw refused("is of version \(version), and only \(Self.versionNow) is known here")
       }

@@ -64,13 +64,18 @@ struct PatchApplication {
 
   /// Makes the result, looks at it, and throws it away.
   func tryOut(beside output: String) throws -> Bool {
+    let trial = output + ".trial"
     var isSame = false
     do {
-      try write(output: output + ".trial", replacing: false) { path in
+      try write(output: trial, replacing: true) { path in
         isSame = try inspect(path)
         throw TriedOut()
       }
-    } catch is TriedOut {}
+    } catch is TriedOut {
+    } catch let error as BundleError where error.path == trial {
+      // Nobody asked for a file of that name.
+      throw BundleError(error.code, path: output, error.message, remedy: error.remedy)
+    }
     return isSame
   }
 

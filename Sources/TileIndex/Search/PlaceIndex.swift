@@ -75,7 +75,7 @@ public final class PlaceIndex {
   }
 
   /// A few tenths of a second at worst.
-  private static let workMax: Int32 = 20_000_000
+  private static let workMax: Int32 = 5_000_000
   private static let candidatesMax = 300
   /// Degrees to each side, where nearness is asked for.
   private static let nearDegrees = 0.5

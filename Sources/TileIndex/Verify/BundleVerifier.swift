@@ -13,7 +13,8 @@ public struct BundleVerifier {
     [
       DatabaseRule.self, MetadataTableRule.self, RequiredMetadataRule.self, TilesTableRule.self, TileRangeRule.self,
       UniqueTileRule.self, OrphanRule.self, BlobFormatRule.self, DecodeRule.self, ZoomRule.self, BoundsRule.self,
-      CenterRule.self, DescriptiveMetadataRule.self, GridMarkRule.self, ApplicationIDRule.self, SideFileRule.self,
+      CenterRule.self, DescriptiveMetadataRule.self, GridMarkRule.self, ApplicationIDRule.self, PlacesRule.self,
+      SideFileRule.self,
     ]
   }
 

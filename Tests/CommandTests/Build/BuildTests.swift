@@ -34,7 +34,8 @@ import TileIndex
     try shelf.writeVariety()
     #expect(try shelf.build("--jobs", "2").status == 0)
     for (id, limit) in [("degrees", 300_000), ("levels", 400_000)] {
-      let region = try #require(try shelf.catalogue()[id])
+      let catalogue = try shelf.catalogue()
+      let region = try #require(catalogue[id])
       #expect(region.parcels.count > 2 && region.parcels[0].isOverview, "\(region.parcels.count)")
       let whole = try MBTilesReader(path: shelf.path(region.file))
       let index = ParcelIndex(region)
@@ -47,7 +48,8 @@ import TileIndex
         #expect(try reader.zooms().first == parcel.zooms.lowerBound && reader.zooms().last == parcel.zooms.upperBound)
         try reader.forEachTile { tile, bytes in
           #expect(index.parcel(of: tile) == number, "\(tile)")
-          #expect(try whole.tile(tile) == Array(bytes), "\(tile)")
+          let stored = try whole.tile(tile)
+          #expect(stored == Array(bytes), "\(tile)")
           count += 1
         }
       }
@@ -65,12 +67,15 @@ import TileIndex
     try shelf.writeVariety()
     #expect(try shelf.build().status == 0)
     let before = try shelf.contents()
-    let stamps = try shelf.names.map { try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary }
+    let stamps = try shelf.names.map {
+      try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary
+    }
     let again = try shelf.build()
     #expect(again.status == 0 && again.stdout.contains("4 regions, 0 made, 4 unchanged"), "\(again)")
     #expect(try shelf.contents() == before)
     #expect(
-      try shelf.names.map { try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary } == stamps)
+      try shelf.names.map { try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary } == stamps
+    )
 
     // A copy of the folder has other inodes and times, and the same content.
     let copy = shelf.folder.file("copy")
@@ -81,7 +86,8 @@ import TileIndex
     // What only the catalogue says costs no cut.
     try shelf.writeVariety(last: #", "priceTier": "low""#)
     let priced = try shelf.build()
-    #expect(priced.stdout.contains("0 made") && (try shelf.catalogue()["jpeg"]?.priceTier) == "low", "\(priced)")
+    let tier = try shelf.catalogue()["jpeg"]?.priceTier
+    #expect(priced.stdout.contains("0 made") && tier == "low", "\(priced)")
 
     // Of a region with other parcels only those are made.
     try shelf.writeVariety(last: #", "priceTier": "low""#, parcels: 600_000)
@@ -156,7 +162,8 @@ import TileIndex
     #expect(Set(shelf.names) == Set(listed + ["catalogue.json"] + first.regions.map(\.file)))
     #expect(try shelf.build("--patches-from", shelf.output).stdout.contains("0 made"))
     let pruned = try shelf.build("--prune")
-    #expect(pruned.status == 0 && Set(shelf.names) == Set(listed + ["catalogue.json"]).filter { !$0.hasSuffix(".patch") })
+    #expect(
+      pruned.status == 0 && Set(shelf.names) == Set(listed + ["catalogue.json"]).filter { !$0.hasSuffix(".patch") })
   }
 
   /// A patch as large as the bundle helps nobody.
@@ -167,7 +174,8 @@ import TileIndex
     _ = try shelf.folder.writePicture("placed.png", width: 64, height: 64, colour: 0x123456)
     try shelf.write(Shelf.region("a"), defaults: #""edition": "2", "sources": ["placed.png"], "zooms": 0"#)
     #expect(try shelf.build("--patches-from", shelf.output).status == 0)
-    let region = try #require(try shelf.catalogue()["a"])
+    let catalogue = try shelf.catalogue()
+    let region = try #require(catalogue["a"])
     for patch in region.patches { #expect(patch.bytes < region.bytes) }
     #expect(shelf.names.contains { $0.hasSuffix(".patch") } == !region.patches.isEmpty)
   }
@@ -179,7 +187,8 @@ import TileIndex
     try shelf.folder.write("dist/notes.txt", "mine")
     try shelf.write([Shelf.region("c"), Shelf.region("a")].joined(separator: ","))
     let run = try shelf.build()
-    #expect(run.status == 0 && (try shelf.catalogue().regions.map(\.id)) == ["c", "a"], "\(run)")
+    let ids = try shelf.catalogue().regions.map(\.id)
+    #expect(run.status == 0 && ids == ["c", "a"], "\(run)")
     // What was sold stays; what is somebody else's stays in any case.
     #expect(shelf.names.contains("b-1.mbtiles") && !shelf.names.contains("b-1.png"))
     #expect(try shelf.build("--prune").stdout.contains("1 old file removed"))
@@ -210,8 +219,11 @@ import TileIndex
   @Test func everyMissingFileIsNamed() throws {
     let shelf = try Shelf()
     try shelf.write(
-      [Shelf.region("a", #", "sources": ["gone.tif", "placed.png"]"#), Shelf.region("b", #", "gazetteers": ["no.tsv"]"#)]
-        .joined(separator: ","))
+      [
+        Shelf.region("a", #", "sources": ["gone.tif", "placed.png"]"#),
+        Shelf.region("b", #", "gazetteers": ["no.tsv"]"#),
+      ]
+      .joined(separator: ","))
     let run = try shelf.build()
     expectRefusal(
       run, status: 66, naming: "regions[0].sources[0] names \(shelf.folder.file("gone.tif"))",
@@ -234,7 +246,8 @@ import TileIndex
     // Nothing a few lines could say, the manifest says all at once.
     try shelf.folder.write("regions.json", #"{"regions": [{"id": "a"}, {"titel": 3}]}"#)
     let run = try shelf.build()
-    expectRefusal(run, status: 65, naming: "regions[0].title is missing", "regions[1].titel", "regions[1].id is missing")
+    expectRefusal(
+      run, status: 65, naming: "regions[0].title is missing", "regions[1].titel", "regions[1].id is missing")
     #expect(run.stderrLines.allSatisfy { $0.hasPrefix("tilecut: \(shelf.manifest): ") && $0.contains("; ") }, "\(run)")
   }
 }

@@ -5,12 +5,16 @@ import TileIndex
 
 @Suite struct ParcelsCommandTests {
   /// One shelf for all tests.
-  static let shelf = Result {
+  static let shelf: Result<Shelf, any Error> = Result {
     let shelf = try Shelf()
     try shelf.writeVariety()
     let run = try shelf.build()
     try #require(run.status == 0, "\(run)")
-    atexit { if let shelf = try? ParcelsCommandTests.shelf.get() { try? FileManager.default.removeItem(atPath: shelf.folder.path) } }
+    atexit {
+      if let shelf = try? ParcelsCommandTests.shelf.get() {
+        try? FileManager.default.removeItem(atPath: shelf.folder.path)
+      }
+    }
     return shelf
   }
 
@@ -24,9 +28,13 @@ import TileIndex
     let shelf = try Self.shelf.get()
     let point = try files("--point", "15,45", "--region", "degrees")
     #expect(point.first?.kind == .overview && point.contains { $0.kind == .detail })
-    let region = try #require(try shelf.catalogue()["degrees"])
+    let catalogue = try shelf.catalogue()
+    let region = try #require(catalogue["degrees"])
     #expect(point.count < region.parcels.count)
-    for file in point { #expect(try FileHash.sha256(ofFile: shelf.path(file.file)) == file.sha256) }
+    for file in point {
+      let hash = try FileHash.sha256(ofFile: shelf.path(file.file))
+      #expect(hash == file.sha256)
+    }
     #expect(try files("--bbox", "10,40,20,50", "--region", "degrees").count == region.parcels.count)
     try shelf.folder.write("way.gpx", #"<gpx><trk><trkseg><trkpt lat="45" lon="15"/></trkseg></trk></gpx>"#)
     #expect(try files("--track", shelf.folder.file("way.gpx"), "--region", "degrees") == point)
@@ -43,7 +51,8 @@ import TileIndex
     let shelf = try Self.shelf.get()
     var random = SeededGenerator(seed: seed)
     for id in ["degrees", "levels"] {
-      let region = try #require(try shelf.catalogue()[id])
+      let catalogue = try shelf.catalogue()
+      let region = try #require(catalogue[id])
       let whole = try MBTilesReader(path: shelf.path(region.file))
       for _ in 0..<20 {
         let longitude = Double.random(in: 10...20, using: &random)
@@ -70,7 +79,9 @@ import TileIndex
 
   @Test func refusals() throws {
     let shelf = try Self.shelf.get()
-    for options in [[], ["--point", "1"], ["--point", "1,95"], ["--bbox", "1,2,3"], ["--point", "1,2", "--bbox", "1,2,3,4"]] {
+    for options in [
+      [], ["--point", "1"], ["--point", "1,95"], ["--bbox", "1,2,3"], ["--point", "1,2", "--bbox", "1,2,3,4"],
+    ] {
       expectRefusal(try Command(built: "tilecut").run(["parcels", shelf.output] + options), status: 64)
     }
     expectRefusal(try tilecut("parcels", "/nowhere", "--point", "1,2"), status: 66, naming: "/nowhere")

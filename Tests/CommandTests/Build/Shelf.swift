@@ -16,7 +16,9 @@ struct Shelf {
   }
 
   /// Writes the manifest.
-  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 4]"#) throws {
+  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 4]"#)
+    throws
+  {
     try folder.write("regions.json", "{\"defaults\": {\(defaults)}, \"regions\": [\(regions)]}")
   }
 
@@ -29,8 +31,12 @@ struct Shelf {
     try write(
       [
         Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
-        Self.region("degrees", #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"]"#),
-        Self.region("levels", #", "zooms": [0, 3], "grid": {"id": "L", "tileEdges": [32, 8, 2, 0.6666666666666666], "tileSizes": [288]}, "parcelBytes": 400000"#),
+        Self.region(
+          "degrees", #", "grid": "WorldCRS84Quad", "parcelBytes": \#(parcels), "sources": ["placed.png", "other.png"]"#),
+        Self.region(
+          "levels",
+          #", "zooms": [0, 3], "grid": {"id": "L", "tileEdges": [32, 8, 2, 0.6666666666666666], "tileSizes": [288]}, "parcelBytes": 400000"#
+        ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
       defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 5]"#)
@@ -41,7 +47,8 @@ struct Shelf {
   }
 
   func build(_ options: String..., timeout: Double = 120) throws -> CommandRun {
-    try Command(built: "tilecut").run(["build", manifest, "-o", output, "--progress", "plain"] + options, timeout: timeout)
+    try Command(built: "tilecut").run(
+      ["build", manifest, "-o", output, "--progress", "plain"] + options, timeout: timeout)
   }
 
   func catalogue() throws -> Catalogue { try Catalogue(path: "\(output)/catalogue.json") }
@@ -68,7 +75,9 @@ struct Shelf {
     for file in catalogue.regions.flatMap(\.files) {
       let bytes = try? Data(contentsOf: URL(fileURLWithPath: path(file.file)))
       #expect(bytes?.count == file.bytes, "\(when): \(file.file)", sourceLocation: sourceLocation)
-      #expect((try? FileHash.sha256(ofFile: path(file.file))) == file.sha256, "\(when): \(file.file)", sourceLocation: sourceLocation)
+      #expect(
+        (try? FileHash.sha256(ofFile: path(file.file))) == file.sha256, "\(when): \(file.file)",
+        sourceLocation: sourceLocation)
     }
     return catalogue.regions.count
   }

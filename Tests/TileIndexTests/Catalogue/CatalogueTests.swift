@@ -6,7 +6,7 @@ import Testing
 struct CatalogueTests {
   private func catalogue() throws -> Catalogue {
     let tiles = try (0...3).flatMap { zoom in
-      try (0..<1 << zoom).map { ParcelPlan.SizedTile(try TileID(zoom: zoom, column: $0, row: 0), bytes: 50_000) }
+      try (0..<1 << zoom).map { SizedTile(try TileID(zoom: zoom, column: $0, row: 0), bytes: 50_000) }
     }
     let plan = try ParcelPlan(tiles, matrixSet: .webMercatorQuad, bytesMax: 400_000)
     var region = Catalogue.Region.sample(.webMercatorQuad, plan)
@@ -14,7 +14,8 @@ struct CatalogueTests {
     region.boundary = RegionBoundary(polygons: [[[SIMD2(0, 0), SIMD2(1.5, 0), SIMD2(1, 1), SIMD2(0, 0)]]])
     region.patches = [Catalogue.Patch(fromEdition: "1", fromTilesHash: "7", file: "p", bytes: 3, sha256: "8")]
     region.preview = Catalogue.File(file: "a.png", bytes: 5, sha256: "9")
-    var other = Catalogue.Region.sample(ParcelPlanTests.levels, try ParcelPlan([], matrixSet: ParcelPlanTests.levels, bytesMax: 1))
+    var other = Catalogue.Region.sample(
+      ParcelPlanTests.levels, try ParcelPlan([], matrixSet: ParcelPlanTests.levels, bytesMax: 1))
     other.id = "b"
     return Catalogue(regions: [region, other])
   }
@@ -31,7 +32,8 @@ struct CatalogueTests {
   /// What strangers send is refused with the place, or read; nothing traps.
   @Test(arguments: [
     ("", "is not valid JSON"), ("[]", "has no version"), (#"{"version":2,"regions":[]}"#, "is of version 2"),
-    (#"{"version":1}"#, "regions is missing"), (#"{"version":1,"regions":[{"id":5}]}"#, "regions[0].id is not a string"),
+    (#"{"version":1}"#, "regions is missing"),
+    (#"{"version":1,"regions":[{"id":5}]}"#, "regions[0].id is not a string"),
     (#"{"version":1,"regions":[{"id":"a"}]}"#, "regions[0].productId is missing"),
   ])
   func refusesWithThePlace(json: String, expected: String) {
@@ -46,7 +48,8 @@ struct CatalogueTests {
     (#""file":"a.mbtiles""#, #""file":"../a.mbtiles""#, "is no name"),
     (#""grid":"WebMercatorQuad""#, #""grid":"Other""#, "regions[0].grid"),
     (#""roots":[""#, #""roots":["9/9999/0",""#, "outside the grid"), (#""roots":[""#, #""roots":["x",""#, "is no tile"),
-    (#""zooms":[0"#, #""zooms":[9"#, "regions[0].parcels[0].zooms"), (#""minzoom":0"#, #""minzoom":0.5"#, "minzoom is not"),
+    (#""zooms":[0"#, #""zooms":[9"#, "regions[0].parcels[0].zooms"),
+    (#""minzoom":0"#, #""minzoom":0.5"#, "minzoom is not"),
     (#""type":"Polygon""#, #""type":"MultiPolygon""#, "boundary.coordinates"),
   ])
   func refusesWhatReadersWouldTripOver(old: String, new: String, expected: String) throws {

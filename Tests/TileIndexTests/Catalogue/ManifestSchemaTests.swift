@@ -54,10 +54,13 @@ struct ManifestSchemaTests {
       (true, #"{"categories": {"c": {"zooms": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
       (true, #"{"regions": [{\#(region), "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}}]}"#),
       (false, #"{"regions": []}"#), (false, #"{"regions": [{\#(region), "zoom": 3}]}"#),
-      (false, #"{"regions": [{\#(region), "zooms": [0, 31]}]}"#), (false, #"{"regions": [{\#(region), "format": "gif"}]}"#),
+      (false, #"{"regions": [{\#(region), "zooms": [0, 31]}]}"#),
+      (false, #"{"regions": [{\#(region), "format": "gif"}]}"#),
       (false, #"{"defaults": {"id": "a"}, "regions": [{\#(region)}]}"#), (false, #"{"regions": [{"id": "a"}]}"#),
-      (false, #"{"regions": [{\#(region), "edition": "a/b"}]}"#), (false, #"{"version": 2, "regions": [{\#(region)}]}"#),
-      (false, #"{"regions": [{\#(region), "parcelBytes": 5}]}"#), (false, #"{"regions": [{\#(region), "bounds": [0, 0]}]}"#),
+      (false, #"{"regions": [{\#(region), "edition": "a/b"}]}"#),
+      (false, #"{"version": 2, "regions": [{\#(region)}]}"#),
+      (false, #"{"regions": [{\#(region), "parcelBytes": 5}]}"#),
+      (false, #"{"regions": [{\#(region), "bounds": [0, 0]}]}"#),
       (false, #"{"regions": [{\#(region), "preview": {"width": "x"}}]}"#),
     ]
     let folder = try TemporaryFolder()

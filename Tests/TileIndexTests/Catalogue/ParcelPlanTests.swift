@@ -11,18 +11,20 @@ struct ParcelPlanTests {
   static let grids: [TileMatrixSet] = [.webMercatorQuad, .worldCRS84Quad, levels]
 
   /// A random region: some tiles of a coarse zoom and a random part of the tiles below, with gaps at any level.
-  private func region(_ matrixSet: TileMatrixSet, _ random: inout SeededGenerator) -> [ParcelPlan.SizedTile] {
+  private func region(_ matrixSet: TileMatrixSet, _ random: inout SeededGenerator) -> [SizedTile] {
     let top = Int.random(in: 0...2, using: &random)
     let bottom = min(top + Int.random(in: 1...4, using: &random), matrixSet.zooms.upperBound)
-    var tiles: [ParcelPlan.SizedTile] = []
+    var tiles: [SizedTile] = []
     let start = matrixSet.wholeRange(zoom: top).shuffled(using: &random).prefix(3)
     var level = Array(start)
     for zoom in top...bottom {
       for tile in level where Int.random(in: 0..<10, using: &random) > 0 {
-        tiles.append(ParcelPlan.SizedTile(tile, bytes: Int.random(in: 100...60_000, using: &random)))
+        tiles.append(SizedTile(tile, bytes: Int.random(in: 100...60_000, using: &random)))
       }
       guard zoom < bottom else { break }
-      level = level.flatMap { Array(matrixSet.children(of: $0)!) }.filter { _ in Int.random(in: 0..<4, using: &random) > 0 }
+      level = level.flatMap { Array(matrixSet.children(of: $0)!) }.filter { _ in
+        Int.random(in: 0..<4, using: &random) > 0
+      }
       level = Array(level.prefix(400))
     }
     return tiles.shuffled(using: &random)
@@ -55,8 +57,9 @@ struct ParcelPlanTests {
       for tile in parcel.tiles { #expect(index.parcel(of: tile) == number, "\(context): \(tile)") }
     }
     // The order of the tiles makes no difference.
-    #expect(try ParcelPlan(tiles.shuffled(using: &random), matrixSet: matrixSet, bytesMax: bytesMax).parcels.map(\.roots)
-      == plan.parcels.map(\.roots), context)
+    #expect(
+      try ParcelPlan(tiles.shuffled(using: &random), matrixSet: matrixSet, bytesMax: bytesMax).parcels.map(\.roots)
+        == plan.parcels.map(\.roots), context)
   }
 
   /// Every parcel that has a tile at a place is named, and no other detail.
@@ -93,7 +96,8 @@ struct ParcelPlanTests {
       let end = matrixSet.geographicBounds(of: tiles[0].tile).centre
       let way = Track(lines: [[SIMD2(longitude, latitude), end]])
       #expect(
-        Set(index.parcels(along: way)).isSuperset(of: found + index.parcels(longitude: end.x, latitude: end.y)), context)
+        Set(index.parcels(along: way)).isSuperset(of: found + index.parcels(longitude: end.x, latitude: end.y)), context
+      )
     }
   }
 
@@ -107,7 +111,7 @@ struct ParcelPlanTests {
       level = level.flatMap { Array(grid.children(of: $0)!) }
       tiles += level
     }
-    let sized = tiles.map { ParcelPlan.SizedTile($0, bytes: 3000) }
+    let sized = tiles.map { SizedTile($0, bytes: 3000) }
     let plan = try ParcelPlan(sized, matrixSet: grid, bytesMax: 100_000_000)
     let details = plan.parcels.filter { !$0.isOverview }
     #expect(details.count == 16)
@@ -123,7 +127,7 @@ struct ParcelPlanTests {
 
   @Test func tileThatIsTooLargeIsNamed() throws {
     let tile = try TileID(zoom: 3, column: 2, row: 1)
-    let tiles = [ParcelPlan.SizedTile(tile, bytes: 900_000)]
+    let tiles = [SizedTile(tile, bytes: 900_000)]
     #expect { try ParcelPlan(tiles, matrixSet: .webMercatorQuad, bytesMax: 500_000) } throws: { error in
       (error as? ParcelPlan.TileTooLarge)?.tile == tile
     }
@@ -138,7 +142,9 @@ struct ParcelPlanTests {
     let large = Int.random(in: 2000...80_000, using: &random)
     for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: 4) {
       let count = Int.random(in: 100...large, using: &random)
-      let blob: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + (0..<count).map { _ in random.next() & 255 }
+      let blob: [UInt8] =
+        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+        + (0..<count).map { _ in random.next() & 255 }
         .map(UInt8.init)
       try writer.put(tile, blob)
       estimate += BundleSize.estimate(blob: blob.count)

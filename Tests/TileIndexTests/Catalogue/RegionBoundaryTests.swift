@@ -8,7 +8,9 @@ struct RegionBoundaryTests {
   private func star(_ random: inout SeededGenerator) -> RegionBoundary {
     let centre = SIMD2(Double.random(in: -150...150, using: &random), Double.random(in: -60...60, using: &random))
     func ring(_ radius: ClosedRange<Double>) -> RegionBoundary.Ring {
-      let offsets = [SIMD2(1.0, 0.1), SIMD2(0.6, 0.7), SIMD2(-0.1, 1), SIMD2(-0.8, 0.6), SIMD2(-1, -0.2), SIMD2(0.2, -1)]
+      let offsets = [
+        SIMD2(1.0, 0.1), SIMD2(0.6, 0.7), SIMD2(-0.1, 1), SIMD2(-0.8, 0.6), SIMD2(-1, -0.2), SIMD2(0.2, -1),
+      ]
       let points = offsets.map { centre + $0 * Double.random(in: radius, using: &random) }
       return points + [points[0]]
     }
@@ -30,8 +32,8 @@ struct RegionBoundaryTests {
       for j in 0...150 {
         let longitude = box.west + box.width * Double(i) / 150
         let latitude = box.south + box.height * Double(j) / 150
-        let near = [-0.35, 0, 0.35].flatMap { x in [-0.35, 0, 0.35].map { (x, $0) } }
-        guard near.allSatisfy({ boundary.contains(longitude: longitude + $0.0, latitude: latitude + $0.1) }),
+        let near = [SIMD2(-0.35, -0.35), SIMD2(-0.35, 0.35), SIMD2(0.35, -0.35), SIMD2(0.35, 0.35), SIMD2(0, 0)]
+        guard near.allSatisfy({ boundary.contains(longitude: longitude + $0.x, latitude: latitude + $0.y) }),
           let tile = matrixSet.tile(longitude: longitude, latitude: latitude, zoom: zoom)
         else { continue }
         inside.insert(tile)

@@ -137,8 +137,10 @@ struct RegionManifestTests {
     (#", "resampling": "bilinea""#, #"resampling is not one of nearest, bilinear, cubic, average: "bilinea"; did"#),
     (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),
     (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),
-    (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"), (#", "bounds": [1, 2, 3, 1]"#, "bounds is no box"),
-    (#", "bounds": [1, 2, 300, 4]"#, "bounds is no box"), (#", "parcelBytes": 1000"#, "parcelBytes is 1000, not a whole"),
+    (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"),
+    (#", "bounds": [1, 2, 3, 1]"#, "bounds is no box"),
+    (#", "bounds": [1, 2, 300, 4]"#, "bounds is no box"),
+    (#", "parcelBytes": 1000"#, "parcelBytes is 1000, not a whole"),
     (#", "preview": {"size": 3}"#, "preview.size is no key"), (#", "preview": {"width": 9}"#, "preview.width is 9"),
     (#", "gazetteers": "x""#, "gazetteers is a string, not an array"), (#", "gazetteers": [7]"#, "gazetteers[0] is no"),
     (#", "boundary": {"type": "Point", "coordinates": [1, 2]}"#, "boundary has no Polygon"),
@@ -158,7 +160,8 @@ struct RegionManifestTests {
 
   @Test func allFaultsAreNamedAtOnce() {
     let found = complaints(
-      #"{"region": 1, "regions": [{"id": "a b", "titel": "A"}, {"id": "b", "title": "", "category": 3, "sources": 3}]}"#)
+      #"{"region": 1, "regions": [{"id": "a b", "titel": "A"}, {"id": "b", "title": "", "category": 3, "sources": 3}]}"#
+    )
     for place in [
       "region ", "regions[0].id ", "regions[0].titel ", "regions[0].title ", "regions[0].category ",
       "regions[0].sources ", "regions[1].title ", "regions[1].category ", "regions[1].sources ",
@@ -168,7 +171,8 @@ struct RegionManifestTests {
   }
 
   @Test func namesAreUnique() {
-    #expect(complaints(#"{"regions": [\#(region()), \#(region())]}"#).first?.hasPrefix(#"regions[1].id repeats "a""#) == true)
+    #expect(
+      complaints(#"{"regions": [\#(region()), \#(region())]}"#).first?.hasPrefix(#"regions[1].id repeats "a""#) == true)
     #expect(
       complaints(#"{"regions": [\#(region(#", "productId": "b""#)), \#(region(id: "b"))]}"#).first?
         .hasPrefix("regions[1].productId repeats") == true)

@@ -84,7 +84,8 @@ struct ManifestObject {
   func numbers(_ key: String, count: Int? = nil, remedy: String) -> [Double]? {
     guard let value = members[key] else { return nil }
     let numbers = value.array?.compactMap(\.finite)
-    guard let numbers, numbers.count == value.array?.count, count.map({ $0 == numbers.count }) ?? !numbers.isEmpty else {
+    guard let numbers, numbers.count == value.array?.count, count.map({ $0 == numbers.count }) ?? !numbers.isEmpty
+    else {
       let wanted = count.map { "an array of \($0) numbers" } ?? "an array of numbers"
       fault(key, "is not \(wanted)", remedy: remedy)
       return nil

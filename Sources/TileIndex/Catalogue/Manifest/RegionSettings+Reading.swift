@@ -78,7 +78,8 @@ extension RegionSettings {
       guard let grid = ManifestObject(value, at: object.place("grid"), keys: gridKeys, faults) else { return nil }
       let id = grid.text("id", required: true, remedy: "give the grid a name of its own")
       if !grid.has("tileEdges") {
-        grid.fault("tileEdges", "is missing", remedy: "list the edges of the levels' tiles in degrees, from the coarsest")
+        grid.fault(
+          "tileEdges", "is missing", remedy: "list the edges of the levels' tiles in degrees, from the coarsest")
       }
       let edges = grid.numbers("tileEdges", remedy: "list the edges of the levels' tiles in degrees, from the coarsest")
       let sizes = grid.numbers("tileSizes", remedy: "write [288], or a number of pixels for each level")

@@ -6,7 +6,10 @@ enum Spelling {
     let ranked = words.map { ($0, distance(letters, Array($0.lowercased()))) }
     guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= min(max(letters.count / 3, 1), 3) else {
       // A beginning or an ending of the right word is near as well: zoom for zooms, productIdentifier for productId.
-      return words.first { letters.count > 2 && ($0.lowercased().hasPrefix(word.lowercased()) || word.lowercased().hasPrefix($0.lowercased())) }
+      return words.first {
+        letters.count > 2
+          && ($0.lowercased().hasPrefix(word.lowercased()) || word.lowercased().hasPrefix($0.lowercased()))
+      }
     }
     return best.0
   }

@@ -12,7 +12,8 @@ enum GeoJSONTrack {
     }
   }
 
-  private static func collect(_ value: JSONValue, at place: String, _ track: inout Track) throws(GeoJSONGeometry.Fault) {
+  private static func collect(_ value: JSONValue, at place: String, _ track: inout Track) throws(GeoJSONGeometry.Fault)
+  {
     switch value["type"]?.string {
     case "FeatureCollection":
       for (index, feature) in (value["features"]?.array ?? []).enumerated() {

@@ -6,14 +6,6 @@
 ///
 /// The plan depends on the tiles and limits alone. No level is assumed to step by 2.
 package struct ParcelPlan: Sendable {
-  /// A tile and the size of its blob.
-  package struct SizedTile: Hashable, Sendable {
-    package let tile: TileID
-    package let bytes: Int
-
-    package init(_ tile: TileID, bytes: Int) { (self.tile, self.bytes) = (tile, bytes) }
-  }
-
   /// One parcel.
   package struct Parcel: Hashable, Sendable {
     /// The tops of its subtrees. A tile belongs to the parcel with the deepest root that it lies under.

@@ -20,7 +20,9 @@ extension Track {
       for point in line where abs(point.y) <= 90 && point.x.isFinite {
         let place = matrixSet.tileCoordinates(longitude: point.x, latitude: point.y, zoom: zoom)
         var end = place
-        if let last, matrixSet.isGlobal, abs(place.x - last.x) > width / 2 { end.x += place.x < last.x ? width : -width }
+        if let last, matrixSet.isGlobal, abs(place.x - last.x) > width / 2 {
+          end.x += place.x < last.x ? width : -width
+        }
         LineTiles.forEachRow(from: last ?? place, to: end, add)
         last = place
       }

@@ -1,6 +1,7 @@
 /// MBTiles 1.3, "Database".
 struct DatabaseRule: BundleRule {
-  static let rule = VerificationRule("database", .must, "the file is a whole SQLite 3 database that needs no extension")
+  static let rule = VerificationRule(
+    "database", .must, "the file is a whole SQLite 3 database whose tiles need no extension")
   private let bundle: VerifiedBundle
 
   init(_ bundle: VerifiedBundle) { self.bundle = bundle }
@@ -18,8 +19,13 @@ struct DatabaseRule: BundleRule {
     } catch let error as SQLiteError {
       findings.error("integrity_check: \(error)", remedy: "make or copy the bundle again")
     }
+    // The index of places is SQLite's own FTS5, and nothing but searching needs it.
     let virtual = try bundle.reader.reading {
-      try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'")
+      try connection.prepare(
+        """
+        SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' \
+        AND NOT (name = '\(PlaceTables.index)' AND sql LIKE '% USING fts5(%')
+        """)
     }
     while try bundle.reader.reading({ try virtual.step() }) {
       findings.error(
