@@ -81,7 +81,7 @@ struct EditionTests {
         published.withLock { done in
           if !done { _ = try? shop.publish("alps") }
           done = true
-        }
+        } as Void
         return .cut(60_000)
       }
     }
@@ -112,11 +112,13 @@ struct EditionTests {
     let shelf = try device.shelf()
     let told = Locked<[InstalledFile]>([])
     let folder = device.folder
-    let files = try await shelf.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client) { file in
-      // Of use as soon as it is told of.
-      #expect((try? MBTilesReader(path: folder.file(file.part.parcel ?? ""))) != nil)
-      told.withLock { $0.append(file) }
-    }
+    let files = try await shelf.install(
+      "coast", around: .point(longitude: 10, latitude: 46), from: device.client,
+      onInstalled: { file in
+        // Of use as soon as it is told of.
+        #expect((try? MBTilesReader(path: folder.file(file.part.parcel ?? ""))) != nil)
+        told.withLock { $0.append(file) }
+      })
     #expect(files.map(\.part.parcel) == region.parcels.map(\.file))
     #expect(told.withLock { $0 } == files)
     for file in files { #expect(try device.folder.bytes(file.part.parcel!) == shop.folder.bytes(file.part.parcel!)) }
