@@ -26,18 +26,16 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
     public static let badRequest = Self("bad-request")
     /// 401: no session, or one that is over.
     public static let unauthorized = Self("unauthorized")
-    /// 401: login or password is wrong.
+    /// 401 at sign-in, 403 with a session: login or password is wrong.
     public static let wrongCredentials = Self("wrong-credentials")
     /// 403: the account does not own the region.
     public static let notOwned = Self("not-owned")
-    /// 403: a signed URL that is over, altered, or of an entitlement that ended.
+    /// 403: a signed URL that is over, used up, altered, another account's, or of an entitlement that ended. Ask for another one.
     public static let linkRefused = Self("link-refused")
     /// 404: no such region, file or path; also regions that are not for sale to those who do not own them.
     public static let notFound = Self("not-found")
     /// 405: the path answers other methods.
     public static let methodNotAllowed = Self("method-not-allowed")
-    /// 408: the request took too long to arrive.
-    public static let timeout = Self("timeout")
     /// 409: the login is taken.
     public static let loginTaken = Self("login-taken")
     /// 409: the shelf has another edition by now, or no such patch.
@@ -48,8 +46,6 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
     public static let unusableCredentials = Self("unusable-credentials")
     /// 429: too many requests or downloads; `Retry-After` says for how long.
     public static let tooMany = Self("too-many")
-    /// 431: more headers than are taken.
-    public static let headersTooLarge = Self("headers-too-large")
     /// 500: our fault.
     public static let failed = Self("failed")
     /// 503: the ledger or the shelf cannot be read or written; `Retry-After` says when to try again.

@@ -31,7 +31,7 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
   }
 
   public var outcome: Outcome
-  /// Whether the app should finish the transaction with the store now: it is committed here, or never will be by asking again.
+  /// Whether the app should finish the transaction with the store now: what the store said is committed here.
   public var shouldFinish: Bool
   /// Why, for programs, where that is not plain: `sandbox`, `bad-signature`, `claimed-by-another-account`… (docs/ledger.md).
   public var reason: String?

@@ -1,6 +1,50 @@
 import ArgumentParser
+import CommandSupport
+import Foundation
 
+/// `mapstore`: the shop, and a client of it.
 @main
 struct MapStoreCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "mapstore", abstract: "the map shop")
+  static let configuration = CommandConfiguration(
+    commandName: "mapstore",
+    abstract: "Sells regions from a shelf: catalogue, accounts, purchases, downloads.",
+    discussion: """
+      Exit codes: 0 done, or ended by a signal after all requests were answered; 2 an option, the configuration file or a file that it names cannot be used; \
+      3 the ledger cannot be opened; 64 wrong usage; 69 the address cannot be listened on; 70 internal error.
+      """,
+    version: "0.1.0",
+    subcommands: [ServeCommand.self])
+
+  /// Made before there are threads: they must not take the signals.
+  static let signals = SignalWatch()
+
+  /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
+  static func main() {
+    StandardStreams.reserve()
+    _ = signals
+    let end = DispatchSemaphore(value: 0)
+    Task.detached {
+      await run()
+      end.signal()
+    }
+    end.wait()
+    _exit(StandardStreams.flush() ? 0 : ExitStatus.internalError.rawValue)
+  }
+
+  private static func run() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let error where ExitStatus(of: error) != nil {
+      _ = StandardStreams.flush()
+      printError("mapstore: \(error)")
+      Foundation.exit(ExitStatus(of: error)!.rawValue)
+    } catch {
+      exit(withError: error)
+    }
+  }
 }

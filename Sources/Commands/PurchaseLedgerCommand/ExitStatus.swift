@@ -12,7 +12,7 @@ enum ExitStatus: Int32 {
   init?(of error: any Error) {
     guard let error = error as? LedgerError else { return nil }
     switch error.code {
-    case .configuration, .input, .account: self = .configuration
+    case .configuration, .input, .account, .loginTaken, .wrongPassword, .busy: self = .configuration
     case .store, .notInStore: self = .store
     default: self = .ledger
     }

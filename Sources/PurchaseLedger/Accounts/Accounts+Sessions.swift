@@ -6,7 +6,7 @@ extension Accounts {
   ///
   /// An unknown login costs as much as a known one, so that the time does not tell which exist.
   ///
-  /// - Throws: `LedgerError` with code `account`, the same for an unknown login and a wrong password.
+  /// - Throws: `LedgerError` with code `wrong-password`, the same for an unknown login and a wrong password.
   public func signIn(login: String, password: String, lasting milliseconds: Int64) async throws -> SessionToken {
     let name = try? Self.normalised(login)
     let credential = try name.flatMap { name in
@@ -22,14 +22,14 @@ extension Accounts {
       return (matches, matches && stored.cost != cost ? try PasswordHash(of: password, cost: cost) : nil)
     }
     guard let credential, matches else {
-      throw LedgerError(.account, at: "sign-in", "login or password is wrong")
+      throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
     }
     let token = SessionToken.random()
     try await ledger.commits.perform { booker in
       // The password may have changed, or the account gone, since it was looked at.
       let row = try Self.living(credential.id, in: booker)
       guard let name, try Self.credential(booker.db, login: name)?.password == credential.password else {
-        throw LedgerError(.account, at: "sign-in", "login or password is wrong")
+        throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
       }
       if let renewed { try Self.replace(renewed, of: row.number, at: booker.now, in: booker.db) }
       try Self.removeExpired(at: booker.now, of: row.number, in: booker.db)
@@ -42,6 +42,25 @@ extension Accounts {
       try insert.run()
     }
     return token
+  }
+
+  /// Looks whether a password is an account's: before what must not happen to a session that was left open.
+  ///
+  /// - Throws: `LedgerError` with code `wrong-password`, also for an account that is gone.
+  public func check(_ password: String, of account: AccountID) async throws {
+    let stored = try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT c.login FROM credential AS c JOIN account AS a ON a.number = c.account WHERE a.id = ?
+        """)
+      select.bind(1, account.uuid)
+      return try select.first { $0.text(0) }.flatMap { try Self.credential(db, login: $0) }
+    }
+    let matches = try await Self.hash {
+      try stored.map { try password.utf8.count <= 1024 && $0.password.matches(password) } ?? false
+    }
+    guard matches else { throw LedgerError(.wrongPassword, at: "password", "the password is wrong") }
   }
 
   /// Whose session it is; nil once it is over, revoked or the account erased.

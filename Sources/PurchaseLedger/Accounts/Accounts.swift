@@ -17,7 +17,7 @@ public struct Accounts: Sendable {
 
   /// Opens an account. Without a token it gets a random one; grants that already carry the token become its own.
   ///
-  /// - Throws: `LedgerError` with code `account`: the login or token is taken, the password too short.
+  /// - Throws: `LedgerError` with code `login-taken`, or `account`: the token is another account's, the password too short.
   public func add(login: String, password: String, token: AccountToken? = nil) async throws -> AccountID {
     let login = try Self.normalised(login)
     try Self.check(password)
@@ -120,7 +120,7 @@ public struct Accounts: Sendable {
   }
 
   private static func taken(_ login: String) -> LedgerError {
-    LedgerError(.account, at: login, "the login is taken; choose another")
+    LedgerError(.loginTaken, at: login, "the login is taken; choose another")
   }
 }
 

@@ -14,7 +14,7 @@ final class PasswordWorker: Sendable {
 
   func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     guard queue.operationCount < waitingMax else {
-      throw LedgerError(.account, at: "", "too many people sign in at once; try again in a minute")
+      throw LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute")
     }
     return try await withCheckedThrowingContinuation { continuation in
       queue.addOperation { continuation.resume(with: Result { try work() }) }

@@ -15,8 +15,14 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     public static let damaged = Self(rawValue: "damaged")
     /// The configuration lacks or contradicts something.
     public static let configuration = Self(rawValue: "configuration")
-    /// Login taken or unknown, password wrong, session over.
+    /// Login or account unknown, or a login or password that cannot be taken.
     public static let account = Self(rawValue: "account")
+    /// Another account has the login.
+    public static let loginTaken = Self(rawValue: "login-taken")
+    /// Login or password is wrong.
+    public static let wrongPassword = Self(rawValue: "wrong-password")
+    /// More passwords are waiting to be checked than is taken; it passes.
+    public static let busy = Self(rawValue: "busy")
     /// A store's API: unreachable, refused, no progress.
     public static let store = Self(rawValue: "store")
     /// A store's API knows nothing of what it was asked for.

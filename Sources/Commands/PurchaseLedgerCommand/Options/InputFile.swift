@@ -20,13 +20,7 @@ enum InputFile {
 
   /// DER out of DER, PEM or bare base64.
   static func der(_ path: String) throws(LedgerError) -> [UInt8] {
-    let bytes = try read(path)
-    if bytes.first == 0x30 { return bytes }
-    var lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-    if let start = lines.firstIndex(where: { $0.hasPrefix("-----BEGIN ") }) {
-      lines = Array(lines[(start + 1)...].prefix { !$0.hasPrefix("-----END ") })
-    }
-    guard let der = Base64.decode(lines.joined().utf8, skippingSpace: true), der.first == 0x30 else {
+    guard let der = DERText.decode(try read(path)) else {
       throw LedgerError(.configuration, at: path, "is neither DER nor PEM; give the file as the store handed it out")
     }
     return der

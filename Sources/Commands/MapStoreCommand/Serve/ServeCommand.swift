@@ -1,0 +1,39 @@
+import ArgumentParser
+import CommandSupport
+import Logging
+import MapStoreServer
+import PurchaseLedger
+
+/// `mapstore serve`: the shop's service.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serves the shop: the shelf's catalogue, accounts, purchases and downloads.",
+    discussion: """
+      Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the environment: MAPSTORE_PUBLIC_URL. \
+      Flags win over the environment, the environment over the file. docs/store.md describes the interface.
+      """)
+
+  @OptionGroup var flags: ServeFlags
+
+  func run() async throws {
+    let settings = try await ServeSettings(flags)
+    var logger = Logger(label: "mapstore", factory: { StreamLogHandler.standardError(label: $0) })
+    logger.logLevel = settings.logLevel
+    let ledger = try Ledger.open(at: settings.ledger, policy: nil, clock: .system)
+    let server = try await MapStoreServer.start(
+      settings.options, ledger: ledger, identity: settings.identity.bounded(by: try ledger.policy), clock: .system,
+      logger: logger)
+    let end = AsyncStream<Void>.makeStream()
+    MapStoreCommand.signals.whenStopped { end.continuation.yield() }
+    print("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
+    print("catalogue: \(server.url)/catalogue")
+    if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
+    if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }
+    _ = StandardStreams.flush()
+    for await _ in end.stream { break }
+    try await server.shutdown()
+    // Only now: a second signal while requests are finished is to kill.
+    MapStoreCommand.signals.stop()
+  }
+}

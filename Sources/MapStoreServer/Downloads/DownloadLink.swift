@@ -1,0 +1,46 @@
+import MapStoreWire
+import PurchaseLedger
+
+/// What a link to a file says, and is signed with: the file in this edition, for this account, until then.
+struct DownloadLink: Hashable, Sendable {
+  var file: String
+  /// The first 16 digits: a file of the same name with other contents is another one.
+  var sha256Start: String
+  var account: AccountID
+  var region: String
+  /// Milliseconds since 1970.
+  var expiresAt: Int64
+  /// Tells links apart that say the same.
+  var nonce: String
+
+  static let sha256StartCount = 16
+
+  private var signedText: String {
+    // Lengths before texts: no two links have the same bytes.
+    let parts = [file, sha256Start, account.description, region, String(expiresAt), nonce]
+    return "map-store link 1" + parts.map { "\n\($0.utf8.count) \($0)" }.joined()
+  }
+
+  /// Path and query.
+  func path(signedWith keys: LinkKeys) -> String {
+    StoreRoute.file.path(file) + "?v=\(sha256Start)&a=\(account)&r=\(PercentEncoding.encode(region))&e=\(expiresAt)&n=\(nonce)"
+      + "&k=\(keys.signingID)&s=\(keys.signature(of: signedText))"
+  }
+
+  /// Reads a link and checks its signature, not yet its time.
+  ///
+  /// - Throws: `Problem` 403.
+  init(file: String, query: Query, keys: LinkKeys) throws(Problem) {
+    guard let start = query["v"], let account = query["a"].flatMap({ AccountID($0) }), let region = query["r"],
+      let expiresAt = query["e"].flatMap({ Int64($0) }), let nonce = query["n"], let key = query["k"],
+      let signature = query["s"]
+    else { throw .linkRefused("it is not signed") }
+    self.init(file: file, sha256Start: start, account: account, region: region, expiresAt: expiresAt, nonce: nonce)
+    guard keys.isSigned(signedText, by: key, signature) else { throw .linkRefused("its signature is wrong") }
+  }
+
+  init(file: String, sha256Start: String, account: AccountID, region: String, expiresAt: Int64, nonce: String) {
+    (self.file, self.sha256Start, self.account) = (file, sha256Start, account)
+    (self.region, self.expiresAt, self.nonce) = (region, expiresAt, nonce)
+  }
+}

@@ -1,0 +1,53 @@
+import Crypto
+
+/// The secrets that sign download links. The first signs; all are taken, so that a new one can be put before the old one until its links have ended.
+struct LinkKeys: Sendable {
+  private struct Key: Sendable {
+    let id: String
+    let secret: SymmetricKey
+  }
+
+  private let keys: [Key]
+
+  /// - Throws: ``StoreError``: a file cannot be read or has less than 32 bytes.
+  init(files: [String]) throws {
+    if files.isEmpty {
+      self.init(secrets: [SymmetricKey(size: .bits256)])
+      return
+    }
+    self.init(
+      secrets: try files.map { path in
+        let bytes = try KeyFile.bytes(path)
+        guard bytes.count >= 32 else {
+          throw StoreError(
+            .unreadableInput, at: path, "holds \(bytes.count) bytes, too few for a key",
+            remedy: "make one with: openssl rand -out \(path) 32")
+        }
+        return SymmetricKey(data: bytes)
+      })
+  }
+
+  init(secrets: [SymmetricKey]) {
+    keys = secrets.map { secret in
+      Key(id: Hexadecimal.text(Self.code("map-store link key 1", secret).prefix(4)), secret: secret)
+    }
+  }
+
+  /// The id of the key that signs.
+  var signingID: String { keys[0].id }
+
+  /// Signs a text, as hexadecimal digits.
+  func signature(of text: String) -> String { Hexadecimal.text(Self.code(text, keys[0].secret)) }
+
+  /// Whether a signature is of one of the keys; takes as long for a wrong one.
+  func isSigned(_ text: String, by id: String, _ signature: String) -> Bool {
+    guard let key = keys.first(where: { $0.id == id }) else { return false }
+    let digits = Hexadecimal.text(Self.code(text, key.secret)).utf8
+    guard digits.count == signature.utf8.count else { return false }
+    return zip(digits, signature.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
+  private static func code(_ text: String, _ secret: SymmetricKey) -> HMAC<SHA256>.MAC {
+    HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: secret)
+  }
+}

@@ -1,0 +1,86 @@
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+import NIOPosix
+public import PurchaseLedger
+import ServiceLifecycle
+
+/// The running service.
+public final class MapStoreServer: Sendable {
+  /// Where it answers: `http://127.0.0.1:8090`.
+  public let url: String
+  public let port: Int
+  /// How many regions are on the shelf and for sale, as it started.
+  public let regionCount: Int
+  public let forSaleCount: Int
+
+  private let group: ServiceGroup
+  private let running: Task<Void, any Error>
+  private let watching: Task<Void, Never>
+
+  private init(
+    url: String, port: Int, view: ShelfView, group: ServiceGroup, running: Task<Void, any Error>,
+    watching: Task<Void, Never>
+  ) {
+    (self.url, self.port, self.group, self.running, self.watching) = (url, port, group, running, watching)
+    regionCount = view.regions.count
+    forSaleCount = view.isForSale.count { $0 }
+  }
+
+  /// Reads the shelf and keys, and listens.
+  ///
+  /// - Parameter identity: whose evidence is taken.
+  /// - Throws: ``StoreError``, `BundleError`, `LedgerError`, each of which names the file.
+  public static func start(
+    _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
+  ) async throws -> MapStoreServer {
+    let service = try StoreService(
+      options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity), clock: clock, logger: logger)
+    let (ports, reportPort) = AsyncStream<Int>.makeStream()
+    let limits = options.limits
+    let application = Application(
+      responder: StoreResponder(service),
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [ConnectionGuard(limits)],
+          idleTimeout: .seconds(Int64(limits.idleSeconds)),
+          httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+            maxHeaderFieldCount: limits.headerFields))),
+      configuration: ApplicationConfiguration(
+        address: .hostname(options.host, port: options.port), backlog: 1024,
+        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections, logger: logger)),
+      onServerRunning: { channel in
+        reportPort.yield(channel.localAddress?.port ?? options.port)
+        reportPort.finish()
+      },
+      logger: logger)
+    let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
+    let running = Task {
+      defer { reportPort.finish() }
+      try await group.run()
+    }
+    guard let port = await ports.first(where: { _ in true }) else {
+      do { try await running.value } catch {
+        throw StoreError(
+          .cannotListen, at: "\(options.host):\(options.port)", "cannot be listened on: \(error)",
+          remedy: "choose another --port, or end what listens there")
+      }
+      throw StoreError(
+        .cannotListen, at: "\(options.host):\(options.port)", "ended at once", remedy: "start it again")
+    }
+    let host = options.host.contains(":") ? "[\(options.host)]" : options.host
+    let watching = Task { await service.shelf.watch() }
+    return MapStoreServer(
+      url: "http://\(host):\(port)", port: port, view: service.shelf.view, group: group, running: running,
+      watching: watching)
+  }
+
+  /// Answers what has begun, takes nothing new, and ends.
+  public func shutdown() async throws {
+    watching.cancel()
+    await group.triggerGracefulShutdown()
+    try await running.value
+  }
+}

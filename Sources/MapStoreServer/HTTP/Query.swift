@@ -1,0 +1,57 @@
+import MapStoreWire
+
+/// The parameters of a URL's query; of repeated ones the first counts.
+struct Query: Sendable {
+  private let values: [String: String]
+
+  /// - Throws: `Problem` 400 where percent-encoding or UTF-8 is broken.
+  init(_ text: String?) throws(Problem) {
+    var values: [String: String] = [:]
+    for pair in (text ?? "").utf8.split(separator: UInt8(ascii: "&")) {
+      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = PercentDecoding.decode(parts[0], plusIsSpace: true),
+        let value = parts.count < 2 ? "" : PercentDecoding.decode(parts[1], plusIsSpace: true)
+      else { throw .badRequest("the query is not percent-encoded UTF-8") }
+      if values[name] == nil { values[name] = value }
+    }
+    self.values = values
+  }
+
+  /// Nil where it is absent or empty.
+  subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+  /// Numbers with commas between them.
+  func numbers(_ name: String, count: Int) throws(Problem) -> [Double] {
+    let numbers = (self[name] ?? "").split(separator: ",", omittingEmptySubsequences: false).compactMap { text in
+      Double(text).flatMap { $0.isFinite ? $0 : nil }
+    }
+    guard numbers.count == count else { throw .badRequest("\(name): is not \(count) numbers with commas") }
+    return numbers
+  }
+}
+
+enum PercentDecoding {
+  /// Nil where a `%` has no two digits behind it, the bytes are no UTF-8, or there is a NUL.
+  static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
+    var bytes: [UInt8] = []
+    var iterator = text.makeIterator()
+    while let byte = iterator.next() {
+      if byte == UInt8(ascii: "%") {
+        guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else { return nil }
+        bytes.append(high << 4 | low)
+      } else {
+        bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
+      }
+    }
+    return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

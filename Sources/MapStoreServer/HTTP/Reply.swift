@@ -1,0 +1,78 @@
+import HTTPTypes
+import Hummingbird
+import MapStoreWire
+import NIOCore
+
+/// Makes responses.
+enum Reply {
+  static func message(
+    _ message: some Encodable, status: HTTPResponse.Status = .ok, caching: String = "no-store"
+  ) throws -> Response {
+    json(try WireJSON.encode(message), status: status, caching: caching)
+  }
+
+  static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, caching: String = "no-store") -> Response {
+    Response(
+      status: status, headers: [.contentType: "application/json", .cacheControl: caching],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  static let noContent = Response(status: .noContent, headers: [.cacheControl: "no-store"])
+
+  static func text(_ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8")
+    -> Response
+  {
+    Response(
+      status: status, headers: [.contentType: type, .cacheControl: "no-store"],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  }
+
+  /// A body that everybody gets alike: 304 where the client has it, compressed where it takes that.
+  static func shared(
+    _ body: ReplyCache.Body, type: String, etag: String, caching: String, for request: StoreRequest
+  ) -> Response {
+    let takesGzip = body.gzip != nil && acceptsGzip(request.field(.acceptEncoding))
+    // The compressed form is another representation, so it has another tag (RFC 9110, section 8.8.3.3).
+    let tag = "\"\(etag)\(takesGzip ? "-gzip" : "")\""
+    var headers: HTTPFields = [.eTag: tag, .cacheControl: caching, .vary: "Accept-Encoding"]
+    if matches(request.field(.ifNoneMatch), tag) { return Response(status: .notModified, headers: headers) }
+    headers[.contentType] = type
+    if takesGzip { headers[.contentEncoding] = "gzip" }
+    return Response(
+      status: .ok, headers: headers,
+      body: ResponseBody(byteBuffer: takesGzip ? body.gzip ?? body.plain : body.plain))
+  }
+
+  /// Whether a list of entity tags has this one; weakly compared, as `If-None-Match` is.
+  static func matches(_ field: String?, _ tag: String) -> Bool {
+    guard let field else { return false }
+    return field.split(separator: ",").contains { item in
+      var item = item.drop { $0 == " " || $0 == "\t" }
+      while item.last == " " || item.last == "\t" { item.removeLast() }
+      return item == "*" || item == tag || (item.hasPrefix("W/") && item.dropFirst(2) == tag)
+    }
+  }
+
+  /// Gzip is named and not refused with a weight of 0.
+  static func acceptsGzip(_ field: String?) -> Bool {
+    (field ?? "").lowercased().split(separator: ",").contains { item in
+      let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+      guard parts.first == "gzip" || parts.first == "*" else { return false }
+      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+      return weight > 0
+    }
+  }
+
+  static func problem(_ rejection: Rejection) -> Response {
+    let problem = rejection.problem
+    var headers: HTTPFields = [.contentType: Problem.contentType, .cacheControl: "no-store"]
+    if let seconds = rejection.retryAfter { headers[.retryAfter] = String(seconds) }
+    if let allowed = rejection.allowed { headers[.allow] = allowed }
+    if problem.status == 401 { headers[.wwwAuthenticate] = "Bearer" }
+    if rejection.closesConnection { headers[.connection] = "close" }
+    let bytes = (try? WireJSON.encode(problem)) ?? []
+    return Response(
+      status: HTTPResponse.Status(code: problem.status), headers: headers,
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+}

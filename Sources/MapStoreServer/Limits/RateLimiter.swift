@@ -1,0 +1,40 @@
+import Synchronization
+
+/// Token buckets by key: each holds `burst` at most and is refilled with `perMinute`.
+final class RateLimiter: Sendable {
+  private struct Bucket {
+    var tokens: Double
+    var filledAt: ContinuousClock.Instant
+  }
+
+  /// Strangers choose the keys.
+  private static let bucketsMax = 100_000
+
+  private let rate: StoreLimits.Rate
+  private let buckets = Mutex<[String: Bucket]>([:])
+
+  init(_ rate: StoreLimits.Rate) { self.rate = rate }
+
+  /// Takes one token.
+  ///
+  /// - Returns: nil when there was one, else the seconds after which there is one again.
+  func take(_ key: String) -> Int? {
+    let now = ContinuousClock.now
+    return buckets.withLock { buckets in
+      if buckets.count >= Self.bucketsMax { buckets = buckets.filter { tokens($0.value, now) < Double(rate.burst) } }
+      // Still full of busy ones: an attack from everywhere. Strangers wait, so that the table stays bounded.
+      if buckets.count >= Self.bucketsMax, buckets[key] == nil { return 60 }
+      let available = buckets[key].map { tokens($0, now) } ?? Double(rate.burst)
+      guard available >= 1 else {
+        return max(1, Int(((1 - available) * 60 / Double(max(1, rate.perMinute))).rounded(.up)))
+      }
+      buckets[key] = Bucket(tokens: available - 1, filledAt: now)
+      return nil
+    }
+  }
+
+  private func tokens(_ bucket: Bucket, _ now: ContinuousClock.Instant) -> Double {
+    let minutes = (now - bucket.filledAt) / .seconds(60)
+    return min(Double(rate.burst), bucket.tokens + minutes * Double(rate.perMinute))
+  }
+}

@@ -1,0 +1,42 @@
+"use strict";
+// Draws the regions' outlines over a plain graticule: no map of the world is needed to see what lies beside what.
+(() => {
+  const place = document.getElementById("map");
+  if (!place || typeof L === "undefined") return;
+  const regions = JSON.parse(document.getElementById("regions").textContent);
+  const map = L.map(place, { attributionControl: false, worldCopyJump: true, minZoom: 1, maxZoom: 12 });
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const lines = dark ? "#3a463f" : "#dedccf";
+  for (let degrees = -180; degrees <= 180; degrees += 10) {
+    const style = { color: lines, weight: degrees % 30 ? 0.5 : 1, interactive: false };
+    L.polyline([[-85, degrees], [85, degrees]], style).addTo(map);
+    if (Math.abs(degrees) <= 80) L.polyline([[degrees, -180], [degrees, 180]], style).addTo(map);
+  }
+  const accent = dark ? "#7cc79f" : "#2f6f4f";
+  const group = L.featureGroup();
+  const choose = (id, scrolls) => {
+    for (const card of document.querySelectorAll("[data-region]")) {
+      const isChosen = card.dataset.region === id;
+      card.classList.toggle("chosen", isChosen);
+      if (isChosen && scrolls) card.scrollIntoView({ behavior: "smooth", block: "center" });
+    }
+  };
+  // Large ones first, so that small ones lie above them and can be clicked.
+  const size = (b) => ((b[2] < b[0] ? b[2] + 360 : b[2]) - b[0]) * (b[3] - b[1]);
+  for (const region of regions.slice().sort((a, b) => size(b.bounds) - size(a.bounds))) {
+    const [west, south, east, north] = region.bounds;
+    const style = { color: accent, weight: 1.5, fillOpacity: 0.12 };
+    const shape = region.boundary
+      ? L.geoJSON(region.boundary, { style })
+      : L.rectangle([[south, west], [north, east < west ? east + 360 : east]], style);
+    const name = document.createElement("span");
+    name.textContent = region.title;
+    shape.bindTooltip(name, { sticky: true });
+    shape.on("click", () => choose(region.id, true));
+    group.addLayer(shape);
+    const card = [...document.querySelectorAll("[data-region]")].find((one) => one.dataset.region === region.id);
+    if (card) card.addEventListener("click", () => { choose(region.id, false); map.fitBounds(shape.getBounds(), { padding: [24, 24] }); });
+  }
+  group.addTo(map);
+  if (regions.length) map.fitBounds(group.getBounds(), { padding: [24, 24] }); else map.setView([20, 0], 2);
+})();

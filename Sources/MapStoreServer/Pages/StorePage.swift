@@ -1,0 +1,126 @@
+import MapStoreWire
+import TileIndex
+
+/// The page that people see: a map of what is covered, and the regions below it.
+enum StorePage {
+  /// Nothing runs inline and nothing comes from elsewhere.
+  static let contentSecurityPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    + "base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+
+  /// The page's HTML in UTF-8.
+  static func document(_ page: CataloguePage, question: CatalogueQuestion, hasMap: Bool) -> [UInt8] {
+    let words = question.words.joined(separator: " ")
+    let library = hasMap ? ["leaflet.css", "leaflet.js"] : []
+    let assets = (library + ["store.css", "store.js"]).map { name in
+      let path = escaped(StoreRoute.asset.path(name))
+      return name.hasSuffix(".css")
+        ? "<link rel=\"stylesheet\" href=\"\(path)\">" : "<script src=\"\(path)\" defer></script>"
+    }
+    return Array(
+      """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <title>Maps</title>
+      \(assets.joined(separator: "\n"))
+      </head>
+      <body>
+      <header>
+      <h1><a href="/catalogue">Maps</a></h1>
+      <form action="/catalogue" role="search">
+      <input type="search" name="q" value="\(escaped(words))" placeholder="Search regions" aria-label="Search regions">
+      <select name="category" aria-label="Category"><option value="">All categories</option>\
+      \(page.categories.map { option($0, question.category) }.joined())</select>
+      <button>Search</button>
+      </form>
+      </header>
+      \(hasMap ? "<div id=\"map\" aria-label=\"Map of what the regions cover\"></div>" : noMap)
+      <main>
+      <p class="count">\(page.total == 1 ? "1 region" : "\(page.total) regions")</p>
+      <ul class="regions">
+      \(page.regions.map(card).joined(separator: "\n"))
+      </ul>
+      \(page.nextCursor.map { more($0, question) } ?? "")
+      </main>
+      <script type="application/json" id="regions">\(shapes(page.regions))</script>
+      </body>
+      </html>
+
+      """.utf8)
+  }
+
+  private static let noMap = """
+    <div class="notice"><p>The map of what is covered needs <b>Leaflet</b>, which is not installed here. Install it and start the store again:</p>
+    <pre>apt-get install libjs-leaflet</pre></div>
+    """
+
+  private static func option(_ count: CategoryCount, _ chosen: String?) -> String {
+    let name = escaped(count.category)
+    return "<option value=\"\(name)\"\(count.category == chosen ? " selected" : "")>\(name) (\(count.regions))</option>"
+  }
+
+  private static func card(_ region: RegionListing) -> String {
+    let picture =
+      region.preview.map {
+        "<img src=\"\(escaped($0))\" alt=\"\" loading=\"lazy\" decoding=\"async\">"
+      } ?? ""
+    var facts = [region.category, size(region.bytes), "zooms \(region.minzoom)–\(region.maxzoom)", region.edition]
+    if region.parcels > 0 { facts.append(region.parcels == 1 ? "1 parcel" : "\(region.parcels) parcels") }
+    if let tier = region.priceTier { facts.append(tier) }
+    return """
+      <li id="region-\(escaped(region.id))" data-region="\(escaped(region.id))">\(picture)<div>
+      <h2>\(escaped(region.title))</h2>
+      \(region.description.map { "<p>\(escaped($0))</p>" } ?? "")
+      <p class="facts">\(facts.map { "<span>\(escaped($0))</span>" }.joined())</p>
+      </div></li>
+      """
+  }
+
+  private static func more(_ cursor: String, _ question: CatalogueQuestion) -> String {
+    var query = "cursor=\(PercentEncoding.encode(cursor))"
+    if !question.words.isEmpty { query += "&q=\(PercentEncoding.encode(question.words.joined(separator: " ")))" }
+    if let category = question.category { query += "&category=\(PercentEncoding.encode(category))" }
+    return "<p class=\"more\"><a href=\"/catalogue?\(escaped(query))\">More regions</a></p>"
+  }
+
+  /// What the script draws.
+  private static func shapes(_ regions: [RegionListing]) -> String {
+    let shapes = regions.map {
+      Shape(id: $0.id, title: $0.title, bounds: $0.bounds, boundary: $0.boundary)
+    }
+    let text = String(decoding: (try? WireJSON.encode(shapes)) ?? [], as: UTF8.self)
+    // No `<` may end the element early.
+    return text.replacing("<", with: "\\u003c")
+  }
+
+  private struct Shape: Encodable {
+    let id: String
+    let title: String
+    let bounds: [Double]
+    let boundary: RegionBoundary?
+  }
+
+  private static func size(_ bytes: Int) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")]
+    guard let (unit, name) = units.first(where: { bytes >= $0.0 }) else { return "\(bytes) B" }
+    let tenths = (bytes * 10 + unit / 2) / unit
+    return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(name)" : "\((tenths + 5) / 10) \(name)"
+  }
+
+  static func escaped(_ text: String) -> String {
+    text.reduce(into: "") { escaped, character in
+      switch character {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "'": escaped += "&#39;"
+      default: escaped.append(character)
+      }
+    }
+  }
+}

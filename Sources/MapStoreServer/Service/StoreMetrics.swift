@@ -1,0 +1,54 @@
+import MapStoreWire
+import Synchronization
+
+/// Figures of the running service, in Prometheus' text format.
+final class StoreMetrics: Sendable {
+  private struct Counts {
+    var requests: [Key: Int] = [:]
+    var purchases: [PurchaseResult.Outcome: Int] = [:]
+    var refusals: [String: Int] = [:]
+    var sentBytes = 0
+  }
+
+  private struct Key: Hashable {
+    let route: String
+    let status: Int
+  }
+
+  private let counts = Mutex(Counts())
+
+  /// - Parameter route: method and path of the table, or `other`.
+  func count(route: String, status: Int) {
+    counts.withLock { $0.requests[Key(route: route, status: status), default: 0] += 1 }
+  }
+
+  func count(_ outcome: PurchaseResult.Outcome) { counts.withLock { $0.purchases[outcome, default: 0] += 1 } }
+
+  /// - Parameter code: the last part of the problem's type.
+  func count(refusal code: String) { counts.withLock { $0.refusals[code, default: 0] += 1 } }
+
+  func count(sentBytes: Int) { counts.withLock { $0.sentBytes += sentBytes } }
+
+  func document(transfers: Int, regions: Int, forSale: Int) -> String {
+    let counts = counts.withLock { $0 }
+    var text = ""
+    func family(_ name: String, _ kind: String, _ help: String, _ lines: [(labels: String, value: Int)]) {
+      text += "# HELP mapstore_\(name) \(help)\n# TYPE mapstore_\(name) \(kind)\n"
+      for line in lines { text += "mapstore_\(name)\(line.labels) \(line.value)\n" }
+    }
+    family(
+      "requests_total", "counter", "Answered requests.",
+      counts.requests.map { ("{route=\"\($0.key.route)\",status=\"\($0.key.status)\"}", $0.value) }.sorted { $0 < $1 })
+    family(
+      "purchases_total", "counter", "Pieces of evidence that apps posted, by what became of them.",
+      counts.purchases.map { ("{outcome=\"\($0.key.rawValue)\"}", $0.value) }.sorted { $0 < $1 })
+    family(
+      "refusals_total", "counter", "Problems that were answered, by type.",
+      counts.refusals.map { ("{type=\"\($0.key)\"}", $0.value) }.sorted { $0 < $1 })
+    family("file_bytes_total", "counter", "Bytes of files that were sent.", [("", counts.sentBytes)])
+    family("transfers", "gauge", "Files that are on their way.", [("", transfers)])
+    family("regions", "gauge", "Regions on the shelf.", [("", regions)])
+    family("regions_for_sale", "gauge", "Regions that everybody sees.", [("", forSale)])
+    return text
+  }
+}

@@ -1,0 +1,104 @@
+import HTTPTypes
+import Hummingbird
+import MapStoreWire
+import NIOCore
+import TileIndex
+
+extension StoreService {
+  private static let caching = "public, max-age=60"
+
+  func catalogue(_ request: StoreRequest) throws -> Response {
+    let view = shelf.view
+    let question = try CatalogueQuestion(request.query)
+    let body = try view.replies.body(for: "catalogue \(question)") { try WireJSON.encode(question.page(of: view)) }
+    return Reply.shared(
+      body, type: "application/json", etag: "\(view.etag)-\(question.hashText)", caching: Self.caching, for: request)
+  }
+
+  func region(_ request: StoreRequest) throws -> Response {
+    let (view, index) = try visible(request)
+    let body = try view.replies.body(for: "region \(index)") {
+      try WireJSON.encode(RegionDetails(region: view.regions[index], isForSale: view.isForSale[index]))
+    }
+    return Reply.shared(
+      body, type: "application/json", etag: "\(view.etag)-r\(index)", caching: caching(view, index), for: request)
+  }
+
+  func parcels(_ request: StoreRequest) throws -> Response {
+    let (view, index) = try visible(request)
+    let region = view.regions[index]
+    var chosen = Array(region.parcels.indices)
+    if let parcels = view.parcelIndex(of: index) {
+      if request.query["point"] != nil {
+        let place = try request.query.numbers("point", count: 2)
+        chosen = parcels.parcels(longitude: place[0], latitude: place[1])
+      } else if request.query["bbox"] != nil {
+        let box = try request.query.numbers("bbox", count: 4)
+        guard box[1] <= box[3], box.allSatisfy({ abs($0) <= 360 }) else {
+          throw Problem.badRequest("bbox: is not west, south, east, north in degrees")
+        }
+        chosen = parcels.parcels(in: BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3]))
+      }
+    }
+    return try Reply.message(
+      ParcelList(regionId: region.id, edition: region.edition, parcels: chosen.map { region.parcels[$0] }),
+      caching: caching(view, index))
+  }
+
+  func preview(_ request: StoreRequest) throws -> Response {
+    let (view, index) = try visible(request)
+    guard let picture = view.regions[index].preview else { throw Problem.notFound }
+    var headers: HTTPFields = [.eTag: "\"\(picture.sha256)\"", .cacheControl: caching(view, index)]
+    if Reply.matches(request.field(.ifNoneMatch), "\"\(picture.sha256)\"") {
+      return Response(status: .notModified, headers: headers)
+    }
+    guard let file = OpenFile(shelf.path(of: picture.file)), file.byteCount == picture.bytes else {
+      throw Rejection(.unavailable("the preview is not on the shelf"), retryAfter: 5)
+    }
+    headers[.contentType] = MediaType.ofFile(named: picture.file)
+    return Response(
+      status: .ok, headers: headers, body: ResponseBody(byteBuffer: try file.bytes(at: 0, count: file.byteCount)))
+  }
+
+  /// The region of the path, if the one who asks may know of it: what is not for sale is shown to its owners only.
+  private func visible(_ request: StoreRequest) throws -> (ShelfView, Int) {
+    let view = shelf.view
+    guard let index = view.index(of: request.parameters[0]) else { throw Problem.notFound }
+    if !view.isForSale[index] {
+      guard let account = request.session?.account, try owns(view.regions[index], account) else {
+        throw Problem.notFound
+      }
+    }
+    return (view, index)
+  }
+
+  private func caching(_ view: ShelfView, _ index: Int) -> String {
+    view.isForSale[index] ? Self.caching : "private, no-cache"
+  }
+}
+
+extension CatalogueQuestion {
+  /// The same for the same question: stands in the entity tag.
+  var hashText: String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in "\(self)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
+  }
+}
+
+/// Media types by the end of a name.
+enum MediaType {
+  static func ofFile(named name: String) -> String {
+    switch name.split(separator: ".").last {
+    case "png": "image/png"
+    case "jpg", "jpeg": "image/jpeg"
+    case "webp": "image/webp"
+    case "svg": "image/svg+xml"
+    case "css": "text/css; charset=utf-8"
+    case "js": "text/javascript; charset=utf-8"
+    case "mbtiles": "application/vnd.sqlite3"
+    case "pmtiles": "application/vnd.pmtiles"
+    default: "application/octet-stream"
+    }
+  }
+}

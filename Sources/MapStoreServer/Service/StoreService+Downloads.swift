@@ -1,0 +1,170 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import MapStoreWire
+import NIOCore
+import PurchaseLedger
+import TileIndex
+
+extension StoreService {
+  /// Signs a link to a file of a region that the account owns. The ledger remembers it.
+  func downloads(_ request: StoreRequest) async throws -> Response {
+    let account = try request.account()
+    let wanted = try await request.message(DownloadRequest.self, bytesMax: options.limits.smallBodyBytes)
+    let view = shelf.view
+    let index = try ownedRegion(wanted.regionId, account, view)
+    let region = view.regions[index]
+    if let edition = wanted.edition, edition != region.edition {
+      throw Rejection(.editionGone("the shelf has \(region.edition)"), subject: region.id, account: account)
+    }
+    let file = try file(wanted, region, account)
+    let expiresAt = clock.now() + Int64(options.linkSeconds) * 1000
+    let link = DownloadLink(
+      file: file.file, sha256Start: String(file.sha256.prefix(DownloadLink.sha256StartCount)), account: account,
+      region: region.id, expiresAt: expiresAt, nonce: String(UInt64.random(in: .min ... .max), radix: 36))
+    try await ledger.recordAudit(
+      kind: "download", account: account, subject: file.file, outcome: "granted", detail: nil)
+    return try Reply.message(
+      DownloadTicket(
+        url: (options.publicURL ?? "") + link.path(signedWith: linkKeys), expiresAt: expiresAt, regionId: region.id,
+        edition: region.edition, file: file.file, bytes: file.bytes, sha256: file.sha256),
+      status: .created)
+  }
+
+  /// - Throws: ``Rejection``: 404 for what the account cannot see, 403 for what it sees and does not own.
+  private func ownedRegion(_ id: String, _ account: AccountID, _ view: ShelfView) throws -> Int {
+    guard let index = view.index(of: id) else { throw Rejection(.notFound, account: account) }
+    let entitlement = try ledger.owner(of: view.regions[index].productId, by: account)
+    if entitlement?.status == .active { return index }
+    guard view.isForSale[index] || entitlement != nil else { throw Rejection(.notFound, account: account) }
+    let reason =
+      switch entitlement?.status {
+      case .pending?: "the store waits for approval or payment"
+      case .revoked?: "it was refunded or taken back"
+      case .held?, .withheld?: "it was bought in a way that grants nothing here (\(entitlement?.reason ?? ""))"
+      case .active?, nil: "buy it first, or post the purchase again"
+      }
+    throw Rejection(.notOwned(reason), subject: id, account: account)
+  }
+
+  private func file(
+    _ wanted: DownloadRequest, _ region: Catalogue.Region, _ account: AccountID
+  ) throws -> Catalogue.File {
+    switch wanted.kind {
+    case .bundle: return Catalogue.File(file: region.file, bytes: region.bytes, sha256: region.sha256)
+    case .parcel:
+      guard let parcel = region.parcels.first(where: { $0.file == wanted.file }) else {
+        throw Rejection(.notFound, subject: region.id, account: account)
+      }
+      return Catalogue.File(file: parcel.file, bytes: parcel.bytes, sha256: parcel.sha256)
+    case .patch:
+      guard let patch = region.patches.first(where: { $0.fromEdition == wanted.fromEdition }) else {
+        throw Rejection(
+          .editionGone("there is no patch from \(wanted.fromEdition ?? "no edition"); fetch the whole bundle"),
+          subject: region.id, account: account)
+      }
+      return Catalogue.File(file: patch.file, bytes: patch.bytes, sha256: patch.sha256)
+    }
+  }
+
+  /// Sends a file:
+  /// 1. the signature is ours, and the link has not ended, nor was it used up;
+  /// 2. a session that comes along is the same account's;
+  /// 3. the file is still the one of the link, and the account still owns its region;
+  /// 4. the range;
+  /// 5. as many transfers as the account may have.
+  func file(_ request: StoreRequest) async throws -> Response {
+    let link = try DownloadLink(file: request.parameters[0], query: request.query, keys: linkKeys)
+    func refused(_ problem: Problem) -> Rejection {
+      Rejection(problem, subject: link.file, account: link.account)
+    }
+    guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended")) }
+    guard !usedLinks.contains(link) else { throw refused(.linkRefused("the file was fetched through it already")) }
+    if let session = request.session, session.account != link.account {
+      throw refused(.linkRefused("it is another account's"))
+    }
+    let view = shelf.view
+    guard let place = view.file(named: link.file), view.regions[place.region].id == link.region,
+      place.file.sha256.hasPrefix(link.sha256Start)
+    else { throw refused(.editionGone("the file is not on the shelf any more; look at the region again")) }
+    guard try owns(view.regions[place.region], link.account) else {
+      throw refused(.linkRefused("the account does not own the region any more"))
+    }
+    return try await respond(request, place.file, link)
+  }
+
+  private func respond(_ request: StoreRequest, _ file: Catalogue.File, _ link: DownloadLink) async throws -> Response {
+    let tag = "\"\(file.sha256)\""
+    var headers: HTTPFields = [
+      .eTag: tag, .acceptRanges: "bytes", .cacheControl: "private, no-transform",
+      .contentType: MediaType.ofFile(named: file.file),
+      .contentDisposition: "attachment; filename*=UTF-8''\(PercentEncoding.encode(file.file))",
+    ]
+    if Reply.matches(request.field(.ifNoneMatch), tag) { return Response(status: .notModified, headers: headers) }
+    if let prefix = options.accelPrefix, let name = HTTPField.Name("X-Accel-Redirect") {
+      headers[name] = prefix + PercentEncoding.encode(file.file)
+      return Response(status: .ok, headers: headers)
+    }
+    guard let open = OpenFile(shelf.path(of: file.file)), open.byteCount == file.bytes else {
+      logger.error("\(shelf.path(of: file.file)): is not the file that the catalogue names; build the shelf again")
+      throw Rejection(.unavailable("the file is not whole on the shelf"), retryAfter: 30)
+    }
+    // A range is of the file that the client began with; of another it gets all.
+    let isSame = request.field(.ifRange).map { $0 == tag } ?? true
+    let range = isSame ? ByteRange(request.field(.range), byteCount: file.bytes) : .whole
+    switch range {
+    case .unsatisfiable:
+      headers[.contentRange] = "bytes */\(file.bytes)"
+      return Response(status: .rangeNotSatisfiable, headers: headers)
+    case .whole: return try send(open, 0..<file.bytes, .ok, headers, request, link)
+    case .part(let part):
+      headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(file.bytes)"
+      return try send(open, part, .partialContent, headers, request, link)
+    }
+  }
+
+  private func send(
+    _ file: OpenFile, _ range: Range<Int>, _ status: HTTPResponse.Status, _ headers: HTTPFields,
+    _ request: StoreRequest, _ link: DownloadLink
+  ) throws -> Response {
+    if request.request.method == .head {
+      var headers = headers
+      headers[.contentLength] = String(range.count)
+      return Response(status: status, headers: headers)
+    }
+    guard let ticket = transfers.begin(link.account, max: options.limits.transfersByAccount) else {
+      throw Rejection(
+        .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
+        retryAfter: 2, subject: link.file, account: link.account)
+    }
+    let reachesEnd = range.upperBound == file.byteCount
+    let body = FileBody.make(file, range, ticket: ticket, metrics: metrics) { [self] in
+      guard reachesEnd else { return }
+      usedLinks.insert(link, now: clock.now())
+      // The client has its bytes: what the ledger says now changes nothing for it.
+      try? await ledger.recordAudit(
+        kind: "download", account: link.account, subject: link.file, outcome: "sent", detail: nil)
+    }
+    return Response(status: status, headers: headers, body: body)
+  }
+
+  func grants(_ request: StoreRequest) async throws -> Response {
+    let account = try request.account()
+    let view = shelf.view
+    let now = clock.now()
+    var since: [Int: Int64] = [:]
+    for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
+      guard let index = entitlement.productID.flatMap(view.index(ofProduct:)) else { continue }
+      since[index] = min(since[index] ?? .max, entitlement.since)
+    }
+    let document = GrantDocument(
+      accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
+      grants: since.keys.sorted().map { index in
+        RegionGrant(
+          regionId: view.regions[index].id, productId: view.regions[index].productId, since: since[index] ?? 0)
+      })
+    try await ledger.recordAudit(
+      kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions")
+    return try Reply.message(try grants.sign(document))
+  }
+}

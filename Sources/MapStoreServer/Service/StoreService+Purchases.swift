@@ -1,0 +1,66 @@
+import Hummingbird
+import MapStoreWire
+import PurchaseLedger
+import TileIndex
+
+extension StoreService {
+  private static let transactionsMax = 500
+
+  func library(_ request: StoreRequest) throws -> Response {
+    let account = try request.account()
+    let installed = try LibraryEntry.installed(request.query["installed"])
+    let view = shelf.view
+    let entries = LibraryEntry.all(
+      of: view, entitlements: try ledger.entitlements(of: account), installed: installed)
+    return Reply.json(view.libraryText.document(entries))
+  }
+
+  /// Books what an app posts. Pieces share commits with each other and with other requests.
+  func purchases(_ request: StoreRequest) async throws -> Response {
+    let account = try request.account()
+    let submission = try await request.message(PurchaseSubmission.self, bytesMax: options.limits.bodyBytes)
+    guard (1...Self.transactionsMax).contains(submission.transactions.count) else {
+      throw Problem.badRequest("transactions: are not 1 to \(Self.transactionsMax)")
+    }
+    let results = try await withThrowingTaskGroup(of: (Int, PurchaseResult).self) { group in
+      for (index, evidence) in submission.transactions.enumerated() {
+        group.addTask {
+          (index, try await self.book(Array(evidence.utf8), account: account, isExplicit: submission.isRestore))
+        }
+      }
+      var results = [PurchaseResult?](repeating: nil, count: submission.transactions.count)
+      for try await (index, result) in group { results[index] = result }
+      return results.compactMap { $0 }
+    }
+    for result in results {
+      metrics.count(result.outcome)
+      guard result.outcome == .refused, auditsByAddress.take("purchase \(account)") == nil else { continue }
+      try await ledger.recordAudit(
+        kind: "purchase", account: account, subject: result.items.first?.transactionId, outcome: "refused",
+        detail: result.reason)
+    }
+    return try Reply.message(PurchaseResults(results: results))
+  }
+
+  private func book(_ evidence: [UInt8], account: AccountID, isExplicit: Bool) async throws -> PurchaseResult {
+    let booking = try await ledger.book(
+      Submission(evidence: evidence, account: account, isExplicit: isExplicit, channel: .app), with: verifier)
+    let view = shelf.view
+    return PurchaseResult(booking) { product in view.index(ofProduct: product).map { view.regions[$0].id } }
+  }
+
+  /// Takes a message of a store. It is answered after the commit only: a message that was not answered comes again.
+  func notification(_ request: StoreRequest, kinds: Set<EvidenceKind>) async throws -> Response {
+    let bytes = try await request.body(bytesMax: options.limits.bodyBytes)
+    guard let kind = EvidenceVerifier.detect(bytes), kinds.contains(kind) else {
+      throw Problem.badRequest("the body is no notification of this store")
+    }
+    let booking = try await ledger.book(Submission(evidence: bytes, channel: .storeNotification), with: verifier)
+    if booking.outcome == .refused {
+      throw Rejection(
+        .badRequest("the notification was refused: \(booking.reason?.description ?? "")"),
+        subject: booking.reason?.code.rawValue)
+    }
+    return Reply.text("\(booking.outcome.rawValue)\n")
+  }
+}

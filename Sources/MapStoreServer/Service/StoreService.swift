@@ -1,0 +1,112 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import MapStoreWire
+import NIOPosix
+import PurchaseLedger
+import TileIndex
+
+/// What the store answers with: the one place that joins the shelf, the ledger and the files.
+final class StoreService: Sendable {
+  let options: StoreOptions
+  let shelf: StoreShelf
+  let ledger: Ledger
+  let verifier: EvidenceVerifier
+  let clock: LedgerClock
+  let linkKeys: LinkKeys
+  let grants: GrantSigner
+  let logger: Logger
+  let metrics = StoreMetrics()
+  let transfers = Transfers()
+  let usedLinks = UsedLinks()
+  let libraries: WebLibrary
+  let passwordsByAddress: RateLimiter
+  let passwordsByLogin: RateLimiter
+  let requestsByAddress: RateLimiter
+  let requestsByAccount: RateLimiter
+  let auditsByAddress: RateLimiter
+
+  /// - Throws: ``StoreError`` or `BundleError` that names the file.
+  init(
+    _ options: StoreOptions, ledger: Ledger, verifier: EvidenceVerifier, clock: LedgerClock, logger: Logger
+  ) throws {
+    self.options = options
+    self.ledger = ledger
+    self.verifier = verifier
+    self.clock = clock
+    self.logger = logger
+    shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger)
+    linkKeys = try LinkKeys(files: options.linkKeys)
+    grants = try GrantSigner(files: options.grantKeys)
+    libraries = WebLibrary(folders: options.webFolders)
+    passwordsByAddress = RateLimiter(options.limits.passwordsByAddress)
+    passwordsByLogin = RateLimiter(options.limits.passwordsByLogin)
+    requestsByAddress = RateLimiter(options.limits.requestsByAddress)
+    requestsByAccount = RateLimiter(options.limits.requestsByAccount)
+    auditsByAddress = RateLimiter(options.limits.auditsByAddress)
+  }
+
+  /// Answers a request whose route was found.
+  func answer(_ request: StoreRequest) async throws -> Response {
+    switch request.route {
+    case .catalogue: try catalogue(request)
+    case .region: try region(request)
+    case .preview: try preview(request)
+    case .parcels: try parcels(request)
+    case .register: try await register(request)
+    case .signIn: try await signIn(request)
+    case .signOut: try await signOut(request)
+    case .signOutEverywhere: try await signOutEverywhere(request)
+    case .account: try account(request)
+    case .changePassword: try await changePassword(request)
+    case .eraseAccount: try await eraseAccount(request)
+    case .library: try library(request)
+    case .purchases: try await purchases(request)
+    case .downloads: try await downloads(request)
+    case .file: try await file(request)
+    case .grants: try await grants(request)
+    case .grantKeys: try Reply.message(grants.published, caching: "public, max-age=300")
+    case .appleNotifications: try await notification(request, kinds: [.notification, .notificationV1])
+    case .googleNotifications: try await notification(request, kinds: [.googleNotification])
+    case .home, .cataloguePage: try cataloguePage(request)
+    case .asset: try asset(request)
+    case .health: Reply.text("ok\n")
+    case .ready: try ready()
+    case .metrics: metricsDocument()
+    default: throw Problem.notFound
+    }
+  }
+
+  /// Takes one token of a limiter.
+  ///
+  /// - Throws: ``Rejection`` 429.
+  func take(_ limiter: RateLimiter, _ key: String, _ what: String, account: AccountID? = nil) throws {
+    guard let seconds = limiter.take(key) else { return }
+    throw Rejection(.tooMany("\(what); wait \(seconds) seconds"), retryAfter: seconds, account: account)
+  }
+
+  /// Does what blocks on a thread for that.
+  func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await NIOThreadPool.singleton.runIfActive(work)
+  }
+
+  /// Whether an account may have a region's files now.
+  func owns(_ region: Catalogue.Region, _ account: AccountID) throws -> Bool {
+    try ledger.owner(of: region.productId, by: account)?.status == .active
+  }
+
+  private func ready() throws -> Response {
+    // Throws when the ledger's file cannot be read.
+    _ = try ledger.policy
+    if let failure = shelf.failure { throw Rejection(.unavailable("the shelf: \(failure)"), retryAfter: 5) }
+    return Reply.text("ready\n")
+  }
+
+  private func metricsDocument() -> Response {
+    let view = shelf.view
+    return Reply.text(
+      metrics.document(
+        transfers: transfers.total, regions: view.regions.count, forSale: view.isForSale.count { $0 }),
+      type: "text/plain; version=0.0.4; charset=utf-8")
+  }
+}

@@ -1,0 +1,79 @@
+import Crypto
+import MapStoreWire
+import TileIndex
+
+/// What is on the shelf and which of it is for sale, at one moment: never changed, replaced as a whole.
+final class ShelfView: Sendable {
+  /// A file of the shelf and the region it belongs to.
+  struct FilePlace: Sendable {
+    let region: Int
+    let kind: DownloadRequest.Kind
+    let file: Catalogue.File
+  }
+
+  let regions: [Catalogue.Region]
+  let isForSale: [Bool]
+  let listings: [RegionListing]
+  /// Of what everybody sees.
+  let etag: String
+  private let indexByID: [String: Int]
+  private let indexByProduct: [String: Int]
+  private let files: [String: FilePlace]
+  private let parcelIndexes: [ParcelIndex?]
+  /// Answers that everybody gets alike; they go when the shelf changes.
+  let replies = ReplyCache()
+  let libraryText: LibraryText
+
+  /// - Parameter products: nil when all is for sale.
+  init(_ catalogue: Catalogue, products: ProductStates?) {
+    regions = catalogue.regions
+    isForSale = regions.map { products?.isReady($0.productId) ?? true }
+    listings = regions.map(RegionListing.init)
+    indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    indexByProduct = Dictionary(
+      regions.enumerated().map { ($1.productId, $0) }, uniquingKeysWith: { first, _ in first })
+    var files: [String: FilePlace] = [:]
+    for (index, region) in regions.enumerated() {
+      func add(_ kind: DownloadRequest.Kind, _ name: String, _ bytes: Int, _ sha256: String) {
+        files[name] = FilePlace(
+          region: index, kind: kind, file: Catalogue.File(file: name, bytes: bytes, sha256: sha256))
+      }
+      add(.bundle, region.file, region.bytes, region.sha256)
+      for parcel in region.parcels { add(.parcel, parcel.file, parcel.bytes, parcel.sha256) }
+      for patch in region.patches { add(.patch, patch.file, patch.bytes, patch.sha256) }
+    }
+    self.files = files
+    parcelIndexes = regions.map { $0.parcels.isEmpty ? nil : ParcelIndex($0) }
+    var hash = SHA256()
+    hash.update(data: catalogue.bytes)
+    hash.update(data: isForSale.map { $0 ? 1 : 0 })
+    etag = Hexadecimal.text(hash.finalize().prefix(16))
+    libraryText = LibraryText(regions, isForSale: isForSale)
+  }
+
+  func index(of id: String) -> Int? { indexByID[id] }
+  func index(ofProduct product: String) -> Int? { indexByProduct[product] }
+  func file(named name: String) -> FilePlace? { files[name] }
+  func parcelIndex(of region: Int) -> ParcelIndex? { parcelIndexes[region] }
+}
+
+extension RegionListing {
+  fileprivate init(_ region: Catalogue.Region) {
+    self.init(
+      id: region.id, productId: region.productId, title: region.title, category: region.category,
+      description: region.description, bounds: region.bounds, boundary: region.boundary, minzoom: region.minzoom,
+      maxzoom: region.maxzoom, edition: region.edition, bytes: region.bytes, priceTier: region.priceTier,
+      attribution: region.attribution, parcels: region.parcels.count,
+      preview: region.preview.map { _ in StoreRoute.preview.path(region.id) })
+  }
+}
+
+/// Bytes as hexadecimal digits in lower case.
+enum Hexadecimal {
+  static func text(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.reduce(into: "") { text, byte in
+      let digits = String(byte, radix: 16)
+      text += digits.count == 1 ? "0" + digits : digits
+    }
+  }
+}

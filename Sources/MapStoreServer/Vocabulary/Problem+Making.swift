@@ -1,0 +1,40 @@
+import MapStoreWire
+
+extension Problem {
+  static func badRequest(_ detail: String) -> Self {
+    Self(.badRequest, title: "the request cannot be read", status: 400, detail: detail)
+  }
+  static let unauthorized = Self(
+    .unauthorized, title: "there is no session", status: 401, detail: "sign in and send the token as a bearer")
+  static func wrongCredentials(status: Int) -> Self {
+    Self(.wrongCredentials, title: "login or password is wrong", status: status)
+  }
+  static func notOwned(_ detail: String) -> Self {
+    Self(.notOwned, title: "the account does not own this", status: 403, detail: detail)
+  }
+  static func linkRefused(_ detail: String) -> Self {
+    Self(.linkRefused, title: "the link does not count", status: 403, detail: "\(detail); ask for another")
+  }
+  static let notFound = Self(.notFound, title: "there is nothing of this name", status: 404)
+  static func methodNotAllowed(_ allowed: String) -> Self {
+    Self(.methodNotAllowed, title: "the path answers other methods", status: 405, detail: "use \(allowed)")
+  }
+  static let loginTaken = Self(
+    .loginTaken, title: "the login is taken", status: 409, detail: "sign in, or choose another")
+  static func editionGone(_ detail: String) -> Self {
+    Self(.editionGone, title: "the shelf has another edition", status: 409, detail: detail)
+  }
+  static func tooLarge(_ bytesMax: Int) -> Self {
+    Self(.tooLarge, title: "the body is too large", status: 413, detail: "at most \(bytesMax) bytes are taken")
+  }
+  static func unusableCredentials(_ detail: String) -> Self {
+    Self(.unusableCredentials, title: "login or password cannot be taken", status: 422, detail: detail)
+  }
+  static func tooMany(_ detail: String) -> Self {
+    Self(.tooMany, title: "too many requests", status: 429, detail: detail)
+  }
+  static let failed = Self(.failed, title: "the service failed", status: 500)
+  static func unavailable(_ detail: String) -> Self {
+    Self(.unavailable, title: "the service cannot answer now", status: 503, detail: detail)
+  }
+}

@@ -1,0 +1,67 @@
+/// How the store's service is to run.
+public struct StoreOptions: Sendable {
+  public var host = "127.0.0.1"
+  /// 0 takes any port that is free.
+  public var port = 8090
+  /// The folder with `catalogue.json` and the files that it names.
+  public var shelf: String
+  /// The store's products and their states (docs/store.md); nil when all that is on the shelf is for sale.
+  public var products: String?
+  /// Where clients reach the service, without a slash at the end; nil makes paths of links.
+  public var publicURL: String?
+  /// Files with the secrets that sign download links: the first signs, all of them are taken. Without any a secret is made up, and links end with the process.
+  public var linkKeys: [String] = []
+  /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any a key is made up.
+  public var grantKeys: [String] = []
+  /// Where nginx keeps the shelf as an internal location, such as `/shelf/`: files are then left to it (`X-Accel-Redirect`).
+  public var accelPrefix: String?
+  /// Addresses of proxies whose `X-Forwarded-For` is believed.
+  public var trustedProxies: Set<String> = []
+  /// Folders where Leaflet may lie.
+  public var webFolders = ["/usr/share/javascript"]
+  public var linkSeconds = 900
+  public var sessionSeconds = 30 * 86_400
+  /// How long a device may use what it owns without asking again.
+  public var grantSeconds = 30 * 86_400
+  public var limits = StoreLimits()
+
+  public init(shelf: String) { self.shelf = shelf }
+}
+
+/// What strangers may use up.
+public struct StoreLimits: Sendable {
+  /// So many at once, and so many more a minute.
+  public struct Rate: Sendable, Hashable {
+    public var burst: Int
+    public var perMinute: Int
+
+    public init(burst: Int, perMinute: Int) { (self.burst, self.perMinute) = (burst, perMinute) }
+  }
+
+  /// Sign-ins, registrations and passwords that one address may try: each costs a tenth of a second of a core.
+  public var passwordsByAddress = Rate(burst: 30, perMinute: 20)
+  /// Sign-ins that may be tried for one login, from wherever.
+  public var passwordsByLogin = Rate(burst: 10, perMinute: 6)
+  public var requestsByAddress = Rate(burst: 2_000, perMinute: 12_000)
+  public var requestsByAccount = Rate(burst: 600, perMinute: 1_200)
+  /// Refusals of one address that become events of the ledger; others are only counted.
+  public var auditsByAddress = Rate(burst: 20, perMinute: 10)
+  /// Files that are on their way to one account at a time.
+  public var transfersByAccount = 4
+  public var connections = 4_096
+  /// Of a request's body; a restore posts a lifetime of purchases.
+  public var bodyBytes = 4 << 20
+  /// Bodies of everything but purchases and notifications.
+  public var smallBodyBytes = 16 << 10
+  /// Of all fields of a request together.
+  public var headerBytes = 16 << 10
+  public var headerFields = 64
+  /// How long a connection may wait for the head of a request.
+  public var idleSeconds = 30
+  /// The time that a whole request may take to arrive once its head is there.
+  public var requestSeconds = 120
+  /// How long a client may take none of the pieces of 256 kB that an answer is sent in.
+  public var stallSeconds = 60
+
+  public init() {}
+}

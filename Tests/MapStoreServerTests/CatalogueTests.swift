@@ -1,0 +1,144 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreServer
+
+/// What everybody sees.
+@Suite struct CatalogueTests {
+  private func page(_ store: TestStore, _ query: String) async throws -> CataloguePage {
+    let answer = try await store.send("GET", "\(StoreRoute.catalogue.path)?\(query)")
+    guard answer.status == 200 else { throw TestStore.Unexpected(answer) }
+    return try WireJSON.decode(CataloguePage.self, from: answer.body)
+  }
+
+  @Test func searchFilterNearAndPages() async throws {
+    try await TestStore.run { store in
+      let all = try await page(store, "")
+      #expect(all.regions.map(\.id) == TestShelf.regions && all.total == 4 && all.nextCursor == nil)
+      #expect(all.categories == [CategoryCount(category: "park", regions: 2), CategoryCount(category: "state", regions: 2)])
+      #expect(try await page(store, "q=THE+rh").regions.map(\.id) == ["rhine"])
+      #expect(try await page(store, "category=state").regions.map(\.id) == ["rockies", "retired"])
+      #expect(try await page(store, "near=5,45").regions.map(\.id) == ["rhine", "rockies", "retired", "alps"])
+      let first = try await page(store, "limit=3")
+      #expect(first.regions.count == 3 && first.nextCursor == "rhine" && first.total == 4)
+      #expect(try await page(store, "limit=3&cursor=rhine").regions.map(\.id) == ["retired"])
+    }
+  }
+
+  @Test(arguments: ["near=5", "near=200,0", "near=a,b", "near=nan,0", "limit=0", "limit=501", "limit=x", "cursor=none", "q=%ff", "q=%2"])
+  func unreadableQuestions(_ query: String) async throws {
+    try await TestStore.run { store in
+      let answer = try await store.send("GET", "\(StoreRoute.catalogue.path)?\(query)")
+      #expect(try answer.status == 400 && answer.problem().type == .badRequest, "\(answer)")
+    }
+  }
+
+  @Test func tagsAndCompression() async throws {
+    try await TestStore.run { store in
+      let plain = try await store.send("GET", StoreRoute.catalogue.path)
+      let tag = try #require(plain["ETag"])
+      #expect(plain["Content-Encoding"] == nil && plain["Vary"] == "Accept-Encoding")
+      let again = try await store.send("GET", StoreRoute.catalogue.path, ["If-None-Match": tag])
+      #expect(again.status == 304 && again.body.isEmpty)
+      let packed = try await store.send("GET", StoreRoute.catalogue.path, ["Accept-Encoding": "br, gzip"])
+      #expect(packed["Content-Encoding"] == "gzip" && packed["ETag"] != tag && packed.body.starts(with: [0x1f, 0x8b]))
+      #expect(packed.body.count < plain.body.count / 2)
+      let folder = try TemporaryFolder()
+      let run = try Command(path: "/usr/bin/gunzip").run(["-t", try folder.write("c.gz", bytes: packed.body)])
+      #expect(run.status == 0, "\(run)")
+      #expect(try await store.send("GET", StoreRoute.catalogue.path, ["Accept-Encoding": "gzip;q=0"])["Content-Encoding"] == nil)
+      #expect(try await store.send("GET", "\(StoreRoute.catalogue.path)?q=alps")["ETag"] != tag)
+    }
+  }
+
+  @Test func regionPreviewAndParcels() async throws {
+    try await TestStore.run { store in
+      let answer = try await store.send("GET", "/v1/regions/alps")
+      let details = try WireJSON.decode(RegionDetails.self, from: answer.body)
+      #expect(try details.isForSale && details.region == store.shelf.catalogue()["alps"])
+      let listing = try #require(try await page(store, "q=alps").regions.first)
+      let preview = try await store.send("GET", try #require(listing.preview))
+      #expect(try preview["Content-Type"] == "image/png" && preview.body == store.shelf.bytes("alps-1.png"))
+      for (query, count) in [("", 1), ("?point=-35,45", 1), ("?bbox=-41,39,-30,51", 1)] {
+        let parcels = try WireJSON.decode(
+          ParcelList.self, from: try await store.send("GET", "/v1/regions/alps/parcels\(query)").body)
+        #expect(parcels.parcels.count == count && parcels.bytes == 5000)
+      }
+      #expect(try await store.send("GET", "/v1/regions/alps/parcels?point=1").status == 400)
+      #expect(try await store.send("GET", "/v1/regions/none").status == 404)
+    }
+  }
+
+  /// What is written with prepared texts is what the message encodes to.
+  @Test func libraryTextIsTheMessage() async throws {
+    let folder = try TemporaryFolder()
+    let shelf = try TestShelf(folder)
+    let view = ShelfView(try shelf.catalogue(), products: nil)
+    let entries = [
+      LibraryEntry(region: 0, status: .forSale), LibraryEntry(region: 2, status: .revoked),
+      LibraryEntry(region: 1, status: .updateAvailable, installedEdition: "\"0\\", patchBytes: 5),
+    ]
+    let message = Library(
+      regions: entries.map { entry in
+        let region = view.regions[entry.region]
+        return LibraryRegion(
+          id: region.id, productId: region.productId, status: entry.status, isForSale: true, edition: region.edition,
+          bytes: region.bytes, installedEdition: entry.installedEdition, patchBytes: entry.patchBytes)
+      })
+    #expect(try view.libraryText.document(entries) == WireJSON.encode(message))
+    #expect(try LibraryEntry.installed("a%40b@1%2C2,c@3") == ["a@b": "1,2", "c": "3"])
+  }
+
+  @Test(arguments: [
+    ("a,ready\nb , APPROVED \r\n\n# c,ready\nd,removed", ["a", "b"]),
+    (#"[{"productId":"a","state":"READY_FOR_SALE"},{"productId":"d","state":"DEVELOPER_REMOVED_FROM_SALE"}]"#, ["a"]),
+    (#" {"a":"active","d":"x"}"#, ["a"]), ("", []),
+  ])
+  func productFiles(_ text: String, _ ready: [String]) throws {
+    let states = try ProductStates(Array(text.utf8), path: "products")
+    #expect(["a", "b", "c", "d"].filter(states.isReady) == ready)
+  }
+
+  @Test(arguments: ["a", "a,b,c", ",ready", "a,", "[1]", "{\"a\":1}", "[", "{"])
+  func unreadableProductFiles(_ text: String) {
+    #expect(throws: StoreError.self) { try ProductStates(Array(text.utf8), path: "products") }
+  }
+
+  @Test func grantsAreSigned() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna), try store.evidence("rhine", for: anna)], as: anna)
+      let signed = try GrantChecks.signed(try await store.send("GET", StoreRoute.grants.path, token: anna.token))
+      let keys = try WireJSON.decode(
+        GrantKeys.self, from: try await store.send("GET", StoreRoute.grantKeys.path).body)
+      #expect(try GrantChecks.isSigned(signed, by: keys))
+      var altered = signed
+      // One region's name made another's.
+      let forged = String(decoding: GrantChecks.bytes(signed.payload), as: UTF8.self).replacing("rhine", with: "rhone")
+      altered.payload = Data(forged.utf8).base64EncodedString()
+      #expect(try !GrantChecks.isSigned(altered, by: keys))
+      let document = try WireJSON.decode(GrantDocument.self, from: GrantChecks.bytes(signed.payload))
+      #expect(document.grants.map(\.regionId) == ["alps", "rhine"] && document.accountId == anna.session.account.id)
+      #expect(document.issuedAt == TestStore.now && document.expiresAt == TestStore.now + 30 * 86_400_000)
+    }
+  }
+
+  @Test func pagesAndFigures() async throws {
+    try await TestStore.run { store in
+      for path in ["/", "/catalogue", "/catalogue?q=alps&category=park"] {
+        let page = try await store.send("GET", path)
+        #expect(page.status == 200 && page["Content-Type"] == "text/html; charset=utf-8")
+        #expect(page.text.contains("The Alps") && page["Content-Security-Policy"]?.contains("default-src 'none'") == true)
+      }
+      let hostile = try await store.send("GET", "/catalogue?q=%3Cscript%3E%22")
+      #expect(!hostile.text.contains("<script>\"") && hostile.text.contains("&lt;script&gt;&quot;"))
+      #expect(try await store.send("GET", "/ready").text == "ready\n")
+      let figures = try await store.send("GET", "/metrics").text
+      #expect(figures.contains("mapstore_requests_total{route=\"GET /catalogue\",status=\"200\"} 3"), "\(figures)")
+    }
+  }
+}

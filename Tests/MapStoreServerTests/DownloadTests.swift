@@ -1,0 +1,176 @@
+import Crypto
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreServer
+
+/// Links and what they give.
+@Suite struct DownloadTests {
+  /// Case 45: a link that is over, altered in any part, another account's, of a refunded region, or used up: 403.
+  @Test func case45LinksThatDoNotCount() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      let bert = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna, id: "7")], as: anna)
+      _ = try await store.post([try store.evidence("rhine", for: bert)], as: bert)
+      func expectRefused(_ url: String, token: String? = nil, _ why: Comment) async throws {
+        for method in ["GET", "HEAD"] {
+          let answer = try await store.send(method, url, token: token)
+          #expect(answer.status == 403, why)
+          if method == "GET" { #expect(try answer.problem().type == .linkRefused, why) }
+        }
+      }
+      let ticket = try await store.ticket("alps", as: anna)
+      let url = ticket.url
+      try await expectRefused(url.replacingOccurrences(of: "alps-1.mbtiles", with: "rhine-1.mbtiles"), "another file")
+      try await expectRefused(url.replacingOccurrences(of: "r=alps", with: "r=rhine"), "another region")
+      try await expectRefused(
+        url.replacingOccurrences(of: anna.session.account.id, with: bert.session.account.id), "another account")
+      try await expectRefused(url.replacingOccurrences(of: "&e=", with: "&e=9"), "a longer life")
+      try await expectRefused(url.replacingOccurrences(of: "&n=", with: "&n=x"), "another nonce")
+      try await expectRefused(url.replacingOccurrences(of: "&k=", with: "&k=0"), "another key")
+      try await expectRefused(String(url.dropLast()), "a shorter signature")
+      try await expectRefused(StoreRoute.file.path("alps-1.mbtiles"), "no signature")
+      try await expectRefused(url, token: bert.token, "another's session")
+
+      #expect(try await store.send("GET", url, token: anna.token).status == 200)
+      for _ in 0..<400 where try await store.send("HEAD", url).status == 200 { try await Task.sleep(for: .milliseconds(25)) }
+      try await expectRefused(url, "replayed after the file was fetched")
+
+      let old = try await store.ticket("alps", as: anna).url
+      store.wait(milliseconds: 900_000)
+      try await expectRefused(old, "expired")
+
+      let live = try await store.ticket("alps", as: anna).url
+      #expect(try await store.send("HEAD", live).status == 200)
+      let refund = try store.evidence("alps", for: anna, id: "7") {
+        $0.statement = .revoked
+        $0.revocation = Revocation(date: TestStore.now, reason: "0")
+        $0.signedDate = TestStore.now
+      }
+      _ = try await store.post([refund], as: anna)
+      try await expectRefused(live, "refunded meanwhile")
+      let audits = try store.audits()
+      #expect(audits.contains { $0.contains("granted") } && audits.contains { $0.contains("link-refused") })
+      #expect(!audits.contains { $0.contains("anna") || $0.contains("127.0.0.1") })
+    }
+  }
+
+  @Test func rangesAndConditions() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let ticket = try await store.ticket("alps", as: anna)
+      let whole = try store.shelf.bytes(ticket.file)
+      let tag = "\"\(ticket.sha256)\""
+      let head = try await store.send("HEAD", ticket.url)
+      #expect(head.status == 200 && head["Content-Length"] == "\(whole.count)" && head["Accept-Ranges"] == "bytes")
+      #expect(head["ETag"] == tag)
+      let known = try await store.send("GET", ticket.url, ["If-None-Match": tag])
+      #expect(known.status == 304 && known["Content-Length"] == nil)
+      for (range, part) in [
+        ("bytes=5-5", 5..<6), ("bytes=-7", whole.count - 7..<whole.count), ("bytes=\(whole.count - 1)-99999999999999999999", whole.count - 1..<whole.count),
+      ] {
+        let url = try await store.ticket("alps", as: anna).url
+        let answer = try await store.send("GET", url, ["Range": range])
+        #expect(answer.status == 206 && answer.body == Array(whole[part]), "\(range) \(answer)")
+      }
+      let beyond = try await store.send("GET", ticket.url, ["Range": "bytes=\(whole.count)-"])
+      #expect(beyond.status == 416 && beyond["Content-Range"] == "bytes */\(whole.count)")
+      // A range of another file than the one begun with gives the whole.
+      let changed = try await store.send("GET", ticket.url, ["Range": "bytes=5-5", "If-Range": "\"0000\""])
+      #expect(changed.status == 200 && changed.body == whole)
+    }
+  }
+
+  @Test(arguments: [
+    (nil, ByteRange.whole), ("bytes=0-0", .part(0..<1)), ("bytes=10-", .unsatisfiable), ("bytes=9-", .part(9..<10)),
+    ("bytes=-0", .unsatisfiable), ("bytes=-99", .part(0..<10)), ("bytes=5-4", .whole), ("bytes=0-1,3-4", .whole),
+    ("items=0-1", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=+1-2", .whole), ("bytes=1-2x", .whole),
+  ])
+  func byteRanges(_ field: String?, _ range: ByteRange) {
+    #expect(ByteRange(field, byteCount: 10) == range)
+  }
+
+  @Test func editionsParcelsAndPatches() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let begun = try await store.ticket("alps", as: anna)
+      try store.shelf.write(edition: "2", patchesFrom: "1")
+      for _ in 0..<400 {
+        let answer = try await store.send("GET", "/v1/regions/alps")
+        if try WireJSON.decode(RegionDetails.self, from: answer.body).region.edition == "2" { break }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      let gone = try await store.send("GET", begun.url)
+      #expect(try gone.status == 409 && gone.problem().type == .editionGone)
+      func download(_ request: DownloadRequest) async throws -> HTTPResponse {
+        try await store.send("POST", StoreRoute.downloads.path, token: anna.token, request)
+      }
+      #expect(try await download(DownloadRequest(regionId: "alps", kind: .bundle, edition: "1")).status == 409)
+      #expect(try await download(DownloadRequest(regionId: "alps", kind: .patch, fromEdition: "0")).status == 409)
+      for request in [
+        DownloadRequest(regionId: "alps", kind: .patch, edition: "2", fromEdition: "1"),
+        DownloadRequest(regionId: "alps", kind: .parcel, file: "alps-2-overview.mbtiles"),
+      ] {
+        let ticket = try WireJSON.decode(DownloadTicket.self, from: try await download(request).body)
+        #expect(try await store.send("GET", ticket.url).body == store.shelf.bytes(ticket.file))
+      }
+    }
+  }
+
+  /// Transfers over the account's number are told to wait; ended ones make room.
+  @Test func transfersAreCounted() async throws {
+    try await TestStore.run { $0.limits.transfersByAccount = 1 } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let slow = try await store.ticket("alps", as: anna).url
+      let other = try await store.ticket("alps", as: anna).url
+      let port = store.server.port
+      // A client that reads nothing: the answer does not fit into its buffer.
+      let socket = try Socket(port: port, receiveBytes: 4096)
+      try socket.send("GET \(slow) HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-600000\r\n\r\n")
+      _ = try await onThread { () in Thread.sleep(forTimeInterval: 0.05) }
+      var refused = try await store.send("GET", other, ["Range": "bytes=0-9"])
+      for _ in 0..<400 where refused.status != 429 {
+        try await Task.sleep(for: .milliseconds(25))
+        refused = try await store.send("GET", other, ["Range": "bytes=0-9"])
+      }
+      #expect(try refused.status == 429 && refused.problem().type == .tooMany && refused["Retry-After"] == "2")
+      socket.close()
+      var answer = refused
+      for _ in 0..<400 where answer.status == 429 {
+        try await Task.sleep(for: .milliseconds(25))
+        answer = try await store.send("GET", other, ["Range": "bytes=0-9"])
+      }
+      #expect(answer.status == 206)
+    }
+  }
+
+  @Test func linkKeysRotate() throws {
+    let old = LinkKeys(secrets: [.init(size: .bits256)])
+    let link = DownloadLink(
+      file: "a b.mbtiles", sha256Start: "0123", account: AccountID(UUID()), region: "x&y", expiresAt: 5, nonce: "n")
+    let parts = link.path(signedWith: old).split(separator: "?")
+    #expect(parts[0] == "/v1/files/a%20b.mbtiles")
+    let query = try Query(String(parts[1]))
+    #expect(try DownloadLink(file: "a b.mbtiles", query: query, keys: old) == link)
+    let other = LinkKeys(secrets: [.init(size: .bits256)])
+    #expect(throws: Problem.self) { try DownloadLink(file: "a b.mbtiles", query: query, keys: other) }
+  }
+
+  /// nginx is left to send the file.
+  @Test func accelRedirect() async throws {
+    try await TestStore.run { $0.accelPrefix = "/internal/" } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let answer = try await store.send("GET", try await store.ticket("alps", as: anna).url)
+      #expect(answer.status == 200 && answer.body.isEmpty && answer["X-Accel-Redirect"] == "/internal/alps-1.mbtiles")
+    }
+  }
+}

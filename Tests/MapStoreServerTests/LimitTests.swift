@@ -1,0 +1,182 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+
+@testable import MapStoreServer
+
+/// Slow, large, many and broken requests; others are served meanwhile.
+@Suite struct LimitTests {
+  /// Connections that send a head or a body byte by byte, or read nothing, are ended; nobody waits for them.
+  @Test func slowClientsHoldNobody() async throws {
+    try await TestStore.run { options in
+      options.limits.idleSeconds = 2
+      options.limits.requestSeconds = 2
+      options.limits.stallSeconds = 2
+    } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let port = store.server.port
+      let link = try await store.ticket("alps", as: anna).url
+      let body = "POST \(StoreRoute.signIn.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+      let beginnings = ["", "GET / HT", "GET / HTTP/1.1\r\nHost:", body]
+      let slow = try await onThread {
+        try beginnings.flatMap { text in
+          try (0..<10).map { _ in
+            let socket = try Socket(port: port)
+            if !text.isEmpty { try socket.send(text) }
+            return SendableSocket(socket)
+          }
+        }
+      }
+      let deaf = try await onThread {
+        let socket = try Socket(port: port, receiveBytes: 4096)
+        try socket.send("GET \(link) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return SendableSocket(socket)
+      }
+      for _ in 0..<20 { #expect(try await store.send("GET", StoreRoute.catalogue.path).status == 200) }
+      for socket in slow {
+        let isOver = try await onThread { Self.isEnded(socket.socket) }
+        #expect(isOver)
+      }
+      // What was buffered arrives, the rest never.
+      let received = try await onThread { Self.rest(deaf.socket) }
+      #expect(received < 700_000, "\(received)")
+      #expect(try await store.send("GET", StoreRoute.health.path).status == 200)
+    }
+  }
+
+  struct SendableSocket: @unchecked Sendable {
+    let socket: Socket
+    init(_ socket: Socket) { self.socket = socket }
+  }
+
+  /// Waits for the end, at most as long as the socket does.
+  private static func isEnded(_ socket: Socket) -> Bool {
+    while true {
+      do { if try socket.receive().isEmpty { return true } } catch let error as Socket.Failure { return error.isReset } catch {
+        return false
+      }
+    }
+  }
+
+  /// Waits longer than the server does before it reads.
+  private static func rest(_ socket: Socket) -> Int {
+    Thread.sleep(forTimeInterval: 6)
+    var count = 0
+    while let more = try? socket.receive(), !more.isEmpty { count += more.count }
+    return count
+  }
+
+  @Test func largeBodiesAndHeads() async throws {
+    try await TestStore.run { $0.limits.bodyBytes = 100_000 } _: { store in
+      let anna = try store.person()
+      for (path, bytes) in [(StoreRoute.signIn.path, 20_000), (StoreRoute.purchases.path, 100_001)] {
+        let answer = try await store.send(
+          "POST", path, token: anna.token, body: [UInt8](repeating: 0x20, count: bytes))
+        #expect(try answer.status == 413 && answer.problem().type == .tooLarge, "\(answer)")
+      }
+      // Announced and never sent.
+      let announced = try await onThread { [port = store.server.port] in
+        let connection = try HTTPConnection(port: port)
+        try connection.send("POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+        return try connection.response(to: "POST").status
+      }
+      #expect(announced == 413)
+      // Without a length, in chunks.
+      let chunked = try await onThread { [port = store.server.port] in
+        let connection = try HTTPConnection(port: port)
+        try connection.send("POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try connection.send("8000\r\n" + String(repeating: " ", count: 0x8000) + "\r\n")
+        return try connection.response(to: "POST").status
+      }
+      #expect(chunked == 413)
+      let long = try await onThread { [port = store.server.port] in
+        let connection = try HTTPConnection(port: port)
+        try connection.send("GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "x", count: 60_000))\r\n\r\n")
+        return try connection.response().status
+      }
+      #expect(long == 400)
+    }
+  }
+
+  @Test func ratesAreLimited() async throws {
+    try await TestStore.run { options in
+      options.limits.passwordsByLogin = .init(burst: 1, perMinute: 1)
+      options.limits.requestsByAccount = .init(burst: 5, perMinute: 1)
+    } _: { store in
+      let anna = try store.person()
+      let wrong = Credentials(login: "anna", password: "another password")
+      var statuses: [Int] = []
+      for _ in 0..<2 { statuses.append(try await store.send("POST", StoreRoute.signIn.path, wrong).status) }
+      #expect(statuses == [401, 429])
+      let other = try await store.send("POST", StoreRoute.signIn.path, Credentials(login: "bert", password: "another password"))
+      #expect(other.status == 401)
+      var answers: [HTTPResponse] = []
+      for _ in 0..<7 { answers.append(try await store.send("GET", StoreRoute.account.path, token: anna.token)) }
+      #expect(answers.map(\.status) == [200, 200, 200, 200, 200, 429, 429])
+      #expect(answers[6]["Retry-After"].flatMap { Int($0) } ?? 0 > 0)
+      #expect(try await store.send("GET", StoreRoute.catalogue.path).status == 200)
+    }
+  }
+
+  @Test func floodOfOneAddress() async throws {
+    try await TestStore.run { $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1) } _: { store in
+      var statuses: [Int] = []
+      for _ in 0..<12 { statuses.append(try await store.send("GET", StoreRoute.health.path).status) }
+      #expect(statuses == Array(repeating: 200, count: 10) + [429, 429])
+    }
+  }
+
+  /// Broken JSON of any kind is 400, never 500, and the server goes on.
+  @Test func mutatedMessages() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      let seed = UInt64.random(in: 0 ... .max)
+      var random = SeededGenerator(seed: seed)
+      let evidence = try store.evidence("alps", for: anna)
+      let messages: [(String, [UInt8])] = [
+        (StoreRoute.purchases.path, try WireJSON.encode(PurchaseSubmission(transactions: [evidence]))),
+        (StoreRoute.downloads.path, try WireJSON.encode(DownloadRequest(regionId: "alps", kind: .bundle, edition: "1"))),
+        (StoreRoute.appleNotifications.path, Array("{\"signedPayload\":\"\(evidence)\"}".utf8)),
+      ]
+      for round in 0..<120 {
+        var (path, bytes) = messages[round % messages.count]
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          let place = Int.random(in: 0..<min(bytes.count, 120), using: &random)
+          switch Int.random(in: 0..<4, using: &random) {
+          case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+          case 1: bytes.remove(at: place)
+          case 2: bytes.insert(contentsOf: Array("[{\"\\u0000,9e999:null]".utf8).shuffled(using: &random), at: place)
+          default: bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random))
+          }
+          if bytes.isEmpty { bytes = [0x7b] }
+        }
+        let answer = try await store.send("POST", path, token: anna.token, body: bytes)
+        #expect([200, 400, 403, 404, 409].contains(answer.status), "seed \(seed), round \(round): \(answer)")
+      }
+      let deep = Array(String(repeating: "[", count: 100_000).utf8)
+      #expect(try await store.send("POST", StoreRoute.purchases.path, token: anna.token, body: deep).status == 400)
+    }
+  }
+
+  @Test func bucketsRefill() {
+    let limiter = RateLimiter(.init(burst: 2, perMinute: 60))
+    #expect(limiter.take("a") == nil && limiter.take("a") == nil)
+    #expect(limiter.take("a") == 1 && limiter.take("b") == nil)
+  }
+
+  @Test(arguments: [
+    ("GET", "/v1/regions/a%2Fb", "GET /v1/regions/{id}", ["a/b"]), ("HEAD", "/catalogue", "GET /catalogue", []),
+    ("DELETE", "/v1/sessions/current", "DELETE /v1/sessions/current", []),
+  ])
+  func routes(_ method: String, _ path: String, _ found: String, _ parameters: [String]) {
+    guard case .found(let route, let values) = RouteTable(StoreRoute.all).match(method: method, path: path) else {
+      Issue.record("no route")
+      return
+    }
+    #expect("\(route.method.rawValue) \(route.path)" == found && values == parameters)
+    #expect(route.path(parameters.first ?? "") == path.replacing("HEAD ", with: ""))
+  }
+}

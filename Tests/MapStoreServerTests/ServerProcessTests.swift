@@ -1,0 +1,124 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+
+/// The built `mapstore serve` as operators run it.
+@Suite struct ServerProcessTests {
+  private func evidence(_ shop: ServerProcess.Shop, _ id: Int) throws -> String {
+    let now = LedgerClock.system.now()
+    let fact = StoreTransaction(
+      store: .apple, environment: .production, transactionID: "\(id)", originalTransactionID: "\(id)",
+      productID: TestShelf.product(TestShelf.regions[id % 4]), productType: .nonConsumable, purchaseDate: now - 90_000,
+      ownership: .purchased, price: Money(milliunits: 1990, currency: "EUR"), reason: "PURCHASE", signedDate: now - 60_000,
+      trust: .signed, statement: .purchased)
+    return String(decoding: try shop.authority.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)
+  }
+
+  /// Case 35: the server is killed with -9 while purchases are under way, at whatever point each of them is. What was answered is there, what was not is
+  /// presented again, and everything is granted once.
+  @Test func case35KilledWhilePurchasesAreBooked() throws {
+    let shop = try ServerProcess.Shop()
+    let all = try (0..<60).map { try evidence(shop, $0) }
+    let answered = Locked<Set<Int>>([])
+    let session = try shop.openSession()
+    for round in 0..<3 {
+      let server = try ServerProcess(shop)
+      let port = server.port
+      let done = DispatchGroup()
+      for worker in 0..<4 {
+        done.enter()
+        Thread.detachNewThread {
+          defer { done.leave() }
+          for id in stride(from: worker, to: all.count, by: 4) {
+            // Begun anew each round: most are presented again.
+            let submission = PurchaseSubmission(transactions: [all[id]])
+            guard let body = try? WireJSON.encode(submission),
+              let answer = try? TestStore.request(
+                port: port, "POST", StoreRoute.purchases.path, token: session.token, body: body),
+              answer.status == 200
+            else { return }
+            answered.withLock { _ = $0.insert(id) }
+          }
+        }
+      }
+      let wanted = 10 * (round + 1)
+      #expect(eventually(seconds: 60) { answered.withLock { $0.count } >= wanted })
+      server.process.send(SIGKILL)
+      done.wait()
+    }
+    let server = try ServerProcess(shop)
+    let answer = try server.send(
+      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: all))
+    let results = try WireJSON.decode(PurchaseResults.self, from: answer.body).results
+    #expect(results.count == all.count && results.allSatisfy { $0.shouldFinish && $0.items[0].entitlement == .active })
+    // Nothing that was acknowledged had to be booked again.
+    for id in answered.withLock({ $0 }) { #expect(results[id].outcome == .alreadyOwned, "\(id)") }
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).status == 0)
+    let ledger = try Ledger.open(at: shop.ledger, policy: nil, clock: .system)
+    let report = try ledger.verify(head: nil) { _, _ in }
+    #expect(report.findingCount == 0, "\(report.findings)")
+    let account = try #require(AccountID(session.account.id))
+    #expect(try ledger.entitlements(of: account).count == all.count)
+  }
+
+  /// `purchase-ledger` works on the database of the running server.
+  @Test func ledgerCommandBesideTheServer() throws {
+    let shop = try ServerProcess.Shop()
+    let server = try ServerProcess(shop)
+    let session = try shop.openSession()
+    _ = try server.send(
+      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)]))
+    let ledger = try Command(built: "purchase-ledger")
+    let listed = try ledger.run(["account", "list", "--ledger", shop.ledger])
+    #expect(listed.status == 0 && listed.stdout.contains(session.account.id), "\(listed)")
+    let verified = try ledger.run(["verify", "--ledger", shop.ledger])
+    #expect(verified.status == 0, "\(verified)")
+    let again = try server.get(StoreRoute.library.path, token: session.token)
+    #expect(again.text.contains("\"status\":\"ownedNotInstalled\""))
+  }
+
+  /// Links outlive a restart when their key does.
+  @Test func linksOutliveARestart() throws {
+    let shop = try ServerProcess.Shop()
+    let first = try ServerProcess(shop)
+    let session = try shop.openSession()
+    _ = try first.send(
+      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)]))
+    let answer = try first.send(
+      "POST", StoreRoute.downloads.path, token: session.token, DownloadRequest(regionId: "alps", kind: .bundle))
+    let ticket = try WireJSON.decode(DownloadTicket.self, from: answer.body)
+    first.process.send(SIGKILL)
+    _ = first.process.wait()
+    let second = try ServerProcess(shop)
+    #expect(try second.get(ticket.url).body == shop.shelf.bytes("alps-1.mbtiles"))
+  }
+
+  @Test(arguments: [
+    (["--shelf", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
+    (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
+    (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "publicUrl"), (["--nonsense"], 64, "nonsense"),
+  ])
+  func whatCannotBeUsedIsNamed(_ options: [String], _ status: Int, _ word: String) throws {
+    let shop = try ServerProcess.Shop()
+    let run = try Command(built: "mapstore").run(shop.arguments + options, in: shop.folder.path)
+    #expect(run.status == Int32(status) && run.stderr.contains(word), "\(run)")
+  }
+
+  @Test(arguments: [#"{"shelff": "x"}"#, #"{"port": "x"}"#, #"{"limits": {"x": 1}}"#, "[]", "{"])
+  func unreadableConfiguration(_ text: String) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("store.json", text)
+    let run = try Command(built: "mapstore").run(["serve", "--config", path])
+    #expect(run.status == 2 && run.stderr.contains(path), "\(run)")
+  }
+
+  @Test func portInUse() throws {
+    let shop = try ServerProcess.Shop()
+    let server = try ServerProcess(shop)
+    let run = try Command(built: "mapstore").run(shop.arguments + ["--port", "\(server.port)"])
+    #expect(run.status == 69 && run.stderr.contains("\(server.port)"), "\(run)")
+  }
+}
