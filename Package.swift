@@ -261,8 +261,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "TileCut", "TileImage", "TileIndex",
-        "PurchaseLedger", "TestSupport", "CSQLite",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TileCut", "TileImage",
+        "TileIndex", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),

@@ -126,8 +126,11 @@ private final class ChaosHandler: ChannelInboundHandler {
     switch answer.fault {
     case .cut(let count):
       write(answer.body.prefix(count), context)
-      context.flush()
-      context.close(promise: nil)
+      // A close drops what the system has not taken yet.
+      let channel = context.channel
+      context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer())))).whenComplete { _ in
+        channel.close(promise: nil)
+      }
     case .hang(let count):
       write(answer.body.prefix(count), context)
       context.flush()

@@ -78,10 +78,10 @@ struct EditionTests {
     store.fault.withLock {
       $0 = { request in
         guard request.file == first.file, request.number == 1 else { return .none }
-        published.withLock { done in
+        published.withLock { done -> Void in
           if !done { _ = try? shop.publish("alps") }
           done = true
-        } as Void
+        }
         return .cut(60_000)
       }
     }

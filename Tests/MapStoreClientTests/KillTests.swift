@@ -26,7 +26,9 @@ struct KillTests {
   }
 
   @Test(arguments: InstallStep.allCases, [false, true])
-  func atEveryStep(step: InstallStep, isUpdate: Bool) throws {
+  func atEveryStep(step: InstallStep, isUpdate: Bool) async throws { try await onThread { try killAt(step, isUpdate) } }
+
+  private func killAt(_ step: InstallStep, _ isUpdate: Bool) throws {
     // Only a patch is applied.
     guard isUpdate || step != .patched else { return }
     let device = try Device(store)
@@ -50,14 +52,19 @@ struct KillTests {
     let files = store.book.withLock { $0.files }
     switch step {
     case .planned: #expect(files.count == 1)
-    case .pieceRecorded: #expect(files.first?.range?.hasPrefix(isUpdate ? "bytes=" : "bytes=49152-") ?? isUpdate, "\(files)")
+    case .pieceRecorded:
+      let first = files.first?.range?.dropFirst("bytes=".count).split(separator: "-").first.flatMap { Int($0) }
+      // A patch may be less than a piece, and then nothing of it is missing.
+      #expect(first.map { $0 >= (isUpdate ? 16_384 : 3 * 16_384) } ?? (isUpdate && files.isEmpty), "\(files)")
     default: #expect(files.isEmpty, "\(step): \(files)")
     }
   }
 
   /// The parent kills it when so many bytes have gone out; the server's answers are cut as well.
   @Test(arguments: 0..<5 as Range<UInt64>)
-  func atAnyByte(seed: UInt64) throws {
+  func atAnyByte(seed: UInt64) async throws { try await onThread { try killAnywhere(seed) } }
+
+  private func killAnywhere(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let device = try Device(store)
     var kills = 0
@@ -90,7 +97,9 @@ struct KillTests {
   }
 
   /// Nobody can tell what a folder of downloads has after a disk's repair.
-  @Test func remainsOfOthersAreSweptAway() throws {
+  @Test func remainsOfOthersAreSweptAway() async throws { try await onThread { try sweep() } }
+
+  private func sweep() throws {
     let device = try Device(store)
     #expect(try run(device).status == 0)
     try device.folder.write(".mapstore/77.part", "x")

@@ -13,7 +13,7 @@ struct MapStoreCommand: AsyncParsableCommand {
       3 the ledger cannot be opened; 64 wrong usage; 69 the address cannot be listened on; 70 internal error.
       """,
     version: "0.1.0",
-    subcommands: [ServeCommand.self])
+    subcommands: [ServeCommand.self, ClientCommand.self])
 
   /// Made before there are threads: they must not take the signals.
   static let signals = SignalWatch()
@@ -31,6 +31,12 @@ struct MapStoreCommand: AsyncParsableCommand {
     _exit(StandardStreams.flush() ? 0 : ExitStatus.internalError.rawValue)
   }
 
+  /// The status for an error of ours; the client's table is in its help.
+  private static func status(of error: any Error) -> Int32? {
+    let isClient = CommandLine.arguments.dropFirst().first == "client"
+    return (isClient ? ClientExitStatus.status(of: error) : nil) ?? ExitStatus(of: error)?.rawValue
+  }
+
   private static func run() async {
     do {
       var command = try parseAsRoot()
@@ -39,10 +45,10 @@ struct MapStoreCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
-    } catch let error where ExitStatus(of: error) != nil {
+    } catch let error where status(of: error) != nil {
       _ = StandardStreams.flush()
       printError("mapstore: \(error)")
-      Foundation.exit(ExitStatus(of: error)!.rawValue)
+      Foundation.exit(status(of: error)!)
     } catch {
       exit(withError: error)
     }
