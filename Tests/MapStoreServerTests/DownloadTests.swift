@@ -126,7 +126,7 @@ import TileIndex
 
   /// Transfers over the account's number are told to wait; ended ones make room.
   @Test func transfersAreCounted() async throws {
-    try await TestStore.run { $0.limits.transfersByAccount = 1 } _: { store in
+    try await TestStore.run(alpsBytes: 16_000_000) { $0.limits.transfersByAccount = 1 } _: { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let slow = try await store.ticket("alps", as: anna).url
@@ -134,7 +134,7 @@ import TileIndex
       let port = store.server.port
       // A client that reads nothing: the answer does not fit into its buffer.
       let socket = try Socket(port: port, receiveBytes: 4096)
-      try socket.send("GET \(slow) HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-600000\r\n\r\n")
+      try socket.send("GET \(slow) HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-15000000\r\n\r\n")
       _ = try await onThread { () in Thread.sleep(forTimeInterval: 0.05) }
       var refused = try await store.send("GET", other, ["Range": "bytes=0-9"])
       for _ in 0..<400 where refused.status != 429 {

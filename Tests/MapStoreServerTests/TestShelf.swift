@@ -11,8 +11,11 @@ final class TestShelf: Sendable {
   static let regions = ["alps", "rockies", "rhine", "retired"]
   static func product(_ region: String) -> String { "org.example.maps.\(region)" }
 
-  init(_ folder: TemporaryFolder) throws {
-    self.folder = folder
+  private let alpsBytes: Int
+
+  /// - Parameter alpsBytes: the size of the first region's bundle.
+  init(_ folder: TemporaryFolder, alpsBytes: Int = 700_000) throws {
+    (self.folder, self.alpsBytes) = (folder, alpsBytes)
     path = folder.file("shelf")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     try write(edition: "1")
@@ -25,7 +28,7 @@ final class TestShelf: Sendable {
     let regions = try Self.regions.enumerated().map { index, id in
       let west = Double(index) * 20 - 40
       let bounds = "[\(west),40,\(west + 10),50]"
-      let bundle = try file("\(id)-\(edition).mbtiles", bytes: 700_000 + index * 1000)
+      let bundle = try file("\(id)-\(edition).mbtiles", bytes: index == 0 ? alpsBytes : 700_000 + index * 1000)
       let preview = try file("\(id)-\(edition).png", bytes: 2000)
       let parcel = try file("\(id)-\(edition)-overview.mbtiles", bytes: 5000)
       let patches = try patchesFrom.map { from in
@@ -54,8 +57,10 @@ final class TestShelf: Sendable {
     var generator = SeededGenerator(seed: name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count + 8)
-    while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
-    bytes.removeLast(bytes.count - count)
+    while bytes.count < min(count, 700_000) { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
+    if bytes.count > count { bytes.removeLast(bytes.count - count) }
+    // The rest of a large file need not be random.
+    bytes.append(contentsOf: [UInt8](repeating: 0, count: count - bytes.count))
     try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
     let hash = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
     return "\"file\":\"\(name)\",\"bytes\":\(count),\"sha256\":\"\(hash)\""

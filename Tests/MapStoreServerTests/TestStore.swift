@@ -30,11 +30,11 @@ final class TestStore: Sendable {
 
   /// - Parameter change: of what the options are by default here: no limits that a test could meet by itself.
   static func run<Value: Sendable>(
-    products: String? = nil, _ change: (inout StoreOptions) -> Void = { _ in },
+    products: String? = nil, alpsBytes: Int = 700_000, _ change: (inout StoreOptions) -> Void = { _ in },
     _ body: @escaping @Sendable (TestStore) async throws -> Value
   ) async throws -> Value {
     let folder = try TemporaryFolder()
-    let shelf = try TestShelf(folder)
+    let shelf = try TestShelf(folder, alpsBytes: alpsBytes)
     let time = Locked(now)
     let clock = LedgerClock(now: { time.withLock { $0 } })
     let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: clock)
