@@ -108,7 +108,7 @@ struct EditionTests {
 
   @Test func parcelsComeOneByOneAndGiveWayToTheWhole() async throws {
     let region = try shop.publish("coast", parcels: true)
-    store.book.withLock { $0.owned.insert("coast") }
+    store.book.withLock { _ = $0.owned.insert("coast") }
     let shelf = try device.shelf()
     let told = Locked<[InstalledFile]>([])
     let folder = device.folder

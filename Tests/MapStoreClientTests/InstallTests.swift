@@ -69,8 +69,8 @@ struct InstallTests {
 
   /// What is on the disk is not asked for again, but for the piece that the cut fell into.
   @Test func goesOnWhereItWas() async throws {
-    store.fault.withLock { $0 = { $0.number == 1 ? .cut(100_000) : .none } }
-    let device = try Device(store)
+    store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .none } }
+    let device = try Device(store, idleMax: 2)
     _ = try await device.shelf().install("alps", from: device.client)
     let files = store.book.withLock { $0.files }
     #expect(files.count == 2)
@@ -81,15 +81,15 @@ struct InstallTests {
 
   /// What an earlier process has loaded is compared with its checksums; only what differs is fetched again.
   @Test func damagedPiecesAreFetchedAgain() async throws {
-    store.fault.withLock { $0 = { _ in .cut(80_000) } }
-    let device = try Device(store)
+    store.fault.withLock { $0 = { _ in .hang(80_000) } }
+    let device = try Device(store, idleMax: 2)
     await #expect(throws: MapStoreError.self) {
       try await device.shelf { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
     }
     let part = try #require(device.remains.first)
     var bytes = Array(try device.folder.bytes(".mapstore/\(part)"))
-    #expect(bytes.count == 80_000)
-    bytes[20_000] ^= 1
+    try #require(bytes.count == 80_000)
+    bytes[60_000] ^= 1
     try device.folder.write(".mapstore/\(part)", bytes: bytes)
     store.fault.withLock { $0 = { _ in .none } }
     store.book.withLock { $0.files = [] }
@@ -98,7 +98,7 @@ struct InstallTests {
     let ranges = store.book.withLock { $0.files.map(\.range) }
     try #require(ranges.count == 2, "\(ranges)")
     let damaged = try #require(ranges[0]?.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) })
-    #expect(damaged[0] <= 20_000 && damaged[0] > 0 && damaged[1] >= 20_000 && damaged[1] < 79_999, "\(ranges)")
+    #expect(damaged[0] <= 60_000 && damaged[0] > 0 && damaged[1] >= 60_000 && damaged[1] < 79_999, "\(ranges)")
     #expect(ranges[1] == "bytes=80000-\(region.bytes - 1)", "\(ranges)")
   }
 
@@ -112,8 +112,8 @@ struct InstallTests {
   }
 
   @Test func aServerThatGivesUpIsReportedAndWhatCameStays() async throws {
-    store.fault.withLock { $0 = { $0.number == 1 ? .cut(50_000) : .status(503, retryAfter: nil) } }
-    let device = try Device(store)
+    store.fault.withLock { $0 = { $0.number == 1 ? .hang(50_000) : .status(503, retryAfter: nil) } }
+    let device = try Device(store, idleMax: 2)
     let shelf = try device.shelf()
     await #expect { try await shelf.install("alps", from: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .unreachable

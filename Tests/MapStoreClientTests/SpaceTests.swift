@@ -78,7 +78,8 @@ struct SpaceTests {
   /// Two at once must not each believe that the room is theirs.
   @Test func downloadsUnderWayCount() async throws {
     let sizes = ["alps", "coast"].map { shop.region($0)!.bytes }
-    store.fault.withLock { $0 = { _ in .cut(50_000) } }
+    store.fault.withLock { $0 = { _ in .hang(50_000) } }
+    let device = try Device(store, idleMax: 2)
     let shelf = try device.shelf {
       $0.retry.attemptsMax = 1
       $0.freeBytes = { _ in sizes[0] + sizes[1] - 50_001 }

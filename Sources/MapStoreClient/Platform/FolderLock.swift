@@ -12,13 +12,20 @@ import TileIndex
 final class FolderLock: Sendable {
   private let descriptor: Int32
 
-  /// - Returns: nil when another process, or another object of this one, has it.
+  /// - Returns: nil when another process, or another object of this one, has had it for two seconds.
   /// - Throws: `FileSystem.SystemError`.
   init?(_ path: String) throws {
     descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    // Programs that this process starts have its files for a moment, until they become themselves; so does a process that is being killed.
+    for attempt in 1... {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
       let number = errno
+      if number == EWOULDBLOCK, attempt < 100 {
+        usleep(20_000)
+        continue
+      }
+      if number == EINTR { continue }
       close(descriptor)
       if number == EWOULDBLOCK { return nil }
       throw FileSystem.SystemError(number: number)

@@ -60,9 +60,9 @@ final class StoreStory {
     let process = try Command(built: "mapstore").start(arguments)
     let isUp = process.wait(timeout: 60) { process.stdout.contains("/catalogue") }
     guard isUp, let line = process.stdout.split(separator: "\n").first(where: { $0.contains("/catalogue") }),
-      let number = line.split(whereSeparator: { !$0.isNumber }).last(where: { $0.count > 3 })
+      let number = line.split(separator: "/").compactMap({ Int($0.split(separator: ":").last ?? "") }).first
     else { throw Unexpected(description: "no server: \(process.stdout) \(process.stderr)") }
-    port = Int(number) ?? 0
+    port = number
     server = process
   }
 

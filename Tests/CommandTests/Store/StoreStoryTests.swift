@@ -2,6 +2,7 @@ import Foundation
 import MapStoreClient
 import TestSupport
 import Testing
+import TileIndex
 
 /// One story with real processes: purchases, cuts, kills of client and server, refunds, a reset phone, a second phone, a new edition. At the end every owned region is installed byte for byte,
 /// nothing was granted twice, and the books agree.
