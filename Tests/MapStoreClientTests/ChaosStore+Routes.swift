@@ -41,7 +41,8 @@ extension ChaosStore {
   }
 
   private func json(_ message: some Encodable, status: Int = 200) -> ChaosAnswer {
-    ChaosAnswer(status: status, headers: [("Content-Type", "application/json")], body: (try? WireJSON.encode(message)) ?? [])
+    ChaosAnswer(
+      status: status, headers: [("Content-Type", "application/json")], body: (try? WireJSON.encode(message)) ?? [])
   }
 
   private func problem(_ status: Int, _ kind: Problem.Kind, retryAfter: String? = nil) -> ChaosAnswer {
@@ -59,7 +60,8 @@ extension ChaosStore {
       return token
     }
     return json(
-      SessionDetails(token: token, expiresAt: 4_102_444_800_000, account: AccountDetails(id: "a", appAccountToken: "t")),
+      SessionDetails(
+        token: token, expiresAt: 4_102_444_800_000, account: AccountDetails(id: "a", appAccountToken: "t")),
       status: 201)
   }
 
@@ -81,7 +83,8 @@ extension ChaosStore {
             ? .forSale : have == nil ? .ownedNotInstalled : have == region.edition ? .ownedInstalled : .updateAvailable
         return LibraryRegion(
           id: region.id, productId: region.productId, status: status, isForSale: true, edition: region.edition,
-          bytes: region.bytes, installedEdition: have, patchBytes: region.patches.first { $0.fromEdition == have }?.bytes)
+          bytes: region.bytes, installedEdition: have,
+          patchBytes: region.patches.first { $0.fromEdition == have }?.bytes)
       })
   }
 
@@ -92,8 +95,12 @@ extension ChaosStore {
         results: submission.transactions.map { id in
           book.withLock { book in
             if book.pending.contains(id) { return PurchaseResult(outcome: .pending, shouldFinish: false) }
-            if book.refused.contains(id) { return PurchaseResult(outcome: .refused, shouldFinish: true, reason: "bad-signature") }
-            guard book.owned.insert(id).inserted else { return PurchaseResult(outcome: .alreadyOwned, shouldFinish: true) }
+            if book.refused.contains(id) {
+              return PurchaseResult(outcome: .refused, shouldFinish: true, reason: "bad-signature")
+            }
+            guard book.owned.insert(id).inserted else {
+              return PurchaseResult(outcome: .alreadyOwned, shouldFinish: true)
+            }
             book.booked.append(id)
             return PurchaseResult(outcome: .booked, shouldFinish: true)
           }
@@ -109,7 +116,9 @@ extension ChaosStore {
     switch request.kind {
     case .bundle: file = Catalogue.File(file: region.file, bytes: region.bytes, sha256: region.sha256)
     case .parcel:
-      guard let parcel = region.parcels.first(where: { $0.file == request.file }) else { return problem(404, .notFound) }
+      guard let parcel = region.parcels.first(where: { $0.file == request.file }) else {
+        return problem(404, .notFound)
+      }
       file = Catalogue.File(file: parcel.file, bytes: parcel.bytes, sha256: parcel.sha256)
     case .patch:
       guard let patch = region.patches.first(where: { $0.fromEdition == request.fromEdition }) else {
@@ -139,7 +148,9 @@ extension ChaosStore {
       return request
     }
     let isCurrent = shop.catalogue.regions.contains { $0.files.contains { $0.file == name } }
-    if book.withLock({ $0.deadLinks.contains(link) || ($0.linksDie && !isCurrent) }) { return problem(403, .linkRefused) }
+    if book.withLock({ $0.deadLinks.contains(link) || ($0.linksDie && !isCurrent) }) {
+      return problem(403, .linkRefused)
+    }
     var bytes = try shop.bytes(name)
     var tag = "\"\(try FileHash.sha256(ofFile: shop.folder.file(name)))\""
     let fault = fault.withLock { $0 }(request)

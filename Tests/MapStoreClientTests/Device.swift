@@ -12,7 +12,9 @@ final class Device: Sendable {
 
   static let account = AccountDetails(id: "a", appAccountToken: "t")
 
-  init(_ store: ChaosStore, folder: TemporaryFolder? = nil, idleMax: Double = 20, credentials: Credentials? = nil) throws {
+  init(_ store: ChaosStore, folder: TemporaryFolder? = nil, idleMax: Double = 20, credentials: Credentials? = nil)
+    throws
+  {
     self.folder = try folder ?? TemporaryFolder()
     self.store = store
     session = StoreSession(

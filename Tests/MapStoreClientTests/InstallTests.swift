@@ -22,7 +22,9 @@ struct InstallTests {
     let device = try Device(store)
     let phases = Locked<[InstallProgress]>([])
     let shelf = try device.shelf()
-    let file = try await shelf.install("alps", from: device.client) { progress in phases.withLock { $0.append(progress) } }
+    let file = try await shelf.install("alps", from: device.client) { progress in
+      phases.withLock { $0.append(progress) }
+    }
     #expect(file.sha256 == region.sha256 && file.edition == "1")
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(region.file))
     #expect(device.remains == [])

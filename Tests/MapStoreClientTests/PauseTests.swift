@@ -25,7 +25,9 @@ struct PauseTests {
   private func start(_ shelf: RegionShelf, until bytes: Int) async throws -> Task<InstalledFile, any Error> {
     let done = Locked(0)
     let client = device.client
-    let task = Task { try await shelf.install("alps", from: client) { p in done.withLock { $0 = max($0, p.bytesDone) } } }
+    let task = Task {
+      try await shelf.install("alps", from: client) { p in done.withLock { $0 = max($0, p.bytesDone) } }
+    }
     #expect(try await onThread { eventually { done.withLock { $0 } >= bytes } })
     return task
   }

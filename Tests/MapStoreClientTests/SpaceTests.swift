@@ -61,7 +61,12 @@ struct SpaceTests {
     let time = Locked<Int64>(1_000_000)
     let shelf = try device.shelf {
       $0.quotaBytes = sizes[0] + sizes[1]
-      $0.clock = ShelfClock { time.withLock { $0 += 1000; return $0 } }
+      $0.clock = ShelfClock {
+        time.withLock {
+          $0 += 1000
+          return $0
+        }
+      }
     }
     try await shelf.install("alps", from: device.client)
     try await shelf.install("coast", from: device.client)

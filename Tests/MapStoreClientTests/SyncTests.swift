@@ -49,10 +49,12 @@ struct SyncTests {
     let report = try await shelf.sync(with: device.client, queue: queue)
     #expect(report.purchases.map(\.result.outcome) == [.booked])
     #expect(queue.log.withLock { $0 } == ["tx-alps"])
-    #expect(report.resumed.count == 1 && report.regions.map(\.status) == [.ownedNotInstalled, .ownedInstalled, .forSale])
+    #expect(
+      report.resumed.count == 1 && report.regions.map(\.status) == [.ownedNotInstalled, .ownedInstalled, .forSale])
     let order = store.book.withLock { $0.requests }.filter { !$0.contains("grants") }
     #expect(order.prefix(2) == ["POST /v1/purchases", "GET /v1/library"])
-    #expect(order.dropFirst(2).allSatisfy { $0.contains("regions") || $0.contains("downloads") || $0.contains("files") })
+    #expect(
+      order.dropFirst(2).allSatisfy { $0.contains("regions") || $0.contains("downloads") || $0.contains("files") })
   }
 
   /// Killed before the request, after the answer was lost, between the answer and the store: bought once, finished once.

@@ -20,7 +20,12 @@ struct ShelfProbe {
     options.reserveBytes = 0
     options.retry.firstDelay = 0.01
     options.onStep = { made in
-      guard made.rawValue == step, left.withLock({ $0 -= 1; return $0 }) == 0 else { return }
+      guard made.rawValue == step,
+        left.withLock({
+          $0 -= 1
+          return $0
+        }) == 0
+      else { return }
       kill(getpid(), SIGKILL)
     }
     let session = SessionDetails(

@@ -37,7 +37,8 @@ public struct OfflineGrants: Sendable {
     }
     if let old = try self.document(), old.accountId == document.accountId {
       if document.issuedAt < old.issuedAt {
-        throw MapStoreError(.grant, "grants", "are older than those that are here", remedy: "ask the server for them again")
+        throw MapStoreError(
+          .grant, "grants", "are older than those that are here", remedy: "ask the server for them again")
       }
       if document.issuedAt == old.issuedAt { return }
     }

@@ -153,7 +153,8 @@ extension StoreClient {
       }
     }
     if let error = error as? NIOConnectionError {
-      return "no connection to \(error.host):\(error.port): \(error.connectionErrors.first.map { "\($0.error)" } ?? "refused")"
+      return
+        "no connection to \(error.host):\(error.port): \(error.connectionErrors.first.map { "\($0.error)" } ?? "refused")"
     }
     return "\(error)"
   }

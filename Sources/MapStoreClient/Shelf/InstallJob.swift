@@ -33,7 +33,8 @@ struct InstallJob: Sendable {
   static func failure(_ error: FileSystem.SystemError, _ folder: String) -> MapStoreError {
     error.isDiskFull
       ? MapStoreError(.noSpace, folder, "the disk is full", remedy: "free space, then go on: what was loaded stays")
-      : MapStoreError(.shelf, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
+      : MapStoreError(
+        .shelf, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
   }
 
   private func rounds() async throws -> InstalledFile {
@@ -51,7 +52,8 @@ struct InstallJob: Sendable {
         try dropDownload()
         return installed
       }
-      let download = try plan(whole, patch: allowsPatch ? installed.flatMap { InstallPlan.patch(region, from: $0) } : nil)
+      let download = try plan(
+        whole, patch: allowsPatch ? installed.flatMap { InstallPlan.patch(region, from: $0) } : nil)
       do {
         try await receive(download)
         if download.wanted.kind == .patch { try await apply(download) }

@@ -26,6 +26,7 @@ enum InstallPlan {
     guard let parcel = region.parcels.first(where: { $0.file == file }) else { return nil }
     return WantedFile(
       part: ShelfPart(region: region.id, parcel: file), kind: .parcel, edition: region.edition, fromEdition: nil,
-      bytes: parcel.bytes, sha256: parcel.sha256, resultBytes: parcel.bytes, resultSHA256: parcel.sha256, tilesHash: nil)
+      bytes: parcel.bytes, sha256: parcel.sha256, resultBytes: parcel.bytes, resultSHA256: parcel.sha256, tilesHash: nil
+    )
   }
 }

@@ -36,7 +36,8 @@ enum ShelfSchema {
     if found == version { return }
     guard found == 0 else {
       throw MapStoreError(
-        .shelf, path, "was written by a newer version of this software", remedy: "update the app, or use another folder")
+        .shelf, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"
+      )
     }
     try connection.execute("BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version); COMMIT")
   }

@@ -18,7 +18,8 @@ extension ShelfState {
           tilesHash: statement.text(10))
         downloads.append(
           Download(
-            id: statement.int(0), wanted: wanted, state: Download.State(rawValue: statement.text(11) ?? "") ?? .fetching,
+            id: statement.int(0), wanted: wanted,
+            state: Download.State(rawValue: statement.text(11) ?? "") ?? .fetching,
             entityTag: statement.text(12)))
       }
       return downloads

@@ -75,7 +75,10 @@ struct TransferAttempt {
     if let etag, etag != tag { throw TransferFault.changed }
     // Our server's tag is the file's SHA-256.
     let text = tag.filter { $0 != "\"" }
-    if text.utf8.count == 64, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 }),
+    if text.utf8.count == 64,
+      text.utf8.allSatisfy({
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+      }),
       text != transfer.wanted.sha256
     {
       throw TransferFault.changed

@@ -20,7 +20,8 @@ public struct ShelfOptions: Sendable {
 
 /// The steps after which an install can be cut off, in their order; docs/device.md says what each leaves behind.
 package enum InstallStep: Int, Sendable, CaseIterable {
-  case planned = 1, pieceRecorded, received, verified, patched, switchNoted, renamed, recorded, cleaned
+  case planned = 1
+  case pieceRecorded, received, verified, patched, switchNoted, renamed, recorded, cleaned
 }
 
 /// What time it is.

@@ -17,7 +17,8 @@ public struct ShelfPart: Hashable, Sendable, Codable, CustomStringConvertible {
   func check() throws {
     for name in [region, parcel ?? "a"] {
       let isSafe =
-        !name.isEmpty && name.utf8.count <= 200 && !name.hasPrefix(".") && !name.utf8.contains { $0 == 0x2f || $0 < 0x20 }
+        !name.isEmpty && name.utf8.count <= 200 && !name.hasPrefix(".")
+        && !name.utf8.contains { $0 == 0x2f || $0 < 0x20 }
       guard isSafe else {
         throw MapStoreError(.damaged, region, "the server gives it a name that no file may have: \"\(name)\"")
       }

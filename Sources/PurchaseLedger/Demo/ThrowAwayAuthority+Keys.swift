@@ -28,6 +28,7 @@ extension ThrowAwayAuthority {
     leafCertificate = try bytes(keys.leaf)
     intermediateCertificate = try bytes(keys.intermediate)
     rootCertificate = try bytes(keys.root)
-    encodedHeader = Base64.encodeURL(Self.header(certificates: [leafCertificate, intermediateCertificate, rootCertificate]))
+    encodedHeader = Base64.encodeURL(
+      Self.header(certificates: [leafCertificate, intermediateCertificate, rootCertificate]))
   }
 }

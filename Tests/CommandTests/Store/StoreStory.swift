@@ -125,7 +125,9 @@ final class StoreStory {
     let data = try Data(contentsOf: URL(fileURLWithPath: folder.file("\(device)/.mapstore-client.json")))
     let memory = try JSONSerialization.jsonObject(with: data) as? [String: Any]
     let account = (memory?["session"] as? [String: Any])?["account"] as? [String: Any]
-    guard let token = account?["appAccountToken"] as? String else { throw Unexpected(description: "no account in \(device)") }
+    guard let token = account?["appAccountToken"] as? String else {
+      throw Unexpected(description: "no account in \(device)")
+    }
     return token
   }
 
@@ -134,7 +136,8 @@ final class StoreStory {
     nextID += 1
     let time = start - 1_000_000 + Int64(sold.count)
     let fact = StoreTransaction(
-      store: .apple, environment: .production, transactionID: "\(nextID)", originalTransactionID: original ?? "\(nextID)",
+      store: .apple, environment: .production, transactionID: "\(nextID)",
+      originalTransactionID: original ?? "\(nextID)",
       productID: product, productType: .nonConsumable, purchaseDate: time, ownership: .purchased,
       appAccountToken: AccountToken(token), reason: "PURCHASE", signedDate: time + 1, trust: .signed,
       statement: .purchased)

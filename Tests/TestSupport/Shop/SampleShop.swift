@@ -10,7 +10,9 @@ public final class SampleShop: Sendable {
 
   public var catalogue: Catalogue { Catalogue(regions: published.withLock { $0 }) }
 
-  public func region(_ id: String) -> Catalogue.Region? { published.withLock { regions in regions.first { $0.id == id } } }
+  public func region(_ id: String) -> Catalogue.Region? {
+    published.withLock { regions in regions.first { $0.id == id } }
+  }
 
   public func bytes(_ file: String) throws -> [UInt8] { Array(try folder.bytes(file)) }
 
@@ -70,7 +72,8 @@ public final class SampleShop: Sendable {
         $0.file != file
           ? $0
           : Catalogue.Patch(
-            fromEdition: $0.fromEdition, fromTilesHash: $0.fromTilesHash, file: file, bytes: bytes.count, sha256: sha256)
+            fromEdition: $0.fromEdition, fromTilesHash: $0.fromTilesHash, file: file, bytes: bytes.count, sha256: sha256
+          )
       }
     }
   }
@@ -78,7 +81,10 @@ public final class SampleShop: Sendable {
   /// Writes `catalogue.json`, for servers that read the folder.
   public func writeCatalogue() throws { try folder.write(Catalogue.fileName, bytes: catalogue.bytes) }
 
-  private struct Written { let bytes, tileCount: Int; let sha256, tilesHash: String }
+  private struct Written {
+    let bytes, tileCount: Int
+    let sha256, tilesHash: String
+  }
 
   private func write(_ name: String, _ id: String, _ edition: Int, zooms: ClosedRange<Int>) throws -> Written {
     let writer = try BundleWriter(
@@ -103,10 +109,12 @@ public final class SampleShop: Sendable {
 
   /// A picture that does not get smaller by packing it.
   private static func noise(seed: String) throws -> [UInt8] {
-    var random = SeededGenerator(seed: seed.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })
+    var random = SeededGenerator(
+      seed: seed.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })
     let pixels = PixelBuffer(width: 64, height: 64)
     for offset in stride(from: 0, to: 64 * 64 * 4, by: 4) {
-      pixels.bytes.storeBytes(of: 0xff00_0000 | UInt32(truncatingIfNeeded: random.next()), toByteOffset: offset, as: UInt32.self)
+      pixels.bytes.storeBytes(
+        of: 0xff00_0000 | UInt32(truncatingIfNeeded: random.next()), toByteOffset: offset, as: UInt32.self)
     }
     return try TileEncoder(.png(PNGOptions())).encode(pixels)
   }

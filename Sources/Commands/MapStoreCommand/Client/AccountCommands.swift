@@ -94,4 +94,3 @@ private enum SignIn {
     }
   }
 }
-

@@ -42,7 +42,9 @@ struct ClientDevice: Sendable {
   }
 
   /// Runs what may take long; a signal ends it in order, with what was loaded noted.
-  func interruptibly<Value: Sendable>(_ work: @escaping @Sendable (ClientDevice) async throws -> Value) async throws -> Value {
+  func interruptibly<Value: Sendable>(_ work: @escaping @Sendable (ClientDevice) async throws -> Value) async throws
+    -> Value
+  {
     let device = self
     let task = Task { try await work(device) }
     MapStoreCommand.signals.whenStopped { task.cancel() }

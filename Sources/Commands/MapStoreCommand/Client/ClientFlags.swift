@@ -8,7 +8,8 @@ import MapStoreWire
 struct ClientFlags: ParsableArguments {
   @Option(name: [.short, .long], help: "The folder of installed bundles; made if it is not there.")
   var folder = "maps"
-  @Option(help: ArgumentHelp("The store, such as https://maps.example.com; remembered in the folder.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp("The store, such as https://maps.example.com; remembered in the folder.", valueName: "url"))
   var server: String?
   @Flag(help: "Print JSON.")
   var json = false
@@ -27,7 +28,8 @@ struct DownloadFlags: ParsableArguments {
   var reserve = BytesArgument(bytes: 64_000_000)
   @Option(help: ArgumentHelp("Files that are loaded at the same time.", valueName: "n"))
   var downloads = 3
-  @Option(help: ArgumentHelp("How much a kill may cost: a piece that is put on the disk and noted.", valueName: "bytes"))
+  @Option(
+    help: ArgumentHelp("How much a kill may cost: a piece that is put on the disk and noted.", valueName: "bytes"))
   var piece = BytesArgument(bytes: 4 << 20)
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto

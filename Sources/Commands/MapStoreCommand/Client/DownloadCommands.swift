@@ -82,7 +82,9 @@ struct AroundCommand: AsyncParsableCommand {
     guard [point, bbox, track].count(where: { $0 != nil }) == 1 else {
       throw ValidationError("give one of --point, --bbox and --track")
     }
-    if let point, Self.numbers(point, 2) == nil { throw ValidationError("--point is no longitude and latitude: \(point)") }
+    if let point, Self.numbers(point, 2) == nil {
+      throw ValidationError("--point is no longitude and latitude: \(point)")
+    }
     if let bbox, Self.numbers(bbox, 4).map({ $0[1] > $0[3] }) ?? true {
       throw ValidationError("--bbox is no west, south, east and north: \(bbox)")
     }

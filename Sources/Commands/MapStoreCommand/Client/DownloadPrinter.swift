@@ -23,7 +23,8 @@ final class DownloadPrinter: Sendable {
       let going = state.parts.values.filter { $0.phase != .installed }.sorted { $0.part.region < $1.part.region }
       state.line.show(
         seconds: seconds, fraction: total > 0 ? Double(done) / Double(total) : nil,
-        text: "\(RegionTable.size(done)) of \(RegionTable.size(total))  \(going.map(Self.text).joined(separator: ", "))",
+        text:
+          "\(RegionTable.size(done)) of \(RegionTable.size(total))  \(going.map(Self.text).joined(separator: ", "))",
         json: Self.json(progress))
     }
   }

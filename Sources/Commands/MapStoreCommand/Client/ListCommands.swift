@@ -17,7 +17,8 @@ struct LibraryCommand: AsyncParsableCommand {
 /// `mapstore client list`
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists regions as far as is known here, without network, and whether they may be opened.")
+    commandName: "list",
+    abstract: "Lists regions as far as is known here, without network, and whether they may be opened.")
   @OptionGroup var flags: ClientFlags
 
   func run() async throws {
@@ -40,7 +41,8 @@ struct ListCommand: AsyncParsableCommand {
     case .expired: "its grant is over; run mapstore client sync"
     case .notOwned: "is not owned by this account"
     case .unknown: "no grant is here; run mapstore client sync"
-    case .clockSetBack(let milliseconds): "the clock was set back by \(milliseconds / 3_600_000) hours; set it, or run mapstore client sync"
+    case .clockSetBack(let milliseconds):
+      "the clock was set back by \(milliseconds / 3_600_000) hours; set it, or run mapstore client sync"
     }
   }
 }

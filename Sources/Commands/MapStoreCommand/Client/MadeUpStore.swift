@@ -35,7 +35,8 @@ struct MadeUpStore {
       bytes = try JSONFile.bytes(keyFile)
     } catch {
       throw StoreKeyError(
-        description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", isUnreadable: true)
+        description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", isUnreadable: true
+      )
     }
     do {
       let file = try WireJSON.decode(File.self, from: bytes)
@@ -83,7 +84,8 @@ final class MadeUpQueue: StoreQueue {
     do {
       return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
     } catch {
-      throw StoreKeyError(description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
+      throw StoreKeyError(
+        description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
     }
   }
 

@@ -22,7 +22,9 @@ struct BuyCommand: AsyncParsableCommand {
   var regions: [String]
 
   func validate() throws {
-    if !["production", "sandbox"].contains(environment) { throw ValidationError("--environment is production or sandbox") }
+    if !["production", "sandbox"].contains(environment) {
+      throw ValidationError("--environment is production or sandbox")
+    }
   }
 
   func run() async throws {
@@ -129,7 +131,9 @@ struct StoreKeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store-key",
     abstract: "Makes a throw-away authority that signs purchases of a made-up app store.",
-    discussion: "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server.")
+    discussion:
+      "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server."
+  )
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
   var file: String
   @Option(help: "The app's bundle id that purchases name.")

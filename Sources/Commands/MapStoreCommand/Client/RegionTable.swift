@@ -27,7 +27,9 @@ enum RegionTable {
 
   private static func remarks(_ region: ShelfRegion) -> String {
     var remarks: [String] = []
-    if let installed = region.installed, installed.edition != region.edition { remarks.append("has \(installed.edition)") }
+    if let installed = region.installed, installed.edition != region.edition {
+      remarks.append("has \(installed.edition)")
+    }
     if let patch = region.patchBytes, region.status == .updateAvailable { remarks.append("patch of \(size(patch))") }
     if !region.parcels.isEmpty { remarks.append("\(region.parcels.count) parcels") }
     for way in region.downloads {
