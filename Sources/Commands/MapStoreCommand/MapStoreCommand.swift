@@ -15,13 +15,10 @@ struct MapStoreCommand: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [ServeCommand.self, ClientCommand.self])
 
-  /// Made before there are threads: they must not take the signals.
-  static let signals = SignalWatch()
-
   /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
   static func main() {
     StandardStreams.reserve()
-    _ = signals
+    _ = CommandSignals.watch
     let end = DispatchSemaphore(value: 0)
     Task.detached {
       await run()

@@ -47,14 +47,21 @@ struct ClientDevice: Sendable {
   {
     let device = self
     let task = Task { try await work(device) }
-    MapStoreCommand.signals.whenStopped { task.cancel() }
-    defer { MapStoreCommand.signals.stop() }
+    CommandSignals.watch.whenStopped { task.cancel() }
+    defer { CommandSignals.watch.stop() }
     do {
       return try await task.value
     } catch {
-      guard let signal = MapStoreCommand.signals.received else { throw error }
+      guard let signal = CommandSignals.watch.received else { throw error }
       printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
       throw ExitCode(128 + signal)
     }
+  }
+}
+
+extension ClientFlags {
+  /// - Throws: `ExitCode` 2 when no server is known.
+  func device(_ options: ShelfOptions = ShelfOptions()) throws -> ClientDevice {
+    try ClientDevice(self, options: options)
   }
 }

@@ -13,11 +13,6 @@ struct ClientFlags: ParsableArguments {
   var server: String?
   @Flag(help: "Print JSON.")
   var json = false
-
-  /// - Throws: `ExitCode` 2 when no server is known.
-  func device(_ options: ShelfOptions = ShelfOptions()) throws -> ClientDevice {
-    try ClientDevice(self, options: options)
-  }
 }
 
 /// What commands take that download.

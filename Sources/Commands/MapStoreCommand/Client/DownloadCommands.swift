@@ -49,7 +49,7 @@ struct GetCommand: AsyncParsableCommand {
     for result in results {
       if case .failure(let error) = result { failures.append(error) }
     }
-    if let signal = MapStoreCommand.signals.received {
+    if let signal = CommandSignals.watch.received {
       printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
       throw ExitCode(128 + signal)
     }

@@ -25,7 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
       settings.options, ledger: ledger, identity: settings.identity.bounded(by: try ledger.policy), clock: .system,
       logger: logger)
     let end = AsyncStream<Void>.makeStream()
-    MapStoreCommand.signals.whenStopped { end.continuation.yield() }
+    CommandSignals.watch.whenStopped { end.continuation.yield() }
     print("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
     print("catalogue: \(server.url)/catalogue")
     if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
@@ -34,6 +34,6 @@ struct ServeCommand: AsyncParsableCommand {
     for await _ in end.stream { break }
     try await server.shutdown()
     // Only now: a second signal while requests are finished is to kill.
-    MapStoreCommand.signals.stop()
+    CommandSignals.watch.stop()
   }
 }
