@@ -1,6 +1,11 @@
 /// What can be asked of the store's service: the one list of its methods and paths, which the server answers, clients ask, and docs/openapi.yaml describes.
 public struct StoreRoute: Sendable, Hashable {
-  public enum Method: String, Sendable, Hashable { case get = "GET", post = "POST", put = "PUT", delete = "DELETE" }
+  public enum Method: String, Sendable, Hashable {
+    case get = "GET"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+  }
 
   /// Who may ask.
   public enum Access: Sendable, Hashable {

@@ -7,7 +7,8 @@ public enum WireJSON {
   }
 
   /// - Throws: ``Unreadable``, which says where and why.
-  public static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws(Unreadable) -> Message {
+  public static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws(Unreadable) -> Message
+  {
     do {
       return try JSONValue(parsing: bytes).decoded(as: type)
     } catch let error as DecodingError {

@@ -32,7 +32,8 @@ import Testing
       let signed = try await store.send("GET", StoreRoute.grants.path, token: bert.token)
       #expect(try GrantChecks.document(signed).grants.isEmpty)
       for request in [
-        DownloadRequest(regionId: "alps", kind: .bundle), DownloadRequest(regionId: "alps", kind: .patch, fromEdition: "1"),
+        DownloadRequest(regionId: "alps", kind: .bundle),
+        DownloadRequest(regionId: "alps", kind: .patch, fromEdition: "1"),
         DownloadRequest(regionId: "alps", kind: .parcel, file: "alps-1-overview.mbtiles"),
       ] {
         let answer = try await store.send("POST", StoreRoute.downloads.path, token: bert.token, request)
@@ -111,7 +112,8 @@ import Testing
       #expect(try await store.send("GET", StoreRoute.account.path, token: second.token).status == 401)
       #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 200)
       let denied = try await store.send(
-        "PUT", StoreRoute.changePassword.path, token: anna.token, PasswordChange(password: "wrong one", newPassword: "a new password"))
+        "PUT", StoreRoute.changePassword.path, token: anna.token,
+        PasswordChange(password: "wrong one", newPassword: "a new password"))
       #expect(denied.status == 403)
       let changed = try await store.send(
         "PUT", StoreRoute.changePassword.path, token: anna.token,
@@ -130,7 +132,9 @@ import Testing
   }
 
   @Test func sessionsEndByThemselves() async throws {
-    try await TestStore.run { options in options.sessionSeconds = 100 } _: { store in
+    try await TestStore.run { options in
+      options.sessionSeconds = 100
+    } _: { store in
       let anna = try await store.person(registering: "anna")
       #expect(anna.session.expiresAt == TestStore.now + 100_000)
       store.wait(milliseconds: 100_001)

@@ -19,7 +19,8 @@ import TileIndex
     try await TestStore.run { store in
       let all = try await page(store, "")
       #expect(all.regions.map(\.id) == TestShelf.regions && all.total == 4 && all.nextCursor == nil)
-      #expect(all.categories == [CategoryCount(category: "park", regions: 2), CategoryCount(category: "state", regions: 2)])
+      #expect(
+        all.categories == [CategoryCount(category: "park", regions: 2), CategoryCount(category: "state", regions: 2)])
       #expect(try await page(store, "q=THE+rh").regions.map(\.id) == ["rhine"])
       #expect(try await page(store, "category=state").regions.map(\.id) == ["rockies", "retired"])
       #expect(try await page(store, "near=5,45").regions.map(\.id) == ["rhine", "rockies", "retired", "alps"])
@@ -29,7 +30,9 @@ import TileIndex
     }
   }
 
-  @Test(arguments: ["near=5", "near=200,0", "near=a,b", "near=nan,0", "limit=0", "limit=501", "limit=x", "cursor=none", "q=%ff", "q=%2"])
+  @Test(arguments: [
+    "near=5", "near=200,0", "near=a,b", "near=nan,0", "limit=0", "limit=501", "limit=x", "cursor=none", "q=%ff", "q=%2",
+  ])
   func unreadableQuestions(_ query: String) async throws {
     try await TestStore.run { store in
       let answer = try await store.send("GET", "\(StoreRoute.catalogue.path)?\(query)")
@@ -50,7 +53,9 @@ import TileIndex
       let folder = try TemporaryFolder()
       let run = try Command(path: "/usr/bin/gunzip").run(["-t", try folder.write("c.gz", bytes: packed.body)])
       #expect(run.status == 0, "\(run)")
-      #expect(try await store.send("GET", StoreRoute.catalogue.path, ["Accept-Encoding": "gzip;q=0"])["Content-Encoding"] == nil)
+      #expect(
+        try await store.send("GET", StoreRoute.catalogue.path, ["Accept-Encoding": "gzip;q=0"])["Content-Encoding"]
+          == nil)
       #expect(try await store.send("GET", "\(StoreRoute.catalogue.path)?q=alps")["ETag"] != tag)
     }
   }
@@ -111,7 +116,8 @@ import TileIndex
   @Test func grantsAreSigned() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
-      _ = try await store.post([try store.evidence("alps", for: anna), try store.evidence("rhine", for: anna)], as: anna)
+      _ = try await store.post(
+        [try store.evidence("alps", for: anna), try store.evidence("rhine", for: anna)], as: anna)
       let signed = try GrantChecks.signed(try await store.send("GET", StoreRoute.grants.path, token: anna.token))
       let keys = try WireJSON.decode(
         GrantKeys.self, from: try await store.send("GET", StoreRoute.grantKeys.path).body)
@@ -132,7 +138,8 @@ import TileIndex
       for path in ["/", "/catalogue", "/catalogue?q=alps&category=park"] {
         let page = try await store.send("GET", path)
         #expect(page.status == 200 && page["Content-Type"] == "text/html; charset=utf-8")
-        #expect(page.text.contains("The Alps") && page["Content-Security-Policy"]?.contains("default-src 'none'") == true)
+        #expect(
+          page.text.contains("The Alps") && page["Content-Security-Policy"]?.contains("default-src 'none'") == true)
       }
       let hostile = try await store.send("GET", "/catalogue?q=%3Cscript%3E%22")
       #expect(!hostile.text.contains("<script>\"") && hostile.text.contains("&lt;script&gt;&quot;"))

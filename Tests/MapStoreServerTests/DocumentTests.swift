@@ -19,7 +19,9 @@ import Testing
     var operations: [String] = []
     for line in try text("openapi.yaml").split(separator: "\n") {
       if let match = line.wholeMatch(of: /\ {2}(\/\S*):/) { path = String(match.1) }
-      if let match = line.wholeMatch(of: /\ {4}(get|post|put|delete):/) { operations.append("\(match.1.uppercased()) \(path)") }
+      if let match = line.wholeMatch(of: /\ {4}(get|post|put|delete):/) {
+        operations.append("\(match.1.uppercased()) \(path)")
+      }
       if line == "components:" { break }
     }
     return operations
@@ -40,7 +42,8 @@ import Testing
       #expect(operations.count == StoreRoute.all.count)
       for operation in operations {
         let words = operation.split(separator: " ").map(String.init)
-        let path = words[1].replacing("{id}", with: "alps").replacing("{file}", with: "x").replacing("{name}", with: "store.js")
+        let path = words[1].replacing("{id}", with: "alps").replacing("{file}", with: "x").replacing(
+          "{name}", with: "store.js")
         let answer = try await store.send(words[0], path)
         #expect(![404, 405, 500].contains(answer.status), "\(operation) \(answer)")
         let other = try await store.send("PATCH", path)
@@ -50,9 +53,13 @@ import Testing
           #expect(head.status == answer.status, "\(operation) \(head)")
         }
       }
-      for path in ["/nothing", "/v1", "/v1/regions/", "/v1/regions/a%zz", "/v1/files/..%2f..%2fetc%2fpasswd", "//", "/assets/..%2fstore.js"] {
+      for path in [
+        "/nothing", "/v1", "/v1/regions/", "/v1/regions/a%zz", "/v1/files/..%2f..%2fetc%2fpasswd", "//",
+        "/assets/..%2fstore.js",
+      ] {
         let answer = try await store.send("GET", path)
-        #expect([403, 404].contains(answer.status) && answer["Content-Type"] == Problem.contentType, "\(path) \(answer)")
+        #expect(
+          [403, 404].contains(answer.status) && answer["Content-Type"] == Problem.contentType, "\(path) \(answer)")
       }
     }
   }

@@ -38,7 +38,9 @@ import TileIndex
       try await expectRefused(url, token: bert.token, "another's session")
 
       #expect(try await store.send("GET", url, token: anna.token).status == 200)
-      for _ in 0..<400 where try await store.send("HEAD", url).status == 200 { try await Task.sleep(for: .milliseconds(25)) }
+      for _ in 0..<400 where try await store.send("HEAD", url).status == 200 {
+        try await Task.sleep(for: .milliseconds(25))
+      }
       try await expectRefused(url, "replayed after the file was fetched")
 
       let old = try await store.ticket("alps", as: anna).url
@@ -73,7 +75,8 @@ import TileIndex
       let known = try await store.send("GET", ticket.url, ["If-None-Match": tag])
       #expect(known.status == 304 && known["Content-Length"] == nil)
       for (range, part) in [
-        ("bytes=5-5", 5..<6), ("bytes=-7", whole.count - 7..<whole.count), ("bytes=\(whole.count - 1)-99999999999999999999", whole.count - 1..<whole.count),
+        ("bytes=5-5", 5..<6), ("bytes=-7", whole.count - 7..<whole.count),
+        ("bytes=\(whole.count - 1)-99999999999999999999", whole.count - 1..<whole.count),
       ] {
         let url = try await store.ticket("alps", as: anna).url
         let answer = try await store.send("GET", url, ["Range": range])
@@ -126,7 +129,9 @@ import TileIndex
 
   /// Transfers over the account's number are told to wait; ended ones make room.
   @Test func transfersAreCounted() async throws {
-    try await TestStore.run(alpsBytes: 16_000_000) { $0.limits.transfersByAccount = 1 } _: { store in
+    try await TestStore.run(alpsBytes: 16_000_000) {
+      $0.limits.transfersByAccount = 1
+    } _: { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let slow = try await store.ticket("alps", as: anna).url
@@ -166,7 +171,9 @@ import TileIndex
 
   /// nginx is left to send the file.
   @Test func accelRedirect() async throws {
-    try await TestStore.run { $0.accelPrefix = "/internal/" } _: { store in
+    try await TestStore.run {
+      $0.accelPrefix = "/internal/"
+    } _: { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let answer = try await store.send("GET", try await store.ticket("alps", as: anna).url)

@@ -56,7 +56,9 @@ import Testing
   /// Waits for the end, at most as long as the socket does.
   private static func isEnded(_ socket: Socket) -> Bool {
     while true {
-      do { if try socket.receive().isEmpty { return true } } catch let error as Socket.Failure { return error.isReset } catch {
+      do { if try socket.receive().isEmpty { return true } } catch let error as Socket.Failure {
+        return error.isReset
+      } catch {
         return false
       }
     }
@@ -71,7 +73,9 @@ import Testing
   }
 
   @Test func largeBodiesAndHeads() async throws {
-    try await TestStore.run { $0.limits.bodyBytes = 100_000 } _: { store in
+    try await TestStore.run {
+      $0.limits.bodyBytes = 100_000
+    } _: { store in
       let anna = try store.person()
       for (path, bytes) in [(StoreRoute.signIn.path, 20_000), (StoreRoute.purchases.path, 100_001)] {
         let answer = try await store.send(
@@ -112,7 +116,8 @@ import Testing
       var statuses: [Int] = []
       for _ in 0..<2 { statuses.append(try await store.send("POST", StoreRoute.signIn.path, wrong).status) }
       #expect(statuses == [401, 429])
-      let other = try await store.send("POST", StoreRoute.signIn.path, Credentials(login: "bert", password: "another password"))
+      let other = try await store.send(
+        "POST", StoreRoute.signIn.path, Credentials(login: "bert", password: "another password"))
       #expect(other.status == 401)
       var answers: [HTTPResponse] = []
       for _ in 0..<7 { answers.append(try await store.send("GET", StoreRoute.account.path, token: anna.token)) }
@@ -123,7 +128,9 @@ import Testing
   }
 
   @Test func floodOfOneAddress() async throws {
-    try await TestStore.run { $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1) } _: { store in
+    try await TestStore.run {
+      $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1)
+    } _: { store in
       var statuses: [Int] = []
       for _ in 0..<12 { statuses.append(try await store.send("GET", StoreRoute.health.path).status) }
       #expect(statuses == Array(repeating: 200, count: 10) + [429, 429])
@@ -139,7 +146,9 @@ import Testing
       let evidence = try store.evidence("alps", for: anna)
       let messages: [(String, [UInt8])] = [
         (StoreRoute.purchases.path, try WireJSON.encode(PurchaseSubmission(transactions: [evidence]))),
-        (StoreRoute.downloads.path, try WireJSON.encode(DownloadRequest(regionId: "alps", kind: .bundle, edition: "1"))),
+        (
+          StoreRoute.downloads.path, try WireJSON.encode(DownloadRequest(regionId: "alps", kind: .bundle, edition: "1"))
+        ),
         (StoreRoute.appleNotifications.path, Array("{\"signedPayload\":\"\(evidence)\"}".utf8)),
       ]
       for round in 0..<120 {

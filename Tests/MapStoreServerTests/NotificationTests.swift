@@ -67,7 +67,8 @@ import Testing
         #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"token-1","sku":"org.example.maps.alps"}}"#
           .utf8)
       let body = Array(
-        #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"s"}"#.utf8)
+        #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"s"}"#
+          .utf8)
       let answer = try await store.send("POST", StoreRoute.googleNotifications.path, body: body)
       #expect(answer.status == 200, "\(answer)")
       #expect(try store.ledger.lookups().count == 1)

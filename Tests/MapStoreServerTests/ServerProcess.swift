@@ -50,7 +50,8 @@ final class ServerProcess {
     self.port = port
   }
 
-  func send(_ method: String, _ target: String, token: String? = nil, _ message: some Encodable) throws -> HTTPResponse {
+  func send(_ method: String, _ target: String, token: String? = nil, _ message: some Encodable) throws -> HTTPResponse
+  {
     try TestStore.request(port: port, method, target, token: token, body: WireJSON.encode(message))
   }
 

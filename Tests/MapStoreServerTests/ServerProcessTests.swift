@@ -11,7 +11,8 @@ import Testing
     let fact = StoreTransaction(
       store: .apple, environment: .production, transactionID: "\(id)", originalTransactionID: "\(id)",
       productID: TestShelf.product(TestShelf.regions[id % 4]), productType: .nonConsumable, purchaseDate: now - 90_000,
-      ownership: .purchased, price: Money(milliunits: 1990, currency: "EUR"), reason: "PURCHASE", signedDate: now - 60_000,
+      ownership: .purchased, price: Money(milliunits: 1990, currency: "EUR"), reason: "PURCHASE",
+      signedDate: now - 60_000,
       trust: .signed, statement: .purchased)
     return String(decoding: try shop.authority.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)
   }
@@ -70,7 +71,8 @@ import Testing
     let server = try ServerProcess(shop)
     let session = try shop.openSession()
     _ = try server.send(
-      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)]))
+      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)])
+    )
     let ledger = try Command(built: "purchase-ledger")
     let listed = try ledger.run(["account", "list", "--ledger", shop.ledger])
     #expect(listed.status == 0 && listed.stdout.contains(session.account.id), "\(listed)")
@@ -86,7 +88,8 @@ import Testing
     let first = try ServerProcess(shop)
     let session = try shop.openSession()
     _ = try first.send(
-      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)]))
+      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)])
+    )
     let answer = try first.send(
       "POST", StoreRoute.downloads.path, token: session.token, DownloadRequest(regionId: "alps", kind: .bundle))
     let ticket = try WireJSON.decode(DownloadTicket.self, from: answer.body)
@@ -99,7 +102,8 @@ import Testing
   @Test(arguments: [
     (["--shelf", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
     (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
-    (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "publicUrl"), (["--nonsense"], 64, "nonsense"),
+    (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "publicUrl"),
+    (["--nonsense"], 64, "nonsense"),
   ])
   func whatCannotBeUsedIsNamed(_ options: [String], _ status: Int, _ word: String) throws {
     let shop = try ServerProcess.Shop()

@@ -50,7 +50,9 @@ final class TestShelf: Sendable {
 
   func catalogue() throws -> Catalogue { try Catalogue(path: "\(path)/catalogue.json") }
 
-  func bytes(_ file: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(file)"))) }
+  func bytes(_ file: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(file)")))
+  }
 
   /// Writes a file; its members in the catalogue.
   private func file(_ name: String, bytes count: Int) throws -> String {

@@ -127,10 +127,12 @@ final class TestStore: Sendable {
     _ region: String, for person: Person? = nil, id: String? = nil, environment: StoreEnvironment = .production,
     _ change: (inout StoreTransaction) -> Void = { _ in }
   ) throws -> String {
-    let id = id ?? ids.withLock { ids in
-      ids += 1
-      return String(ids)
-    }
+    let id =
+      id
+      ?? ids.withLock { ids in
+        ids += 1
+        return String(ids)
+      }
     var fact = StoreTransaction(
       store: .apple, environment: environment, transactionID: id, originalTransactionID: id,
       productID: TestShelf.product(region), productType: .nonConsumable, purchaseDate: Self.now - 10_000,

@@ -23,7 +23,8 @@ struct DownloadLink: Hashable, Sendable {
 
   /// Path and query.
   func path(signedWith keys: LinkKeys) -> String {
-    StoreRoute.file.path(file) + "?v=\(sha256Start)&a=\(account)&r=\(PercentEncoding.encode(region))&e=\(expiresAt)&n=\(nonce)"
+    StoreRoute.file.path(file)
+      + "?v=\(sha256Start)&a=\(account)&r=\(PercentEncoding.encode(region))&e=\(expiresAt)&n=\(nonce)"
       + "&k=\(keys.signingID)&s=\(keys.signature(of: signedText))"
   }
 

@@ -90,7 +90,7 @@ enum StorePage {
   /// What the script draws.
   private static func shapes(_ regions: [RegionListing]) -> String {
     let shapes = regions.map {
-      Shape(id: $0.id, title: $0.title, bounds: $0.bounds, boundary: $0.boundary)
+      Shape(id: $0.id, title: $0.title, bounds: $0.bounds, boundary: $0.boundary, preview: $0.preview)
     }
     let text = String(decoding: (try? WireJSON.encode(shapes)) ?? [], as: UTF8.self)
     // No `<` may end the element early.
@@ -102,6 +102,7 @@ enum StorePage {
     let title: String
     let bounds: [Double]
     let boundary: RegionBoundary?
+    let preview: String?
   }
 
   private static func size(_ bytes: Int) -> String {

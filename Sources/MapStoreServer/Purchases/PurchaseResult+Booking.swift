@@ -7,7 +7,8 @@ extension PurchaseResult {
   /// - Parameter region: the region of a product, if there is one.
   init(_ booking: Booking, region: (String) -> String?) {
     let items = booking.transactions.enumerated().map { index, fact in
-      PurchaseItem(fact, result: booking.results.count > index ? booking.results[index] : nil, of: booking, region: region)
+      PurchaseItem(
+        fact, result: booking.results.count > index ? booking.results[index] : nil, of: booking, region: region)
     }
     let outcome: Outcome =
       switch booking.outcome {

@@ -76,29 +76,3 @@ extension StoreService {
     view.isForSale[index] ? Self.caching : "private, no-cache"
   }
 }
-
-extension CatalogueQuestion {
-  /// The same for the same question: stands in the entity tag.
-  var hashText: String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in "\(self)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return String(hash, radix: 16)
-  }
-}
-
-/// Media types by the end of a name.
-enum MediaType {
-  static func ofFile(named name: String) -> String {
-    switch name.split(separator: ".").last {
-    case "png": "image/png"
-    case "jpg", "jpeg": "image/jpeg"
-    case "webp": "image/webp"
-    case "svg": "image/svg+xml"
-    case "css": "text/css; charset=utf-8"
-    case "js": "text/javascript; charset=utf-8"
-    case "mbtiles": "application/vnd.sqlite3"
-    case "pmtiles": "application/vnd.pmtiles"
-    default: "application/octet-stream"
-    }
-  }
-}

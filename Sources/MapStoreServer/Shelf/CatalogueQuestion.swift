@@ -47,7 +47,9 @@ struct CatalogueQuestion: Hashable, Sendable {
     var counts: [(String, Int)] = []
     for index in sold {
       let category = view.regions[index].category
-      if let known = counts.firstIndex(where: { $0.0 == category }) { counts[known].1 += 1 } else {
+      if let known = counts.firstIndex(where: { $0.0 == category }) {
+        counts[known].1 += 1
+      } else {
         counts.append((category, 1))
       }
     }
@@ -76,6 +78,15 @@ struct CatalogueQuestion: Hashable, Sendable {
     if words.isEmpty { return true }
     let text = [region.id, region.title, region.category, region.description ?? ""].joined(separator: "\n").lowercased()
     return words.allSatisfy { text.contains($0) }
+  }
+}
+
+extension CatalogueQuestion {
+  /// The same for the same question: stands in the entity tag.
+  var hashText: String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in "\(self)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
   }
 }
 

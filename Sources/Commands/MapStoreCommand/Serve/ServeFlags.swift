@@ -5,7 +5,8 @@ struct ServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The folder with catalogue.json, as tilecut build makes it.", valueName: "folder"))
   var shelf: String?
 
-  @Option(help: ArgumentHelp("The ledger, as purchase-ledger init makes it. (default: ledger.sqlite)", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The ledger, as purchase-ledger init makes it. (default: ledger.sqlite)", valueName: "file"))
   var ledger: String?
 
   @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"))
@@ -41,7 +42,8 @@ struct ServeFlags: ParsableArguments {
   var grantKeyFile: [String] = []
 
   @Option(
-    help: ArgumentHelp("nginx's internal location of the shelf; it sends the files then (X-Accel-Redirect).", valueName: "path"))
+    help: ArgumentHelp(
+      "nginx's internal location of the shelf; it sends the files then (X-Accel-Redirect).", valueName: "path"))
   var accelPrefix: String?
 
   @Option(

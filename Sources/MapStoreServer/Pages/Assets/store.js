@@ -25,10 +25,12 @@
   const size = (b) => ((b[2] < b[0] ? b[2] + 360 : b[2]) - b[0]) * (b[3] - b[1]);
   for (const region of regions.slice().sort((a, b) => size(b.bounds) - size(a.bounds))) {
     const [west, south, east, north] = region.bounds;
-    const style = { color: accent, weight: 1.5, fillOpacity: 0.12 };
+    const box = [[south, west], [north, east < west ? east + 360 : east]];
+    if (region.preview) L.imageOverlay(region.preview, box, { opacity: 0.85, interactive: false }).addTo(map);
+    const style = { color: accent, weight: 1.5, fillOpacity: 0.08 };
     const shape = region.boundary
       ? L.geoJSON(region.boundary, { style })
-      : L.rectangle([[south, west], [north, east < west ? east + 360 : east]], style);
+      : L.rectangle(box, style);
     const name = document.createElement("span");
     name.textContent = region.title;
     shape.bindTooltip(name, { sticky: true });

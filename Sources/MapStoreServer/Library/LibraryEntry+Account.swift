@@ -2,14 +2,7 @@ import MapStoreWire
 import PurchaseLedger
 import TileIndex
 
-/// Where an account stands with one region of the shelf.
-struct LibraryEntry: Hashable, Sendable {
-  /// Position on the shelf.
-  var region: Int
-  var status: LibraryStatus
-  var installedEdition: String?
-  var patchBytes: Int?
-
+extension LibraryEntry {
   /// All that an account sees, in the order of the shelf.
   ///
   /// - Parameter installed: editions by region id.
