@@ -95,7 +95,7 @@ public final class SampleShop: Sendable {
         // The last edition in which this tile changed.
         let number = tile.zoom * 7 + tile.column * 3 + tile.row
         let changed = (1...edition).last { $0 == 1 || ($0 + number) % 5 == 0 } ?? 1
-        let image = try Self.noise(seed: "\(id) \(changed) \(tile)")
+        let image = try Self.image("\(id) \(changed) \(tile)")
         try image.withUnsafeBytes { try writer.put(tile, $0) }
         count += 1
       }
@@ -105,6 +105,16 @@ public final class SampleShop: Sendable {
     return Written(
       bytes: try folder.bytes(name).count, tileCount: count, sha256: try FileHash.sha256(ofFile: folder.file(name)),
       tilesHash: try TilesHash.of(reader).description)
+  }
+
+  /// Tests publish the same regions again and again, and packing takes most of the time.
+  private static let images = Locked<[String: [UInt8]]>([:])
+
+  private static func image(_ seed: String) throws -> [UInt8] {
+    if let known = images.withLock({ $0[seed] }) { return known }
+    let image = try noise(seed: seed)
+    images.withLock { $0[seed] = image }
+    return image
   }
 
   /// A picture that does not get smaller by packing it.
