@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
     .library(name: "MapStoreWire", targets: ["MapStoreWire"]),
     .library(name: "MapStoreServer", targets: ["MapStoreServer"]),
+    .library(name: "MapStoreClient", targets: ["MapStoreClient"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -177,10 +178,22 @@ let package = Package(
       ],
       resources: ["store.css", "store.js"].map { .embedInCode("Pages/Assets/\($0)") },
       swiftSettings: strict),
+    // The device's side. An app has no server in it.
+    .target(
+      name: "MapStoreClient",
+      dependencies: [
+        "TileIndex", "MapStoreWire",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "MapStoreCommand",
       dependencies: [
-        "TileIndex", "PurchaseLedger", "MapStoreServer", "CommandSupport",
+        "TileIndex", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -242,6 +255,20 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: strict),
+    // A device's process, for tests that kill it.
+    .executableTarget(
+      name: "ShelfProbe", dependencies: ["MapStoreClient"], path: "Tests/ShelfProbe", swiftSettings: strict),
+    .testTarget(
+      name: "MapStoreClientTests",
+      dependencies: [
+        "MapStoreClient", "MapStoreWire", "TileIndex", "TestSupport", "ShelfProbe",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "MapStoreServerTests",
       dependencies: [
@@ -256,9 +283,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "CacheBench", "TileCut", "TileImage",
-        "TileIndex",
-        "PurchaseLedger", "TestSupport", "CSQLite",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
+        "TileImage", "TileIndex", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),

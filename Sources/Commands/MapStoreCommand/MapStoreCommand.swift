@@ -13,7 +13,7 @@ struct MapStoreCommand: AsyncParsableCommand {
       3 the ledger cannot be opened; 64 wrong usage; 69 the address cannot be listened on; 70 internal error.
       """,
     version: "0.1.0",
-    subcommands: [ServeCommand.self])
+    subcommands: [ServeCommand.self, ClientCommand.self])
 
   /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
   static func main() {
@@ -28,6 +28,12 @@ struct MapStoreCommand: AsyncParsableCommand {
     _exit(StandardStreams.flush() ? 0 : ExitStatus.internalError.rawValue)
   }
 
+  /// The status for an error of ours; the client's table is in its help.
+  private static func status(of error: any Error) -> Int32? {
+    let isClient = CommandLine.arguments.dropFirst().first == "client"
+    return (isClient ? ClientExitStatus.status(of: error) : nil) ?? ExitStatus(of: error)?.rawValue
+  }
+
   private static func run() async {
     do {
       var command = try parseAsRoot()
@@ -36,10 +42,10 @@ struct MapStoreCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
-    } catch let error where ExitStatus(of: error) != nil {
+    } catch let error where status(of: error) != nil {
       _ = StandardStreams.flush()
       printError("mapstore: \(error)")
-      Foundation.exit(ExitStatus(of: error)!.rawValue)
+      Foundation.exit(status(of: error)!)
     } catch {
       exit(withError: error)
     }

@@ -6,7 +6,7 @@ import X509
 /// A certification authority of the shape of Apple's, made up on the spot: for the demonstration, benchmarks and tests.
 ///
 /// Root and intermediate are P-384, the leaf P-256, both marker extensions are there. Nothing it signs verifies under any other
-/// root, and its keys die with the process.
+/// root, and its keys die with the process unless ``keys`` are kept.
 package struct ThrowAwayAuthority: Sendable {
   /// What a chain may deviate in, for tests of refusals.
   package struct Shape: Sendable {
@@ -23,9 +23,9 @@ package struct ThrowAwayAuthority: Sendable {
   package let rootCertificate: [UInt8]
   package let intermediateCertificate: [UInt8]
   package let leafCertificate: [UInt8]
-  private let leafKey: P256.Signing.PrivateKey
+  let leafKey: P256.Signing.PrivateKey
   /// Base64url of the JWS header with the three certificates, and the point behind it.
-  private let encodedHeader: [UInt8]
+  let encodedHeader: [UInt8]
 
   package init(_ shape: Shape = Shape()) throws {
     let rootKey = P384.Signing.PrivateKey()

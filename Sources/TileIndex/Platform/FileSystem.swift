@@ -7,24 +7,25 @@
 #endif
 
 /// The few calls on files that bundles need, and nothing else of the operating system.
-enum FileSystem {
+package enum FileSystem {
   /// An errno, and its text when shown.
-  struct SystemError: Error, CustomStringConvertible {
-    let number: Int32
-    var description: String { String(cString: strerror(number)).lowercasedFirst }
-    var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
+  package struct SystemError: Error, CustomStringConvertible {
+    package let number: Int32
+    package init(number: Int32) { self.number = number }
+    package var description: String { String(cString: strerror(number)).lowercasedFirst }
+    package var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
     var isExisting: Bool { number == EEXIST }
-    var isMissing: Bool { number == ENOENT || number == ENOTDIR }
+    package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
     var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
     /// Of open files or memory: it may pass.
     var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
   }
 
-  enum Kind { case file, folder, other }
+  package enum Kind { case file, folder, other }
 
-  struct Status {
-    let kind: Kind
-    let bytes: Int
+  package struct Status {
+    package let kind: Kind
+    package let bytes: Int
     let identity: Identity
   }
 
@@ -35,7 +36,7 @@ enum FileSystem {
   }
 
   /// What lies at a path, following symbolic links; nil when there is nothing.
-  static func status(_ path: String) throws -> Status? {
+  package static func status(_ path: String) throws -> Status? {
     var info = stat()
     guard stat(path, &info) == 0 else {
       let error = SystemError(number: errno)
@@ -49,7 +50,7 @@ enum FileSystem {
   }
 
   /// Size of a file, 0 when it is missing or cannot be seen.
-  static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
+  package static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
 
   /// The absolute path without symbolic links.
   static func realPath(_ path: String) throws -> String {
@@ -95,10 +96,10 @@ enum FileSystem {
     guard pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else { throw SystemError(number: errno) }
   }
 
-  static func remove(_ path: String) { unlink(path) }
+  package static func remove(_ path: String) { unlink(path) }
 
   /// Puts a file's bytes, or a folder's entries, on the disk.
-  static func synchronise(_ path: String) throws {
+  package static func synchronise(_ path: String) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
@@ -111,7 +112,7 @@ enum FileSystem {
   }
 
   /// Gives a file another name in one step, in place of what has that name.
-  static func rename(_ path: String, replacing target: String) throws {
+  package static func rename(_ path: String, replacing target: String) throws {
     #if canImport(Darwin)
       let result = Darwin.rename(path, target)
     #elseif canImport(Musl)
@@ -136,7 +137,7 @@ enum FileSystem {
   }
 
   /// The names in a folder, without order.
-  static func names(in folder: String) -> [String] {
+  package static func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }
     var names: [String] = []

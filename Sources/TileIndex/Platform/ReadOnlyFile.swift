@@ -7,16 +7,16 @@
 #endif
 
 /// A plain file open for reading at any place. Not mapped into memory: a mapped file that gets shorter ends the process.
-final class ReadOnlyFile {
+package final class ReadOnlyFile {
   private let descriptor: Int32
   /// Size when it was opened.
-  let byteCount: Int
+  package let byteCount: Int
 
   /// What was found in place of a plain file.
-  struct NotAFile: Error { let kind: FileSystem.Kind }
+  package struct NotAFile: Error { let kind: FileSystem.Kind }
 
   /// - Throws: ``FileSystem/SystemError`` or ``NotAFile``.
-  init(_ path: String) throws {
+  package init(_ path: String) throws {
     // A path with a NUL would be another, shorter path to the system.
     guard !path.utf8.contains(0) else { throw FileSystem.SystemError(number: ENOENT) }
     // Opening a pipe would otherwise wait for its writer.
@@ -41,7 +41,7 @@ final class ReadOnlyFile {
   ///
   /// - Returns: how many there were; fewer than asked for where the file ends.
   /// - Throws: ``FileSystem/SystemError``.
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
     guard let base = buffer.baseAddress else { return 0 }
     var done = 0
     while done < buffer.count {

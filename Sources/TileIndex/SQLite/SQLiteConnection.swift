@@ -1,7 +1,7 @@
 import CSQLite
 
 /// One open database. Not for use by two threads at once: it is opened without SQLite's own mutexes.
-final class SQLiteConnection {
+package final class SQLiteConnection {
   let handle: OpaquePointer
 
   /// - Parameters:
@@ -21,6 +21,13 @@ final class SQLiteConnection {
     handle = opened
   }
 
+  /// Opens a database for reading and writing; makes it if it is not there. Another process that holds it is waited for, five seconds at most.
+  package convenience init(creating path: String) throws {
+    try self.init(
+      uri: Self.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+    sqlite3_busy_timeout(handle, 5000)
+  }
+
   deinit { sqlite3_close_v2(handle) }
 
   /// The state of the last failed call.
@@ -32,7 +39,7 @@ final class SQLiteConnection {
   }
 
   /// Runs statements that give no rows, or whose rows do not matter.
-  func execute(_ sql: String) throws {
+  package func execute(_ sql: String) throws {
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code) }
   }

@@ -1,7 +1,7 @@
 import CSQLite
 
 /// A failed sqlite3 call, before it is known what the caller was doing.
-struct SQLiteError: Error, CustomStringConvertible {
+package struct SQLiteError: Error, CustomStringConvertible {
   /// Extended result code.
   let code: Int32
   let message: String
@@ -10,13 +10,13 @@ struct SQLiteError: Error, CustomStringConvertible {
 
   /// Result code without its extension.
   var primary: Int32 { code & 0xff }
-  var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
-  var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
-  var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+  package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
+  package var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
+  package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
   var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
   var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
 
-  var description: String {
+  package var description: String {
     systemError == 0 ? message : "\(message) (\(FileSystem.SystemError(number: systemError)))"
   }
 }

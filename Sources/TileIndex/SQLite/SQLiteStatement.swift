@@ -1,7 +1,7 @@
 import CSQLite
 
 /// A compiled statement. Parameters count from 1, columns from 0, as in SQLite.
-final class SQLiteStatement {
+package final class SQLiteStatement {
   private let connection: SQLiteConnection
   private let handle: OpaquePointer
 
@@ -15,13 +15,13 @@ final class SQLiteStatement {
 
   deinit { sqlite3_finalize(handle) }
 
-  func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, sqlite3_int64(value)) }
+  package func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, sqlite3_int64(value)) }
 
   func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
-  func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
+  package func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
 
   /// The text is copied.
-  func bind(_ value: String, at index: Int32) throws {
+  package func bind(_ value: String, at index: Int32) throws {
     // SQLITE_TRANSIENT is a cast of -1 that Swift does not import.
     let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     let code = sqlite3_bind_text64(
@@ -30,13 +30,13 @@ final class SQLiteStatement {
   }
 
   /// The bytes are not copied: they must stay where they are until the statement is reset or bound anew.
-  func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws {
+  package func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws {
     let code = sqlite3_bind_blob64(handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count), nil)
     guard code == SQLITE_OK else { throw connection.error(code) }
   }
 
   /// Runs to the next row; false when there is none. After an error the statement is reset.
-  func step() throws -> Bool {
+  package func step() throws -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW { return true }
     if code == SQLITE_DONE { return false }
@@ -46,27 +46,27 @@ final class SQLiteStatement {
   }
 
   /// Runs a statement that gives no rows, and makes it ready for the next time.
-  func run() throws {
+  package func run() throws {
     _ = try step()
     sqlite3_reset(handle)
   }
 
-  func reset() { sqlite3_reset(handle) }
+  package func reset() { sqlite3_reset(handle) }
 
-  func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
-  func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+  package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+  package func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
   func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
   var columnCount: Int32 { sqlite3_column_count(handle) }
 
   /// The text of a column, repaired where it is not UTF-8; nil for NULL.
-  func text(_ column: Int32) -> String? {
+  package func text(_ column: Int32) -> String? {
     guard let text = sqlite3_column_text(handle, column) else { return nil }
     let count = Int(sqlite3_column_bytes(handle, column))
     return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
   }
 
   /// The bytes of a column, valid until the statement moves on. Empty for NULL.
-  func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+  package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
     // The order matters: sqlite3_column_blob may convert, and only then is the count right.
     let start = sqlite3_column_blob(handle, column)
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
@@ -75,5 +75,5 @@ final class SQLiteStatement {
 
 extension SQLiteConnection {
   /// Compiles one statement that will run often.
-  func prepare(_ sql: String) throws -> SQLiteStatement { try SQLiteStatement(self, sql) }
+  package func prepare(_ sql: String) throws -> SQLiteStatement { try SQLiteStatement(self, sql) }
 }

@@ -1,0 +1,96 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import MapStoreClient
+import MapStoreWire
+
+/// The login, and where its password comes from: the environment, or standard input.
+struct CredentialFlags: ParsableArguments {
+  @Argument(help: "The login.")
+  var login: String
+
+  static let help = "The password is taken from the environment (MAPSTORE_PASSWORD), else a line of standard input."
+
+  func credentials() throws -> Credentials {
+    if let password = ProcessInfo.processInfo.environment["MAPSTORE_PASSWORD"], !password.isEmpty {
+      return Credentials(login: login, password: password)
+    }
+    let isTerminal = isatty(STDIN_FILENO) == 1
+    var before = termios()
+    if isTerminal {
+      StandardStreams.writeError("Password for \(login): ")
+      tcgetattr(STDIN_FILENO, &before)
+      var silent = before
+      silent.c_lflag &= ~tcflag_t(ECHO)
+      tcsetattr(STDIN_FILENO, TCSANOW, &silent)
+    }
+    defer {
+      if isTerminal {
+        tcsetattr(STDIN_FILENO, TCSANOW, &before)
+        StandardStreams.writeError("\n")
+      }
+    }
+    guard let line = readLine(), !line.isEmpty else { throw ValidationError("there is no password; \(Self.help)") }
+    return Credentials(login: login, password: line)
+  }
+}
+
+/// `mapstore client register`
+struct RegisterCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "register", abstract: "Makes an account and signs in.", discussion: CredentialFlags.help)
+  @OptionGroup var flags: ClientFlags
+  @OptionGroup var person: CredentialFlags
+
+  func run() async throws {
+    let credentials = try person.credentials()
+    let device = try flags.device()
+    _ = try await device.client.register(credentials)
+    try await SignIn.run(device, credentials, flags)
+  }
+}
+
+/// `mapstore client login`
+struct LoginCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "login", abstract: "Signs in.", discussion: CredentialFlags.help)
+  @OptionGroup var flags: ClientFlags
+  @OptionGroup var person: CredentialFlags
+
+  func run() async throws {
+    let credentials = try person.credentials()
+    try await SignIn.run(try flags.device(), credentials, flags)
+  }
+}
+
+/// `mapstore client logout`
+struct LogoutCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "logout", abstract: "Ends the session; installed bundles stay.")
+  @OptionGroup var flags: ClientFlags
+  @Flag(help: "End the sessions of all devices.")
+  var everywhere = false
+
+  func run() async throws {
+    let device = try flags.device()
+    if everywhere { try await device.client.signOutEverywhere() } else { try await device.client.signOut() }
+    try await device.shelf.forgetAccount()
+    if !flags.json { print("signed out\(everywhere ? " everywhere" : "")") }
+  }
+}
+
+private enum SignIn {
+  static func run(_ device: ClientDevice, _ credentials: Credentials, _ flags: ClientFlags) async throws {
+    let before = try ClientMemory.read(device.folder)
+    let details = try await device.client.signIn(credentials)
+    if let old = before?.session?.account.id, old != details.account.id { try await device.shelf.forgetAccount() }
+    let isSame = before?.server == device.client.address && before?.grantKeys.isEmpty == false
+    let keys = isSame ? before!.grantKeys : try await device.client.grantKeys().keys
+    try ClientMemory(server: device.client.address, session: details, grantKeys: keys).write(device.folder)
+    if flags.json {
+      printJSON(details.account)
+    } else {
+      print("signed in to \(device.client.address) as \(credentials.login)")
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import MapStoreClient
+import MapStoreWire
+import TileIndex
+
+/// What the command remembers in the folder, `.mapstore-client.json`: the server, the session and the keys of grants. Nobody else may read it.
+///
+/// An app keeps the session in the system's key store instead, and has the keys built in.
+struct ClientMemory: Codable {
+  var server: String
+  var session: SessionDetails?
+  /// Those that the server had at the first sign-in; believed from then on.
+  var grantKeys: [GrantKey] = []
+
+  private static func path(_ folder: String) -> String { "\(folder)/.mapstore-client.json" }
+
+  /// Nil where there is none.
+  static func read(_ folder: String) throws -> ClientMemory? {
+    guard let bytes = try? JSONFile.bytes(path(folder)) else { return nil }
+    do {
+      return try WireJSON.decode(ClientMemory.self, from: bytes)
+    } catch {
+      throw BundleError(.malformed, path: path(folder), "\(error)", remedy: "remove it and sign in again")
+    }
+  }
+
+  func write(_ folder: String) throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let path = Self.path(folder)
+    // The new file takes the place of one that only its owner could read, so it must be such a file from its beginning.
+    let before = umask(0o077)
+    defer { umask(before) }
+    try OutputFile.write(try WireJSON.encode(self), to: path, replacing: true)
+  }
+}

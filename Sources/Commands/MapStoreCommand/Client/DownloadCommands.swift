@@ -1,0 +1,130 @@
+import ArgumentParser
+import CommandSupport
+import MapStoreClient
+import MapStoreWire
+import TileIndex
+
+/// `mapstore client get`
+struct GetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get", abstract: "Installs regions, brings them up to date, or goes on with that.")
+  @OptionGroup var flags: ClientFlags
+  @OptionGroup var download: DownloadFlags
+  @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
+  var regions: [String]
+
+  func run() async throws {
+    let device = try flags.device(download.options)
+    let printer = DownloadPrinter(style: download.progress)
+    let regions = regions
+    let results = try await device.interruptibly { device in
+      await withTaskGroup(of: (Int, Result<InstalledFile, any Error>).self) { group in
+        for (index, region) in regions.enumerated() {
+          group.addTask {
+            do {
+              return (index, .success(try await device.shelf.install(region, from: device.client) { printer.show($0) }))
+            } catch {
+              return (index, .failure(error))
+            }
+          }
+        }
+        var results: [(Int, Result<InstalledFile, any Error>)] = []
+        for await result in group { results.append(result) }
+        return results.sorted { $0.0 < $1.0 }.map(\.1)
+      }
+    }
+    printer.finish()
+    let files = results.compactMap { try? $0.get() }
+    if flags.json {
+      printJSON(files)
+    } else {
+      for file in files { print("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
+    }
+    try Self.failures(results)
+  }
+
+  /// Throws the first failure; others are printed.
+  static func failures(_ results: [Result<InstalledFile, any Error>]) throws {
+    var failures: [any Error] = []
+    for result in results {
+      if case .failure(let error) = result { failures.append(error) }
+    }
+    if let signal = CommandSignals.watch.received {
+      printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
+      throw ExitCode(128 + signal)
+    }
+    for error in failures {
+      guard let error = error as? MapStoreError, !error.suggestions.isEmpty else { continue }
+      let list = error.suggestions.map { "\($0.region) (\(RegionTable.size($0.bytes)))" }.joined(separator: ", ")
+      printError("mapstore: not used for the longest time: \(list)")
+    }
+    for error in failures.dropFirst() { printError("mapstore: \(error)") }
+    if let first = failures.first { throw first }
+  }
+}
+
+/// `mapstore client around`
+struct AroundCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "around", abstract: "Installs the parcels of a region that a place, a box or a track needs.")
+  @OptionGroup var flags: ClientFlags
+  @OptionGroup var download: DownloadFlags
+  @Argument(help: "The region.")
+  var region: String
+  @Option(help: ArgumentHelp("Degrees.", valueName: "lon,lat"))
+  var point: String?
+  @Option(help: ArgumentHelp("Degrees; a west beyond the east crosses the antimeridian.", valueName: "w,s,e,n"))
+  var bbox: String?
+  @Option(help: ArgumentHelp("GPX or GeoJSON.", valueName: "file"))
+  var track: String?
+
+  func validate() throws {
+    guard [point, bbox, track].count(where: { $0 != nil }) == 1 else {
+      throw ValidationError("give one of --point, --bbox and --track")
+    }
+    if let point, Self.numbers(point, 2) == nil {
+      throw ValidationError("--point is no longitude and latitude: \(point)")
+    }
+    if let bbox, Self.numbers(bbox, 4).map({ $0[1] > $0[3] }) ?? true {
+      throw ValidationError("--bbox is no west, south, east and north: \(bbox)")
+    }
+  }
+
+  private static func numbers(_ text: String, _ count: Int) -> [Double]? {
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+    guard numbers.count == count, !numbers.contains(nil) else { return nil }
+    let values = numbers.map { $0! }
+    let isOnEarth = values.enumerated().allSatisfy { abs($1) <= ($0 % 2 == 0 ? 360 : 90) }
+    return isOnEarth ? values : nil
+  }
+
+  private func ground() throws -> MapGround {
+    if let track { return .track(try Track(path: track)) }
+    if let numbers = point.flatMap({ Self.numbers($0, 2) }) {
+      return .point(longitude: numbers[0], latitude: numbers[1])
+    }
+    let box = bbox.flatMap { Self.numbers($0, 4) } ?? []
+    return .box(BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3]))
+  }
+
+  func run() async throws {
+    let ground = try ground()
+    let device = try flags.device(download.options)
+    let printer = DownloadPrinter(style: download.progress)
+    let (region, isJSON) = (region, flags.json)
+    let files = try await device.interruptibly { device in
+      try await device.shelf.install(
+        region, around: ground, from: device.client, onProgress: { printer.show($0) },
+        onInstalled: { file in
+          printer.finish()
+          if !isJSON { print("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
+        })
+    }
+    printer.finish()
+    if isJSON { printJSON(files) }
+    if files.isEmpty {
+      printError("mapstore: \(region) has nothing there")
+      throw ExitCode(ClientExitStatus.leftUndone)
+    }
+  }
+}

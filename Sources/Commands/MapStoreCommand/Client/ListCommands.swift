@@ -1,0 +1,105 @@
+import ArgumentParser
+import MapStoreClient
+
+/// `mapstore client library`
+struct LibraryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "library", abstract: "Asks the store for the status of all regions, and lists them.")
+  @OptionGroup var flags: ClientFlags
+
+  func run() async throws {
+    let device = try flags.device()
+    let regions = try await device.shelf.refreshLibrary(from: device.client)
+    if flags.json { printJSON(regions) } else { print(RegionTable.text(regions)) }
+  }
+}
+
+/// `mapstore client list`
+struct ListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "Lists regions as far as is known here, without network, and whether they may be opened.")
+  @OptionGroup var flags: ClientFlags
+
+  func run() async throws {
+    let device = try flags.device()
+    let regions = try device.shelf.regions()
+    if flags.json {
+      printJSON(regions)
+      return
+    }
+    print(RegionTable.text(regions))
+    for region in regions where region.installed != nil || !region.parcels.isEmpty {
+      if let why = Self.text(try device.shelf.usability(of: region.id)) { print("\(region.id): \(why)") }
+    }
+  }
+
+  /// Why a region may not be opened without network; nil where it may.
+  private static func text(_ usability: Usability) -> String? {
+    switch usability {
+    case .usable: nil
+    case .expired: "its grant is over; run mapstore client sync"
+    case .notOwned: "is not owned by this account"
+    case .unknown: "no grant is here; run mapstore client sync"
+    case .clockSetBack(let milliseconds):
+      "the clock was set back by \(milliseconds / 3_600_000) hours; set it, or run mapstore client sync"
+    }
+  }
+}
+
+/// `mapstore client check`
+struct CheckCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Compares installed bundles with their SHA-256; damaged ones are removed.")
+  @OptionGroup var flags: ClientFlags
+  @Argument(help: ArgumentHelp("All installed unless given.", valueName: "region"))
+  var regions: [String] = []
+
+  func run() async throws {
+    let device = try flags.device()
+    let installed = Set(try device.shelf.installed().map(\.part.region))
+    if let missing = regions.first(where: { !installed.contains($0) }) {
+      throw ValidationError("\(missing) is not installed")
+    }
+    var damaged: [String] = []
+    for region in regions.isEmpty ? installed.sorted() : regions {
+      if try await !device.shelf.verify(region) { damaged.append(region) }
+    }
+    if flags.json {
+      printJSON(damaged)
+    } else {
+      print(damaged.isEmpty ? "all as they were published" : "damaged and removed: \(damaged.joined(separator: ", "))")
+    }
+    if !damaged.isEmpty { throw ExitCode(ClientExitStatus.leftUndone) }
+  }
+}
+
+/// `mapstore client remove`
+struct RemoveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Removes regions from the disk; they stay owned.")
+  @OptionGroup var flags: ClientFlags
+  @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
+  var regions: [String]
+
+  func run() async throws {
+    let device = try flags.device()
+    for region in regions { try await device.shelf.uninstall(region) }
+    if flags.json { printJSON(try device.shelf.regions()) } else { print("removed \(regions.joined(separator: ", "))") }
+  }
+}
+
+/// `mapstore client pause`
+struct PauseCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pause", abstract: "Has sync leave an interrupted download alone until get is asked for it.")
+  @OptionGroup var flags: ClientFlags
+  @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
+  var regions: [String]
+
+  func run() async throws {
+    let device = try flags.device()
+    for region in regions { try await device.shelf.pause(region) }
+    if flags.json { printJSON(try device.shelf.regions()) }
+  }
+}

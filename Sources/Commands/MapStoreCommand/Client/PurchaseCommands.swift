@@ -1,0 +1,146 @@
+import ArgumentParser
+import CommandSupport
+import MapStoreClient
+import MapStoreWire
+import TileIndex
+
+/// `mapstore client buy`
+struct BuyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "buy",
+    abstract: "Buys regions from a made-up app store, for tests and demonstrations.",
+    discussion: """
+      The made-up app store signs with a throw-away authority (mapstore client store-key); only a server that was given its root (--root-certificate) believes it. \
+      As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed in by sync.
+      """)
+  @OptionGroup var flags: ClientFlags
+  @Option(help: ArgumentHelp("The made-up store's keys.", valueName: "file"))
+  var storeKey: String
+  @Option(help: "production or sandbox; most servers grant nothing for a sandbox's.")
+  var environment = "production"
+  @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
+  var regions: [String]
+
+  func validate() throws {
+    if !["production", "sandbox"].contains(environment) {
+      throw ValidationError("--environment is production or sandbox")
+    }
+  }
+
+  func run() async throws {
+    let store = try MadeUpStore(keyFile: storeKey)
+    let device = try flags.device()
+    let account = try await device.client.account()
+    let known = try await device.shelf.refreshLibrary(from: device.client)
+    let queue = MadeUpQueue(folder: device.folder)
+    for id in regions {
+      guard let region = known.first(where: { $0.id == id }) else {
+        throw ValidationError("the store has no region \(id); mapstore client library lists them")
+      }
+      switch region.status {
+      case .forSale, .revoked: break
+      // No button to buy what is owned.
+      default:
+        printError("mapstore: \(id): \(RegionTable.status(region)); nothing was bought")
+        continue
+      }
+      let details = try await device.client.region(id)
+      let signed = try store.sell(
+        details.region.productId, to: account.appAccountToken, isSandbox: environment == "sandbox")
+      try queue.add(signed)
+    }
+    let purchases = try await device.shelf.submit(queue, to: device.client)
+    try await device.shelf.refreshLibrary(from: device.client)
+    if flags.json { printJSON(purchases.map(\.result)) } else { Self.show(purchases) }
+    if purchases.contains(where: { !$0.isFinished }) { throw ExitCode(ClientExitStatus.leftUndone) }
+  }
+
+  /// Prints what became of purchases.
+  static func show(_ purchases: [SyncReport.Purchase]) {
+    for purchase in purchases {
+      let what = purchase.result.items.map { $0.regionId ?? $0.productId }.joined(separator: ", ")
+      let why = (purchase.result.detail ?? purchase.result.reason).map { " (\($0))" } ?? ""
+      print("\(what.isEmpty ? purchase.id : what): \(purchase.result.outcome.rawValue)\(why)")
+    }
+  }
+}
+
+/// `mapstore client sync`
+struct SyncCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync",
+    abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
+    discussion: "With --all everything that is owned is installed and brought up to date.")
+  @OptionGroup var flags: ClientFlags
+  @OptionGroup var download: DownloadFlags
+  @Flag(help: "Install and update all that is owned.")
+  var all = false
+
+  private struct Output: Encodable {
+    let purchases: [PurchaseResult]
+    let regions: [ShelfRegion]
+  }
+
+  func run() async throws {
+    let device = try flags.device(download.options)
+    let printer = DownloadPrinter(style: download.progress)
+    let queue = MadeUpQueue(folder: device.folder)
+    let installsAll = all
+    let (report, results) = try await device.interruptibly { device in
+      let report = try await device.shelf.sync(with: device.client, queue: queue) { printer.show($0) }
+      var results = report.resumed.map(\.result)
+      if installsAll {
+        results += try await withThrowingTaskGroup(of: Result<InstalledFile, any Error>.self) { group in
+          let wanted = report.regions.filter { $0.status == .ownedNotInstalled || $0.status == .updateAvailable }
+          for region in wanted {
+            group.addTask {
+              do {
+                return .success(try await device.shelf.install(region.id, from: device.client) { printer.show($0) })
+              } catch is CancellationError {
+                throw CancellationError()
+              } catch {
+                return .failure(error)
+              }
+            }
+          }
+          var results: [Result<InstalledFile, any Error>] = []
+          for try await result in group { results.append(result) }
+          return results
+        }
+      }
+      return (report, results)
+    }
+    printer.finish()
+    if let error = report.grantsError { printError("mapstore: \(error)") }
+    let regions = try device.shelf.regions()
+    if flags.json {
+      printJSON(Output(purchases: report.purchases.map(\.result), regions: regions))
+    } else {
+      BuyCommand.show(report.purchases)
+      print(RegionTable.text(regions))
+    }
+    try GetCommand.failures(results)
+    if report.grantsError != nil || report.purchases.contains(where: { !$0.isFinished }) {
+      throw ExitCode(ClientExitStatus.leftUndone)
+    }
+  }
+}
+
+/// `mapstore client store-key`
+struct StoreKeyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "store-key",
+    abstract: "Makes a throw-away authority that signs purchases of a made-up app store.",
+    discussion:
+      "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server."
+  )
+  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+  var file: String
+  @Option(help: "The app's bundle id that purchases name.")
+  var bundleId: String
+
+  func run() throws {
+    try MadeUpStore.make(keyFile: file, bundleID: bundleId)
+    print("wrote \(file) and \(file).root.der")
+  }
+}

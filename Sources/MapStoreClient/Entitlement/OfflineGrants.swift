@@ -1,0 +1,80 @@
+public import MapStoreWire
+
+/// What an account owns, as the server signed it, for the time without network.
+///
+/// The document is kept as it came and verified whenever it is read, so changing the state file grants nothing. The greatest time that was ever seen is kept as well: a clock that is set back
+/// makes nothing last longer. Who may write the state file can put an older one in its place; against that only the system's key store helps.
+public struct OfflineGrants: Sendable {
+  /// How it is judged. Times are milliseconds.
+  public struct Rule: Sendable {
+    /// The keys that the app trusts: built in, or fetched once and kept.
+    public var keys: [GrantKey] = []
+    /// How long a document counts at most, whatever it says itself.
+    public var offlineMax: Int64 = 90 * 86_400_000
+    /// How far the clock may be set back, as people do who travel or repair a clock, before nothing is opened.
+    public var setBackMax: Int64 = 86_400_000
+
+    public init(keys: [GrantKey] = []) { self.keys = keys }
+  }
+
+  let state: ShelfState
+  let rule: Rule
+  private static let documentName = "grants"
+  private static let timeName = "greatest_time"
+  /// The greatest time is written when it has grown by this, not at every look.
+  private static let timeStep: Int64 = 60_000
+
+  /// Takes over a document that the server has just sent.
+  ///
+  /// - Parameters:
+  ///   - accountID: whose it must be; nil for anybody's.
+  ///   - now: milliseconds since 1970 by the device's clock.
+  /// - Throws: ``MapStoreError`` `.grant` when it is not the server's, of another account, or older than the one that is here.
+  func accept(_ signed: SignedGrants, accountID: String?, now: Int64) throws {
+    let document = try GrantVerifier(rule.keys).document(signed)
+    if let accountID, document.accountId != accountID {
+      throw MapStoreError(.grant, "grants", "are of another account", remedy: "sign in again")
+    }
+    if let old = try self.document(), old.accountId == document.accountId {
+      if document.issuedAt < old.issuedAt {
+        throw MapStoreError(
+          .grant, "grants", "are older than those that are here", remedy: "ask the server for them again")
+      }
+      if document.issuedAt == old.issuedAt { return }
+    }
+    try state.set(Self.documentName, String(decoding: try WireJSON.encode(signed), as: UTF8.self))
+    // The server has signed the time. A device whose clock had gone wrong, to whichever side, is believed again from here on; one day apart is no fault.
+    let isPlausible = abs(now - document.issuedAt) <= rule.setBackMax
+    try state.set(Self.timeName, String(isPlausible ? max(now, document.issuedAt) : document.issuedAt))
+  }
+
+  /// - Parameter now: milliseconds since 1970 by the device's clock.
+  /// - Throws: ``MapStoreError`` `.shelf`.
+  func usability(of region: String, now: Int64) throws -> Usability {
+    guard let document = try self.document() else { return .unknown }
+    let greatest = try state.setting(Self.timeName).flatMap { Int64($0) } ?? document.issuedAt
+    if now > greatest + Self.timeStep { try state.set(Self.timeName, String(now)) }
+    if greatest - now > rule.setBackMax { return .clockSetBack(by: greatest - now) }
+    guard document.grants.contains(where: { $0.regionId == region }) else { return .notOwned }
+    let end = min(document.expiresAt, document.issuedAt.addingClamped(rule.offlineMax))
+    return max(now, greatest) < end ? .usable(until: end) : .expired(end)
+  }
+
+  /// The document that is here, if it is still as the server signed it.
+  func document() throws -> GrantDocument? {
+    guard let text = try state.setting(Self.documentName),
+      let signed = try? WireJSON.decode(SignedGrants.self, from: Array(text.utf8))
+    else { return nil }
+    return try? GrantVerifier(rule.keys).document(signed)
+  }
+
+  /// Another person signs in.
+  func forget() throws { try state.set(Self.documentName, nil) }
+}
+
+extension Int64 {
+  func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other > 0 ? .max : .min) : sum
+  }
+}

@@ -1,0 +1,161 @@
+import AsyncHTTPClient
+import MapStoreWire
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+extension StoreClient {
+  func send<Answer: Decodable>(
+    _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], rawQuery: String = ""
+  ) async throws -> Answer {
+    let pairs = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+    let text = (pairs + [rawQuery]).filter { !$0.isEmpty }.joined(separator: "&")
+    let target = (path ?? route.path) + (text.isEmpty ? "" : "?" + text)
+    return try decode(try await exchange(route, target: target, body: nil, repeats: true), target)
+  }
+
+  func send<Answer: Decodable>(
+    _ route: StoreRoute, body: some Encodable, repeats: Bool = true
+  ) async throws -> Answer {
+    let bytes: [UInt8]
+    do {
+      bytes = try WireJSON.encode(body)
+    } catch {
+      preconditionFailure("messages can be written: \(error)")
+    }
+    return try decode(try await exchange(route, target: route.path, body: bytes, repeats: repeats), route.path)
+  }
+
+  func sendWithoutAnswer(_ route: StoreRoute) async throws {
+    _ = try await exchange(route, target: route.path, body: nil, repeats: true)
+  }
+
+  private func decode<Answer: Decodable>(_ bytes: [UInt8], _ target: String) throws -> Answer {
+    do {
+      return try WireJSON.decode(Answer.self, from: bytes)
+    } catch {
+      throw MapStoreError(
+        .damaged, address + target, "the answer is none that is understood: \(error)",
+        remedy: "check that this is the address of a map store, and update the app")
+    }
+  }
+
+  /// Asks until there is an answer, or until asking again does not help.
+  ///
+  /// - Parameter repeats: false where a request that may have arrived must not be made twice.
+  /// - Returns: the body of an answer of success.
+  private func exchange(
+    _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool
+  ) async throws -> [UInt8] {
+    var hasSignedInAgain = false
+    var attempt = 0
+    while true {
+      attempt += 1
+      let token = session.details?.token
+      if route.access == .session, token == nil {
+        guard !hasSignedInAgain, try await signInAgain() else { throw Self.signedOut(address) }
+        hasSignedInAgain = true
+        continue
+      }
+      var asked: Double?
+      let complaint: String
+      do {
+        let answer = try await once(route, target: target, token: token, body: body)
+        if (200..<300).contains(answer.status) { return answer.body }
+        let problem = try? WireJSON.decode(Problem.self, from: answer.body)
+        if answer.status == 401, route.access == .session {
+          // Another request may have renewed it meanwhile.
+          if session.details?.token != token { continue }
+          guard !hasSignedInAgain, try await signInAgain() else {
+            session.set(nil)
+            throw Self.signedOut(address)
+          }
+          hasSignedInAgain = true
+          continue
+        }
+        guard [408, 425, 429].contains(answer.status) || answer.status >= 500 else {
+          throw Self.failure(answer.status, problem, address + target.prefix { $0 != "?" })
+        }
+        complaint = "the server answered \(answer.status)\(problem.map { ": \($0)" } ?? "")"
+        asked = answer.retryAfter
+      } catch let error as MapStoreError {
+        throw error
+      } catch {
+        try Task.checkCancellation()
+        complaint = Self.text(error)
+        if !repeats {
+          throw MapStoreError(.unreachable, address, complaint, remedy: "look whether it was done, then try again")
+        }
+      }
+      if let asked, asked > retry.retryAfterMax {
+        throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
+      }
+      guard attempt < retry.attemptsMax else {
+        throw MapStoreError(
+          .unreachable, address, "gave up after \(attempt) attempts: \(complaint)",
+          remedy: "check the network and the address, then try again")
+      }
+      try await Task.sleep(for: .seconds(retry.delay(attempt, asked: asked)))
+    }
+  }
+
+  private func signInAgain() async throws -> Bool {
+    guard let credentials = try await session.newCredentials() else { return false }
+    try await signIn(credentials)
+    return true
+  }
+
+  private struct Answer {
+    let status: Int
+    let retryAfter: Double?
+    let body: [UInt8]
+  }
+
+  private func once(_ route: StoreRoute, target: String, token: String?, body: [UInt8]?) async throws -> Answer {
+    var request = HTTPClientRequest(url: address + target)
+    request.method = .init(rawValue: route.method.rawValue)
+    request.headers.add(name: "Accept", value: "application/json, \(Problem.contentType)")
+    if let token, route.access == .session { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+    if let body {
+      request.headers.add(name: "Content-Type", value: "application/json")
+      request.body = .bytes(body)
+    }
+    let response = try await http.execute(request, deadline: .distantFuture)
+    let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
+    let asked = response.headers.first(name: "Retry-After").flatMap { RetryAfter.seconds($0, now: clock.now()) }
+    return Answer(status: Int(response.status.code), retryAfter: asked, body: Array(bytes.readableBytesView))
+  }
+
+  static func signedOut(_ address: String) -> MapStoreError {
+    MapStoreError(.signedOut, address, "there is no session, or it is over", remedy: "sign in again")
+  }
+
+  private static func failure(_ status: Int, _ problem: Problem?, _ place: String) -> MapStoreError {
+    let text = problem?.description ?? "the server answered \(status)"
+    return switch (status, problem?.type) {
+    case (_, .wrongCredentials?): MapStoreError(.signedOut, place, text, remedy: "check login and password")
+    case (_, .notOwned?): MapStoreError(.notOwned, place, text, remedy: "buy it, or restore purchases")
+    case (_, .editionGone?): MapStoreError(.editionGone, place, text, remedy: "ask again what there is")
+    case (404, _): MapStoreError(.unknown, place, text, remedy: "check the name against the catalogue")
+    default: MapStoreError(.refused, place, text)
+    }
+  }
+
+  /// What went wrong below HTTP, without types' names.
+  static func text(_ error: any Error) -> String {
+    if let error = error as? HTTPClientError {
+      return switch error {
+      case .readTimeout: "the server has stopped sending"
+      case .connectTimeout: "there was no answer to the attempt to connect"
+      case .remoteConnectionClosed: "the connection was cut off"
+      case .invalidURL: "this is no address"
+      default: "\(error.shortDescription)"
+      }
+    }
+    if let error = error as? NIOConnectionError {
+      return
+        "no connection to \(error.host):\(error.port): \(error.connectionErrors.first.map { "\($0.error)" } ?? "refused")"
+    }
+    return "\(error)"
+  }
+}

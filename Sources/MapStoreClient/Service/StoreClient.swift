@@ -1,0 +1,104 @@
+import AsyncHTTPClient
+public import MapStoreWire
+import NIOCore
+import NIOHTTP1
+
+/// Speaks with the store's server. Requests are repeated where that may help and can do no harm.
+///
+/// All calls throw ``MapStoreError``, or `CancellationError`.
+public final class StoreClient: Sendable {
+  /// `https://maps.example.com`, without a slash at the end.
+  public let address: String
+  public let session: StoreSession
+  let retry: RetryRule
+  let clock: ShelfClock
+  let http: HTTPClient
+
+  /// The largest answer that is read into memory.
+  static let answerBytesMax = 64 << 20
+
+  /// - Parameter address: of the server; a path in front of its routes is kept.
+  public init(address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()) {
+    self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
+    (self.session, self.retry, clock) = (session, retry, ShelfClock())
+    var configuration = HTTPClient.Configuration()
+    configuration.timeout.connect = .milliseconds(Int64(retry.connectMax * 1000))
+    configuration.timeout.read = .milliseconds(Int64(retry.idleMax * 1000))
+    // A redirect would take the session to where it does not belong.
+    configuration.redirectConfiguration = .disallow
+    // Its own retries of connections are not counted, and hide what is wrong.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+  }
+
+  // Its connections are the singleton event loops' otherwise, for ever. A second shutdown does nothing.
+  deinit { _ = http.shutdown() }
+
+  /// Ends all connections. The client cannot be used afterwards.
+  public func shutdown() async { try? await http.shutdown() }
+
+  // MARK: Accounts
+
+  public func register(_ credentials: Credentials) async throws -> AccountDetails {
+    try await send(.register, body: credentials, repeats: false)
+  }
+
+  /// Begins a session, which the later calls go by.
+  @discardableResult
+  public func signIn(_ credentials: Credentials) async throws -> SessionDetails {
+    let details: SessionDetails = try await send(.signIn, body: credentials)
+    session.set(details)
+    return details
+  }
+
+  public func signOut() async throws {
+    try await sendWithoutAnswer(.signOut)
+    session.set(nil)
+  }
+
+  public func signOutEverywhere() async throws {
+    try await sendWithoutAnswer(.signOutEverywhere)
+    session.set(nil)
+  }
+
+  public func account() async throws -> AccountDetails { try await send(.account) }
+
+  // MARK: What there is
+
+  /// A page of what is for sale.
+  ///
+  /// - Parameter query: `q`, `category`, `near`, `limit`, `cursor`.
+  public func catalogue(_ query: [(name: String, value: String)] = []) async throws -> CataloguePage {
+    try await send(.catalogue, query: query)
+  }
+
+  public func region(_ id: String) async throws -> RegionDetails {
+    try await send(.region, path: StoreRoute.region.path(id))
+  }
+
+  /// - Parameter installed: the editions on the device by their regions.
+  public func library(installed: [(region: String, edition: String)] = []) async throws -> Library {
+    let list = installed.map { "\(PercentEncoding.encode($0.region))@\(PercentEncoding.encode($0.edition))" }
+    // The value is a list of encoded parts; only its separators are left to encode.
+    return try await send(.library, rawQuery: list.isEmpty ? "" : "installed=" + list.joined(separator: ","))
+  }
+
+  // MARK: Purchases and files
+
+  public func submit(_ purchases: PurchaseSubmission) async throws -> PurchaseResults {
+    try await send(.purchases, body: purchases)
+  }
+
+  public func ticket(_ request: DownloadRequest) async throws -> DownloadTicket {
+    try await send(.downloads, body: request)
+  }
+
+  public func grants() async throws -> SignedGrants { try await send(.grants) }
+  public func grantKeys() async throws -> GrantKeys { try await send(.grantKeys) }
+
+  /// The absolute address of a path that the server named.
+  func absolute(_ url: String) -> String {
+    if url.hasPrefix("http://") || url.hasPrefix("https://") { return url }
+    return address + (url.hasPrefix("/") ? url : "/" + url)
+  }
+}

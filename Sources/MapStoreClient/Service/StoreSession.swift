@@ -1,0 +1,30 @@
+public import MapStoreWire
+import Synchronization
+
+/// The session of one person, renewed when it is over.
+public final class StoreSession: Sendable {
+  private let current: Mutex<SessionDetails?>
+  private let credentials: @Sendable () async throws -> Credentials?
+  private let changed: @Sendable (SessionDetails?) -> Void
+
+  /// - Parameters:
+  ///   - session: as it was kept since the last time; apps keep it in the system's key store, never on the shelf.
+  ///   - credentials: asked when the server does not take the session any more; nil reports ``MapStoreError/Code/signedOut``.
+  ///   - changed: told of new sessions, to keep them, and of the end of one.
+  public init(
+    _ session: SessionDetails? = nil, credentials: @escaping @Sendable () async throws -> Credentials? = { nil },
+    changed: @escaping @Sendable (SessionDetails?) -> Void = { _ in }
+  ) {
+    current = Mutex(session)
+    (self.credentials, self.changed) = (credentials, changed)
+  }
+
+  public var details: SessionDetails? { current.withLock { $0 } }
+
+  func set(_ session: SessionDetails?) {
+    current.withLock { $0 = session }
+    changed(session)
+  }
+
+  func newCredentials() async throws -> Credentials? { try await credentials() }
+}

@@ -1,0 +1,122 @@
+import TileIndex
+
+/// The regions on a device: a folder of bundles that are always whole, and a small file that remembers what is owned and on its way.
+///
+/// One process has a shelf at a time. A kill at any instant leaves each region in its old or its new edition; downloads go on from the bytes on the disk.
+public actor RegionShelf {
+  /// Where the bundles lie, each under its region's id with `.mbtiles`.
+  public nonisolated let folder: String
+  nonisolated let state: ShelfState
+  nonisolated let files: ShelfFiles
+  nonisolated let options: ShelfOptions
+  nonisolated let grants: OfflineGrants
+  private let lock: FolderLock
+  private let slots: TransferSlots
+  private var running: [ShelfPart: Task<InstalledFile, any Error>] = [:]
+  private var pausing: Set<ShelfPart> = []
+
+  /// Opens a shelf, or makes one, and carries out what a kill has cut off.
+  ///
+  /// - Parameter grants: how ownership is judged without network.
+  /// - Throws: ``MapStoreError`` `.busy` when another process has it, `.shelf` when the folder cannot be written, `.noSpace`.
+  /// - Complexity: looks at each installed file's size, and reads the files whose switch was cut off.
+  public init(folder: String, options: ShelfOptions = ShelfOptions(), grants: OfflineGrants.Rule = .init()) throws {
+    let files = ShelfFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
+    do {
+      try ShelfFolder.make(files.work)
+      guard let lock = try FolderLock(files.lock) else {
+        throw MapStoreError(
+          .busy, folder, "another process has this shelf", remedy: "wait until it is done, or end it")
+      }
+      self.lock = lock
+      state = try ShelfState(path: files.state)
+      try ShelfRecovery(state: state, files: files, now: options.clock.now()).run()
+    } catch let error as FileSystem.SystemError {
+      throw InstallJob.failure(error, folder)
+    }
+    (self.folder, self.files, self.options) = (files.folder, files, options)
+    self.grants = OfflineGrants(state: state, rule: grants)
+    slots = TransferSlots(options.downloadsMax)
+  }
+
+  /// Installs a region, brings it to the shop's edition, or goes on with that. Returns when it is done; cancelling the task leaves it to be gone on with.
+  ///
+  /// - Throws: ``MapStoreError``; `CancellationError`. The region is then as it was, and what was loaded stays.
+  @discardableResult
+  public func install(
+    _ region: String, from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
+  ) async throws -> InstalledFile {
+    let file = try await install(ShelfPart(region: region), from: client, onProgress: onProgress)
+    // The whole has all that its parcels had.
+    try removeFiles { $0.region == region && $0.parcel != nil }
+    return file
+  }
+
+  @discardableResult
+  func install(
+    _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
+  ) async throws -> InstalledFile {
+    if let task = running[part] { return try await task.value }
+    let job = InstallJob(
+      part: part, client: client, state: state, files: files, options: options, onProgress: onProgress)
+    let slots = slots
+    let task = Task { try await slots.run { try await job.run() } }
+    running[part] = task
+    let result = await withTaskCancellationHandler {
+      await task.result
+    } onCancel: {
+      task.cancel()
+    }
+    running[part] = nil
+    if case .failure(let error) = result, error is CancellationError,
+      try pausing.contains(part) || state.download(part)?.state == .paused
+    {
+      throw MapStoreError(.paused, part.description, "was paused", remedy: "install it again to go on")
+    }
+    return try result.get()
+  }
+
+  /// Stops a region's downloads until ``install(_:from:onProgress:)`` is called again; a sync does not go on with them.
+  ///
+  /// - Throws: ``MapStoreError`` `.shelf`.
+  public func pause(_ region: String) async throws {
+    let parts = Set(try state.downloads().map(\.wanted.part) + running.keys).filter { $0.region == region }
+    pausing.formUnion(parts)
+    defer { pausing.subtract(parts) }
+    for part in parts { await stop(part) }
+    for download in try state.downloads() where parts.contains(download.wanted.part) && download.state == .fetching {
+      try state.set(.paused, of: download)
+    }
+  }
+
+  private func stop(_ part: ShelfPart) async {
+    guard let task = running[part] else { return }
+    task.cancel()
+    _ = await task.result
+  }
+
+  /// Removes a region's files and downloads. It stays owned, and is listed as owned, not installed.
+  ///
+  /// - Throws: ``MapStoreError`` `.shelf`.
+  public func uninstall(_ region: String) async throws {
+    for part in running.keys where part.region == region { await stop(part) }
+    for download in try state.downloads() where download.wanted.part.region == region {
+      try state.drop(download)
+      files.removeParts(of: download)
+    }
+    try removeFiles { $0.region == region }
+  }
+
+  /// Removes files in three steps, of which a kill may cut off the last two: the intention is noted, the file goes, the note goes.
+  func removeFiles(where isGoing: (ShelfPart) -> Bool) throws {
+    for file in try state.installed() where isGoing(file.part) {
+      try state.noteRemoval(of: file.part)
+      do {
+        try files.remove(file.part)
+      } catch let error as FileSystem.SystemError {
+        throw InstallJob.failure(error, folder)
+      }
+      try state.forget(file.part)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Synchronization
+import TileIndex
+
+/// What a shelf remembers: a small SQLite file that every thread may use. A call returns when its change is on the disk.
+///
+/// All calls throw ``MapStoreError`` with `.shelf`, or `.noSpace`.
+final class ShelfState: Sendable {
+  private let path: String
+  private let connection: Mutex<SQLiteConnection>
+
+  init(path: String) throws {
+    self.path = path
+    do {
+      let opened = try SQLiteConnection(creating: path)
+      try ShelfSchema.prepare(opened, path: path)
+      connection = Mutex(opened)
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// One look, or one change of one statement.
+  func run<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    try connection.withLock { connection in
+      do {
+        return try body(connection)
+      } catch let error as SQLiteError {
+        throw Self.failure(error, path)
+      }
+    }
+  }
+
+  /// Several changes as one.
+  func change<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    try run { connection in
+      try connection.execute("BEGIN IMMEDIATE")
+      do {
+        let value = try body(connection)
+        try connection.execute("COMMIT")
+        return value
+      } catch {
+        try? connection.execute("ROLLBACK")
+        throw error
+      }
+    }
+  }
+
+  private static func failure(_ error: SQLiteError, _ path: String) -> MapStoreError {
+    if error.isDiskFull { return MapStoreError(.noSpace, path, "the disk is full", remedy: "free space") }
+    if error.isBusy {
+      return MapStoreError(.busy, path, "another process has it", remedy: "try again when that is done")
+    }
+    return MapStoreError(
+      .shelf, path, "the shelf's state cannot be read or written: \(error)",
+      remedy: "check the disk; without this file the shelf is empty, and what is owned can be loaded again")
+  }
+}
+
+extension ShelfState {
+  func setting(_ name: String) throws -> String? {
+    try run { connection in
+      let statement = try connection.prepare("SELECT value FROM setting WHERE name = ?")
+      try statement.bind(name, at: 1)
+      return try statement.step() ? statement.text(0) : nil
+    }
+  }
+
+  /// - Parameter value: nil removes it.
+  func set(_ name: String, _ value: String?) throws {
+    try run { connection in
+      let statement = try connection.prepare(
+        value == nil ? "DELETE FROM setting WHERE name = ?" : "INSERT OR REPLACE INTO setting VALUES (?, ?)")
+      try statement.bind(name, at: 1)
+      if let value { try statement.bind(value, at: 2) }
+      try statement.run()
+    }
+  }
+}
+
+extension SQLiteStatement {
+  func bind(_ part: ShelfPart, at index: Int32) throws {
+    try bind(part.region, at: index)
+    try bind(part.parcel ?? "", at: index + 1)
+  }
+
+  func bind(optional text: String?, at index: Int32) throws {
+    if let text { try bind(text, at: index) } else { bindNull(at: index) }
+  }
+
+  /// The columns region and parcel.
+  func part(_ column: Int32) -> ShelfPart {
+    let parcel = text(column + 1) ?? ""
+    return ShelfPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
+  }
+}

@@ -1,0 +1,131 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import TileIndex
+
+/// One request for what is missing of a file, and what came of it.
+struct TransferAttempt {
+  let transfer: FileTransfer
+  let file: PartFile
+  let missing: ByteIntervals
+  /// The server's name for these bytes; another one later means other bytes.
+  var etag: String?
+
+  /// Receives until the answer ends.
+  ///
+  /// - Throws: ``TransferFault``; `CancellationError`; ``MapStoreError`` for the disk. What arrived is noted in any case.
+  mutating func run(url: String, asksForRange: Bool) async throws {
+    guard let wanted = missing.ranges.first else { return }
+    let isWhole = wanted == 0..<transfer.wanted.bytes
+    var request = HTTPClientRequest(url: url)
+    request.headers.add(name: "Accept-Encoding", value: "identity")
+    if asksForRange, !isWhole {
+      request.headers.add(name: "Range", value: "bytes=\(wanted.lowerBound)-\(wanted.upperBound - 1)")
+      // Should the file be another by now, all of it comes instead, and is recognised by its tag.
+      if let etag { request.headers.add(name: "If-Range", value: etag) }
+    }
+    let response: HTTPClientResponse
+    do {
+      response = try await transfer.client.http.execute(request, deadline: .distantFuture)
+    } catch {
+      try Task.checkCancellation()
+      throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
+    }
+    try await receive(response.body, from: try start(of: response))
+  }
+
+  /// Where the answer's first byte belongs.
+  private mutating func start(of response: HTTPClientResponse) throws -> Int {
+    let headers = response.headers
+    let status = Int(response.status.code)
+    switch status {
+    case 200, 206: break
+    case 401, 403, 404, 410: throw TransferFault.linkOver(status: status)
+    case 412, 416: throw TransferFault.changed
+    case 408, 425, 429, 500...:
+      let asked = headers.first(name: "Retry-After").flatMap {
+        RetryAfter.seconds($0, now: transfer.options.clock.now())
+      }
+      throw TransferFault.interrupted("the server answered \(status)", retryAfter: asked)
+    default: throw TransferFault.refused(status: status)
+    }
+    if let encoding = headers.first(name: "Content-Encoding"), encoding.lowercased() != "identity" {
+      throw TransferFault.wrongAnswer("the answer is encoded as \(encoding), which was not asked for")
+    }
+    try checkTag(headers.first(name: "ETag"))
+    guard status == 206 else {
+      if let length = headers.first(name: "Content-Length").flatMap({ Int($0) }), length != transfer.wanted.bytes {
+        throw TransferFault.changed
+      }
+      return 0
+    }
+    guard let field = headers.first(name: "Content-Range"), let answer = ContentRange(field) else {
+      throw TransferFault.wrongAnswer("the answer is a part, but does not say which")
+    }
+    if let total = answer.total, total != transfer.wanted.bytes { throw TransferFault.changed }
+    guard !missing.intersection(answer.range).isEmpty else {
+      throw TransferFault.wrongAnswer("the answer is another part than was asked for: \(field)")
+    }
+    return answer.range.lowerBound
+  }
+
+  private mutating func checkTag(_ tag: String?) throws {
+    // Weak tags say nothing about bytes.
+    guard let tag, !tag.hasPrefix("W/") else { return }
+    if let etag, etag != tag { throw TransferFault.changed }
+    // Our server's tag is the file's SHA-256.
+    let text = tag.filter { $0 != "\"" }
+    if text.utf8.count == 64,
+      text.utf8.allSatisfy({
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+      }),
+      text != transfer.wanted.sha256
+    {
+      throw TransferFault.changed
+    }
+    guard etag == nil else { return }
+    etag = tag
+    try transfer.state.setEntityTag(tag, of: transfer.download)
+  }
+
+  private func receive(_ body: HTTPClientResponse.Body, from start: Int) async throws {
+    var writer = PieceWriter(
+      file: file, state: transfer.state, download: transfer.download, pieceBytes: transfer.options.pieceBytes,
+      onStep: transfer.options.onStep)
+    var offset = start
+    var done = transfer.wanted.bytes - missing.byteCount
+    do {
+      for try await buffer in body {
+        try Task.checkCancellation()
+        let bytes = offset..<(offset + buffer.readableBytes)
+        for range in missing.intersection(bytes) {
+          if let position = writer.position, position != range.lowerBound { try await writer.close() }
+          try buffer.withUnsafeReadableBytes { all in
+            let slice = UnsafeRawBufferPointer(rebasing: all[(range.lowerBound - offset)..<(range.upperBound - offset)])
+            try writer.write(slice, at: range.lowerBound)
+          }
+          done += range.count
+          if writer.isFull { try await writer.close() }
+        }
+        offset = bytes.upperBound
+        transfer.report(.downloading, done, nil)
+        // What follows is of no use; the connection goes with the rest of the body.
+        if offset >= (missing.ranges.last?.upperBound ?? 0) { break }
+      }
+    } catch {
+      try await writer.close()
+      if let error = error as? FileSystem.SystemError { throw diskFailure(error) }
+      if error is MapStoreError { throw error }
+      try Task.checkCancellation()
+      throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
+    }
+    try await writer.close()
+  }
+
+  private func diskFailure(_ error: FileSystem.SystemError) -> MapStoreError {
+    error.isDiskFull
+      ? MapStoreError(
+        .noSpace, transfer.path, "the disk is full", remedy: "free space, then go on: what was loaded stays")
+      : MapStoreError(.shelf, transfer.path, "cannot be written: \(error)", remedy: "check the disk")
+  }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import MapStoreClient
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import TileIndex
+
+/// A shop and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`.
+final class StoreStory {
+  static let bundleID = "org.example.maps"
+
+  let shop: SampleShop
+  let folder: TemporaryFolder
+  let authority: ThrowAwayAuthority
+  var random: SeededGenerator
+  private var server: ChildProcess?
+  private var port = 0
+  private var nextID = 1_000_000_000_000
+  /// What the store sold: the last state of every transaction.
+  private(set) var sold: [StoreTransaction] = []
+  private let start = WallClock.now()
+  private(set) var clientKills = 0
+  private(set) var serverKills = 0
+
+  init(seed: UInt64, regions: Int) throws {
+    random = SeededGenerator(seed: seed)
+    (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try ThrowAwayAuthority())
+    for number in 0..<regions { try shop.publish("r\(number)") }
+    try shop.writeCatalogue()
+    try folder.write("root.der", bytes: authority.rootCertificate)
+    try folder.write("link.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
+    try folder.write("grant.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
+    try folder.write(
+      "store.json",
+      """
+      {"shelf": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"],
+       "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
+       "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
+       "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "transfersByAccount": 8}}
+      """)
+    let made = try ledger("init")
+    guard made.status == 0 else { throw Unexpected(description: "\(made)") }
+  }
+
+  struct Unexpected: Error, CustomStringConvertible { let description: String }
+
+  // MARK: Processes
+
+  func ledger(_ arguments: String...) throws -> CommandRun {
+    try Command(built: "purchase-ledger").run(
+      arguments + [
+        "--ledger", folder.file("ledger.sqlite"), "--root-certificate", folder.file("root.der"), "--bundle-id",
+        Self.bundleID,
+      ], timeout: 120)
+  }
+
+  /// Starts the server, on the port that it had before.
+  func open() throws {
+    let arguments = ["serve", "--config", folder.file("store.json"), "--port", "\(port)"]
+    let process = try Command(built: "mapstore").start(arguments)
+    let isUp = process.wait(timeout: 60) { process.stdout.contains("/catalogue") }
+    guard isUp, let line = process.stdout.split(separator: "\n").first(where: { $0.contains("/catalogue") }),
+      let number = line.split(separator: "/").compactMap({ Int($0.split(separator: ":").last ?? "") }).first
+    else { throw Unexpected(description: "no server: \(process.stdout) \(process.stderr)") }
+    port = number
+    server = process
+  }
+
+  /// Kills the server as a loss of power does, and opens the shop again.
+  func crashServer() throws {
+    server?.send(SIGKILL)
+    _ = server?.wait(timeout: 30) as CommandRun?
+    serverKills += 1
+    try open()
+  }
+
+  func close() throws -> CommandRun? {
+    server?.send(SIGTERM)
+    return server?.wait(timeout: 60)
+  }
+
+  var address: String { "http://127.0.0.1:\(port)" }
+
+  private func arguments(_ device: String, _ words: [String]) -> [String] {
+    ["client", words[0], "--folder", folder.file(device)] + words.dropFirst()
+  }
+
+  func client(_ device: String, _ words: String...) throws -> CommandRun {
+    try Command(built: "mapstore").run(
+      arguments(device, words), environment: ["MAPSTORE_PASSWORD": "a long password"], timeout: 120)
+  }
+
+  func signUp(_ device: String, _ login: String) throws {
+    let run = try client(device, "register", login, "--server", address)
+    guard run.status == 0 else { throw Unexpected(description: "\(run)") }
+  }
+
+  func signIn(_ device: String, _ login: String) throws {
+    let run = try client(device, "login", login, "--server", address)
+    guard run.status == 0 else { throw Unexpected(description: "\(run)") }
+  }
+
+  /// Starts a sync and kills client or server at some moment of it.
+  func disturbedSync(_ device: String) throws {
+    let process = try Command(built: "mapstore").start(
+      arguments(device, ["sync", "--all", "--piece", "16384", "--reserve", "1"]))
+    usleep(UInt32.random(in: 0...700_000, using: &random))
+    if Bool.random(using: &random) {
+      process.send(SIGKILL)
+      let run: CommandRun = process.wait(timeout: 60)
+      if run.ending == .signal(SIGKILL) { clientKills += 1 }
+    } else {
+      try crashServer()
+      _ = process.wait(timeout: 120) as CommandRun
+    }
+  }
+
+  func sync(_ device: String) throws -> CommandRun {
+    try client(device, "sync", "--all", "--reserve", "1", "--progress", "none")
+  }
+
+  // MARK: The app store
+
+  func appAccountToken(_ device: String) throws -> String {
+    let data = try Data(contentsOf: URL(fileURLWithPath: folder.file("\(device)/.mapstore-client.json")))
+    let memory = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+    let account = (memory?["session"] as? [String: Any])?["account"] as? [String: Any]
+    guard let token = account?["appAccountToken"] as? String else {
+      throw Unexpected(description: "no account in \(device)")
+    }
+    return token
+  }
+
+  /// Somebody pays; or gets back what was paid before, under a new transaction.
+  func sell(_ product: String, to token: String, restoring original: String? = nil) throws -> OutstandingTransaction {
+    nextID += 1
+    let time = start - 1_000_000 + Int64(sold.count)
+    let fact = StoreTransaction(
+      store: .apple, environment: .production, transactionID: "\(nextID)",
+      originalTransactionID: original ?? "\(nextID)",
+      productID: product, productType: .nonConsumable, purchaseDate: time, ownership: .purchased,
+      appAccountToken: AccountToken(token), reason: "PURCHASE", signedDate: time + 1, trust: .signed,
+      statement: .purchased)
+    sold.append(fact)
+    return OutstandingTransaction(
+      id: fact.transactionID,
+      signed: String(decoding: try authority.transaction(fact, bundleID: Self.bundleID), as: UTF8.self))
+  }
+
+  /// The store's list of what a device's app has not finished.
+  func setQueue(_ device: String, _ transactions: [OutstandingTransaction]) throws {
+    try OutputFile.write(
+      try WireJSON.encode(transactions), to: folder.file("\(device)/.mapstore-queue.json"), replacing: true)
+  }
+
+  func queueCount(_ device: String) throws -> Int {
+    let bytes = try JSONFile.bytes(folder.file("\(device)/.mapstore-queue.json"))
+    return try WireJSON.decode([OutstandingTransaction].self, from: bytes).count
+  }
+
+  /// The store gives the money back for every transaction of a grant, and says so, twice.
+  func refund(original id: String) throws {
+    for index in sold.indices where sold[index].originalTransactionID == id {
+      sold[index].statement = .revoked
+      sold[index].revocation = Revocation(date: start - 500, reason: "1")
+      sold[index].signedDate = start - 400
+      let notice = try authority.notification(
+        type: "REFUND", uuid: UUID().uuidString.lowercased(), signedDate: start - 300, environment: .production,
+        bundleID: Self.bundleID, transaction: try authority.transaction(sold[index], bundleID: Self.bundleID))
+      let body = "{\"signedPayload\":\"\(String(decoding: notice, as: UTF8.self))\"}"
+      for _ in 0..<2 {
+        let connection = try HTTPConnection(port: port)
+        try connection.send(
+          HTTPConnection.head(
+            "/v1/notifications/apple", method: "POST",
+            ["Content-Type": "application/json", "Content-Length": "\(body.utf8.count)"]) + body)
+        let answer = try connection.response(to: "POST")
+        guard answer.status == 200 else { throw Unexpected(description: "\(answer)") }
+      }
+    }
+  }
+
+  /// The store's own book, as an export of it.
+  func writeStoresBook() throws -> String {
+    let lines = try sold.map { try authority.transaction($0, bundleID: Self.bundleID) }
+    return try folder.write("store.jsonl", bytes: Array(lines.joined(separator: [0x0a])))
+  }
+
+  // MARK: What is there
+
+  /// The regions whose bundle in a device's folder is the shop's, byte for byte; nil when another file is among them.
+  func installed(_ device: String) throws -> Set<String>? {
+    var regions: Set<String> = []
+    for region in shop.catalogue.regions {
+      let path = folder.file("\(device)/\(region.id).mbtiles")
+      guard FileManager.default.fileExists(atPath: path) else { continue }
+      guard try FileHash.sha256(ofFile: path) == region.sha256 else { return nil }
+      regions.insert(region.id)
+    }
+    return regions
+  }
+}

@@ -1,0 +1,26 @@
+import TestSupport
+import Testing
+
+@testable import MapStoreClient
+
+/// Ranges of bytes, beside sets of single bytes.
+struct ByteIntervalsTests {
+  @Test(arguments: 0..<50 as Range<UInt64>)
+  func subtractAsSetsDo(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let size = Int.random(in: 0...60, using: &random)
+    var intervals = ByteIntervals(0..<size)
+    var bytes = Set(0..<size)
+    for _ in 0..<Int.random(in: 0...8, using: &random) {
+      let first = Int.random(in: 0...70, using: &random)
+      let taken = first..<(first + Int.random(in: 0...30, using: &random))
+      intervals.subtract(taken)
+      bytes.subtract(taken)
+      #expect(Set(intervals.ranges.joined()) == bytes, "seed \(seed)")
+      #expect(intervals.byteCount == bytes.count)
+      #expect(zip(intervals.ranges, intervals.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+      let probe = Int.random(in: 0...40, using: &random)..<Int.random(in: 41...80, using: &random)
+      #expect(Set(intervals.intersection(probe).joined()) == bytes.intersection(probe), "seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import MapStoreWire
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import TestSupport
+import TileIndex
+
+/// A server on loopback that speaks the store's language about a ``SampleShop``, and does to downloads what networks, proxies and bad servers do.
+///
+/// It believes every purchase (the evidence is a product's id), and every session token that it has given out.
+final class ChaosStore: Sendable {
+  /// A request for a file.
+  struct FileRequest {
+    let file: String
+    let isPatch: Bool
+    /// Counts from 1.
+    let number: Int
+    let range: String?
+    let ifRange: String?
+  }
+
+  /// What happens to an answer.
+  enum Fault: Sendable {
+    case none
+    /// The connection ends after so many bytes of the body.
+    case cut(Int)
+    /// Nothing more comes after so many bytes, and the connection stays open.
+    case hang(Int)
+    /// `Range` is not looked at.
+    case wholeFile
+    /// Another range than was asked for.
+    case range(Range<Int>)
+    /// A partial answer without `Content-Range`.
+    case namelessRange
+    /// The body's byte at this place is another.
+    case damage(Int)
+    case tag(String)
+    case encoding(String)
+    case status(Int, retryAfter: String?)
+    /// Something is called before the body's bytes from this place on go out.
+    case callback(Int, @Sendable () -> Void)
+  }
+
+  struct Book: Sendable {
+    var owned: Set<String> = []
+    var pending: Set<String> = []
+    var refused: Set<String> = []
+    var booked: [String] = []
+    var tokens: Set<String> = ["first"]
+    var requests: [String] = []
+    var files: [FileRequest] = []
+    /// What is answered in place of the real answer, by method and path; used up from the front.
+    var failures: [String: [(status: Int, retryAfter: String?)]] = [:]
+    var grants: SignedGrants?
+    var linkNumber = 0
+    /// Links that are not taken any more.
+    var deadLinks: Set<Int> = []
+    var linksDie = false
+  }
+
+  let shop: SampleShop
+  let book = Locked(Book())
+  let fault: Locked<@Sendable (FileRequest) -> Fault> = Locked({ _ in .none })
+  private let channel: any Channel
+  let port: Int
+  var address: String { "http://127.0.0.1:\(port)" }
+
+  init(_ shop: SampleShop) throws {
+    self.shop = shop
+    let box = Locked<ChaosStore?>(nil)
+    channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          try channel.pipeline.syncOperations.addHandler(ChaosHandler { box.withLock { $0 } })
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).wait()
+    port = channel.localAddress?.port ?? 0
+    box.withLock { [weak self] in $0 = self }
+  }
+
+  func stop() { try? channel.close().wait() }
+
+  /// How often a route was asked.
+  func count(_ request: String) -> Int { book.withLock { book in book.requests.count { $0 == request } } }
+}
+
+/// What is sent.
+struct ChaosAnswer {
+  var status = 200
+  var headers: [(String, String)] = []
+  var body: [UInt8] = []
+  var fault: ChaosStore.Fault = .none
+}
+
+private final class ChaosHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let store: () -> ChaosStore?
+  private var head: HTTPRequestHead?
+  private var body: [UInt8] = []
+
+  init(_ store: @escaping () -> ChaosStore?) { self.store = store }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head): (self.head, body) = (head, [])
+    case .body(let buffer): body += Array(buffer.readableBytesView)
+    case .end:
+      guard let head, let store = store() else { return context.close(promise: nil) }
+      send(store.answer(head, body), context)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  private func send(_ answer: ChaosAnswer, _ context: ChannelHandlerContext) {
+    var headers = HTTPHeaders(answer.headers)
+    headers.add(name: "Content-Length", value: "\(answer.body.count)")
+    let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.status), headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    switch answer.fault {
+    case .cut(let count):
+      write(answer.body.prefix(count), context)
+      // A close drops what the system has not taken yet.
+      let channel = context.channel
+      context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer())))).whenComplete { _ in
+        channel.close(promise: nil)
+      }
+    case .hang(let count):
+      write(answer.body.prefix(count), context)
+      context.flush()
+    case .callback(let count, let action):
+      write(answer.body.prefix(count), context)
+      context.flush()
+      action()
+      write(answer.body.dropFirst(count), context)
+      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    default:
+      write(answer.body[...], context)
+      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+  }
+
+  private func write(_ bytes: ArraySlice<UInt8>, _ context: ChannelHandlerContext) {
+    // In small pieces, as from a network.
+    var rest = bytes
+    while !rest.isEmpty {
+      let piece = rest.prefix(4096)
+      rest = rest.dropFirst(piece.count)
+      context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: piece)))), promise: nil)
+    }
+  }
+}

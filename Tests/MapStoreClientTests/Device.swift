@@ -1,0 +1,60 @@
+import MapStoreClient
+import MapStoreWire
+import TestSupport
+import TileIndex
+
+/// A device with its shelf, and a shop's server that it speaks with.
+final class Device: Sendable {
+  let folder: TemporaryFolder
+  let store: ChaosStore
+  let client: StoreClient
+  private let session: StoreSession
+
+  static let account = AccountDetails(id: "a", appAccountToken: "t")
+
+  init(_ store: ChaosStore, folder: TemporaryFolder? = nil, idleMax: Double = 20, credentials: Credentials? = nil)
+    throws
+  {
+    self.folder = try folder ?? TemporaryFolder()
+    self.store = store
+    session = StoreSession(
+      SessionDetails(token: "first", expiresAt: .max, account: Self.account), credentials: { credentials })
+    client = StoreClient(address: store.address, session: session, retry: Self.retry(idleMax: idleMax))
+  }
+
+  static func retry(idleMax: Double = 20) -> RetryRule {
+    var retry = RetryRule()
+    retry.firstDelay = 0.002
+    retry.delayMax = 0.02
+    retry.idleMax = idleMax
+    return retry
+  }
+
+  static func options(_ change: (inout ShelfOptions) -> Void = { _ in }) -> ShelfOptions {
+    var options = ShelfOptions()
+    options.pieceBytes = 16 << 10
+    options.reserveBytes = 0
+    options.retry = retry()
+    change(&options)
+    return options
+  }
+
+  /// Opens the shelf. A shelf is let go of when the last reference goes.
+  func shelf(_ change: (inout ShelfOptions) -> Void = { _ in }) throws -> RegionShelf {
+    try RegionShelf(folder: folder.path, options: Self.options(change))
+  }
+
+  /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is none of the shop's.
+  func edition(_ region: String, of editions: [Catalogue.Region]) throws -> String? {
+    guard folder.names.contains("\(region).mbtiles") else { return nil }
+    let sha256 = try FileHash.sha256(ofFile: folder.file("\(region).mbtiles"))
+    return editions.first { $0.sha256 == sha256 }?.edition ?? ""
+  }
+
+  /// What lies in the folder of downloads beside state and lock.
+  var remains: [String] {
+    ((try? TemporaryFolderNames.names(folder.file(".mapstore"))) ?? []).filter {
+      !$0.hasPrefix("state.sqlite") && $0 != "lock"
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import MapStoreWire
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreClient
+
+/// From one edition to the next.
+struct EditionTests {
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let device: Device
+
+  init() throws {
+    shop = try SampleShop()
+    try shop.publish("alps")
+    store = try ChaosStore(shop)
+    store.book.withLock { $0.owned = ["alps"] }
+    device = try Device(store)
+  }
+
+  @Test func aPatchLeadsThereByteForByte() async throws {
+    let shelf = try device.shelf()
+    try await shelf.install("alps", from: device.client)
+    let next = try shop.publish("alps")
+    let patch = try #require(next.patches.first)
+    #expect(patch.bytes < next.bytes / 2)
+    store.book.withLock { $0.files = [] }
+    store.fault.withLock { $0 = { $0.number == 1 ? .cut(20_000) : .none } }
+    let phases = Locked<Set<InstallProgress.Phase>>([])
+    let file = try await shelf.install("alps", from: device.client) { p in phases.withLock { _ = $0.insert(p.phase) } }
+    #expect(file.edition == "2")
+    #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
+    #expect(store.book.withLock { $0.files.allSatisfy(\.isPatch) && $0.files.count == 2 })
+    #expect(phases.withLock { $0.contains(.patching) })
+    #expect(device.remains == [])
+  }
+
+  /// A patch that does not fit what is installed is no reason to fail.
+  @Test(arguments: ["base", "patch"])
+  func theWholeIsLoadedWhereThePatchFails(damaged: String) async throws {
+    let shelf = try device.shelf()
+    try await shelf.install("alps", from: device.client)
+    let next = try shop.publish("alps")
+    if damaged == "base" {
+      var bytes = Array(try device.folder.bytes("alps.mbtiles"))
+      let place = bytes.count / 2
+      for offset in 0..<4000 { bytes[place + offset] ^= 0xff }
+      try device.folder.write("alps.mbtiles", bytes: bytes)
+    } else {
+      // A patch that is what the catalogue says, and no patch.
+      let patch = try #require(next.patches.first)
+      try shop.replaceFile(of: "alps", patch: patch.file, with: [UInt8](repeating: 7, count: 900))
+    }
+    let file = try await shelf.install("alps", from: device.client)
+    #expect(file.edition == "2")
+    #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
+    #expect(store.book.withLock { $0.files.contains { $0.isPatch } && $0.files.contains { $0.file == next.file } })
+    #expect(device.remains == [])
+  }
+
+  @Test func withoutAPatchTheWholeIsLoaded() async throws {
+    let shelf = try device.shelf()
+    try await shelf.install("alps", from: device.client)
+    try shop.publish("alps")
+    let third = try shop.publish("alps")
+    // The patch leads from 2, and 1 is installed.
+    let file = try await shelf.install("alps", from: device.client)
+    #expect(file.edition == "3" && file.sha256 == third.sha256)
+    #expect(store.book.withLock { !$0.files.contains { $0.isPatch } })
+  }
+
+  /// The shop publishes while a download is on its way.
+  @Test func anEditionThatChangesUnderTheDownload() async throws {
+    let shop = shop
+    let first = try #require(shop.region("alps"))
+    let published = Locked(false)
+    store.fault.withLock {
+      $0 = { request in
+        guard request.file == first.file, request.number == 1 else { return .none }
+        published.withLock { done -> Void in
+          if !done { _ = try? shop.publish("alps") }
+          done = true
+        }
+        return .cut(60_000)
+      }
+    }
+    // Links of the old edition end with it.
+    store.book.withLock { $0.linksDie = true }
+    let file = try await device.shelf { $0.retry.attemptsMax = 3 }.install("alps", from: device.client)
+    #expect(["1", "2"].contains(file.edition))
+    #expect(try device.edition("alps", of: [first, try #require(shop.region("alps"))]) == file.edition)
+  }
+
+  /// Half of the old edition is on the disk, the process is gone, and the shop has the next one.
+  @Test func halfOfAnOldEditionIsThrownAway() async throws {
+    store.fault.withLock { $0 = { _ in .cut(60_000) } }
+    await #expect(throws: MapStoreError.self) {
+      try await device.shelf { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
+    }
+    #expect(device.remains.count == 1)
+    let next = try shop.publish("alps")
+    store.fault.withLock { $0 = { _ in .none } }
+    let file = try await device.shelf().install("alps", from: device.client)
+    #expect(file.sha256 == next.sha256)
+    #expect(device.remains == [])
+  }
+
+  @Test func parcelsComeOneByOneAndGiveWayToTheWhole() async throws {
+    let region = try shop.publish("coast", parcels: true)
+    store.book.withLock { _ = $0.owned.insert("coast") }
+    let shelf = try device.shelf()
+    let told = Locked<[InstalledFile]>([])
+    let folder = device.folder
+    let files = try await shelf.install(
+      "coast", around: .point(longitude: 10, latitude: 46), from: device.client,
+      onInstalled: { file in
+        // Of use as soon as it is told of.
+        #expect((try? MBTilesReader(path: folder.file(file.part.parcel ?? ""))) != nil)
+        told.withLock { $0.append(file) }
+      })
+    #expect(files.map(\.part.parcel) == region.parcels.map(\.file))
+    #expect(told.withLock { $0 } == files)
+    for file in files { #expect(try device.folder.bytes(file.part.parcel!) == shop.folder.bytes(file.part.parcel!)) }
+    let listed = try #require(try shelf.regions().first { $0.id == "coast" })
+    #expect(listed.installed == nil && listed.parcels.count == 2)
+    try await shelf.install("coast", from: device.client)
+    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
+  }
+
+  @Test func whatIsRemovedStaysOwned() async throws {
+    let shelf = try device.shelf()
+    try await shelf.install("alps", from: device.client)
+    _ = try await shelf.sync(with: device.client)
+    #expect(try shelf.regions().first?.status == .ownedInstalled)
+    try shop.publish("alps")
+    #expect(try await shelf.refreshLibrary(from: device.client).first?.status == .updateAvailable)
+    #expect(try shelf.regions().first?.patchBytes != nil)
+    try await shelf.uninstall("alps")
+    #expect(try shelf.regions().first?.status == .ownedNotInstalled)
+    #expect(device.folder.names == [".mapstore"])
+    try await shelf.install("alps", from: device.client)
+    #expect(try shelf.regions().first?.status == .ownedInstalled)
+  }
+
+  @Test func filesThatOthersTookAwayOrChangedAreNoticed() async throws {
+    do {
+      let shelf = try device.shelf()
+      try await shelf.install("alps", from: device.client)
+      #expect(try await shelf.verify("alps"))
+      var bytes = Array(try device.folder.bytes("alps.mbtiles"))
+      bytes[bytes.count / 2] ^= 1
+      try device.folder.write("alps.mbtiles", bytes: bytes)
+      #expect(try await !shelf.verify("alps"))
+      #expect(try shelf.installed().isEmpty)
+      try await shelf.install("alps", from: device.client)
+    }
+    try device.folder.write("alps.mbtiles", bytes: [1, 2, 3])
+    #expect(try device.shelf().installed().isEmpty)
+  }
+}

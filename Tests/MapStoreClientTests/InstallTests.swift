@@ -1,0 +1,185 @@
+import MapStoreWire
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreClient
+
+/// Installs over real HTTP, with all that goes wrong on the way.
+struct InstallTests {
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let region: Catalogue.Region
+
+  init() throws {
+    shop = try SampleShop()
+    region = try shop.publish("alps")
+    store = try ChaosStore(shop)
+    store.book.withLock { $0.owned = ["alps"] }
+  }
+
+  @Test func installsByteForByte() async throws {
+    let device = try Device(store)
+    let phases = Locked<[InstallProgress]>([])
+    let shelf = try device.shelf()
+    let file = try await shelf.install("alps", from: device.client) { progress in
+      phases.withLock { $0.append(progress) }
+    }
+    #expect(file.sha256 == region.sha256 && file.edition == "1")
+    #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(region.file))
+    #expect(device.remains == [])
+    let seen = phases.withLock { $0 }
+    #expect(seen.last?.phase == .installed)
+    #expect(seen.contains { $0.phase == .verifying })
+    #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
+    // A second install has nothing to load.
+    let requests = store.book.withLock { $0.files.count }
+    #expect(try await shelf.install("alps", from: device.client) == file)
+    #expect(store.book.withLock { $0.files.count } == requests)
+  }
+
+  /// What a server does at its first answers, before it behaves.
+  static let troubles: [(String, [ChaosStore.Fault])] = [
+    ("cut at once", [.cut(0), .cut(0)]),
+    ("cut within a piece", [.cut(1000), .cut(1)]),
+    ("cut after several pieces", [.cut(100_000), .cut(30_001), .cut(77)]),
+    ("hangs", [.hang(20_000)]),
+    ("does not know ranges", [.cut(50_000), .wholeFile]),
+    ("never knows ranges and is cut", [.cut(20_000), .cut(60_000), .wholeFile]),
+    ("another range", [.cut(70_000), .range(10..<500), .range(0..<60_000)]),
+    ("a range beyond the one asked for", [.cut(40_000), .range(90_000..<95_000)]),
+    ("a part without its place", [.cut(40_000), .namelessRange, .namelessRange]),
+    ("wrong bytes", [.damage(5000)]),
+    ("wrong bytes, then a cut", [.damage(5000), .cut(9000)]),
+    ("busy", [.status(429, retryAfter: "0"), .status(503, retryAfter: nil), .status(500, retryAfter: nil)]),
+    ("an encoding", [.encoding("gzip")]),
+    ("link over", [.status(403, retryAfter: nil), .cut(5000), .status(410, retryAfter: nil)]),
+    ("another tag", [.cut(30_000), .tag("\"other\"")]),
+  ]
+
+  @Test(arguments: troubles)
+  func arrivesWhateverHappens(name: String, faults: [ChaosStore.Fault]) async throws {
+    let left = Locked(faults)
+    store.fault.withLock { $0 = { _ in left.withLock { $0.isEmpty ? .none : $0.removeFirst() } } }
+    let device = try Device(store, idleMax: name == "hangs" ? 0.5 : 20)
+    let file = try await device.shelf().install("alps", from: device.client)
+    #expect(file.sha256 == region.sha256)
+    #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(region.file), "\(name)")
+    #expect(left.withLock { $0.isEmpty }, "\(name): not all of it happened")
+    #expect(device.remains == [])
+  }
+
+  /// What is on the disk is not asked for again, but for the piece that the cut fell into.
+  @Test func goesOnWhereItWas() async throws {
+    store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .none } }
+    let device = try Device(store, idleMax: 2)
+    _ = try await device.shelf().install("alps", from: device.client)
+    let files = store.book.withLock { $0.files }
+    #expect(files.count == 2)
+    #expect(files[0].range == nil)
+    #expect(files[1].range == "bytes=100000-\(region.bytes - 1)")
+    #expect(files[1].ifRange == "\"\(region.sha256)\"")
+  }
+
+  /// What an earlier process has loaded is compared with its checksums; only what differs is fetched again.
+  @Test func damagedPiecesAreFetchedAgain() async throws {
+    store.fault.withLock { $0 = { _ in .hang(80_000) } }
+    let device = try Device(store, idleMax: 2)
+    await #expect(throws: MapStoreError.self) {
+      try await device.shelf { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
+    }
+    let part = try #require(device.remains.first)
+    var bytes = Array(try device.folder.bytes(".mapstore/\(part)"))
+    try #require(bytes.count == 80_000)
+    bytes[60_000] ^= 1
+    try device.folder.write(".mapstore/\(part)", bytes: bytes)
+    store.fault.withLock { $0 = { _ in .none } }
+    store.book.withLock { $0.files = [] }
+    let file = try await device.shelf().install("alps", from: device.client)
+    #expect(file.sha256 == region.sha256)
+    let ranges = store.book.withLock { $0.files.map(\.range) }
+    try #require(ranges.count == 2, "\(ranges)")
+    let damaged = try #require(ranges[0]?.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) })
+    #expect(damaged[0] <= 60_000 && damaged[0] > 0 && damaged[1] >= 60_000 && damaged[1] < 79_999, "\(ranges)")
+    #expect(ranges[1] == "bytes=80000-\(region.bytes - 1)", "\(ranges)")
+  }
+
+  @Test func aServerWhoseFileIsNeverRightIsReported() async throws {
+    store.fault.withLock { $0 = { _ in .damage(4321) } }
+    let device = try Device(store)
+    await #expect { try await device.shelf().install("alps", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.code == .damaged
+    }
+    #expect(!device.folder.names.contains("alps.mbtiles"))
+  }
+
+  @Test func aServerThatGivesUpIsReportedAndWhatCameStays() async throws {
+    store.fault.withLock { $0 = { $0.number == 1 ? .hang(50_000) : .status(503, retryAfter: nil) } }
+    let device = try Device(store, idleMax: 2)
+    let shelf = try device.shelf()
+    await #expect { try await shelf.install("alps", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.code == .unreachable
+    }
+    let way = try #require(try shelf.regions().first?.downloads.first)
+    #expect(way.bytesDone == 50_000 && !way.isPaused)
+  }
+
+  @Test func aLongRetryAfterEndsTheAttempt() async throws {
+    store.fault.withLock { $0 = { _ in .status(429, retryAfter: "3600") } }
+    let device = try Device(store)
+    await #expect { try await device.shelf().install("alps", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.remedy?.contains("3600 s") == true
+    }
+  }
+
+  @Test func whatIsNotOwnedIsNotLoaded() async throws {
+    store.book.withLock { $0.owned = [] }
+    let device = try Device(store)
+    await #expect { try await device.shelf().install("alps", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.code == .notOwned
+    }
+    await #expect { try await device.shelf().install("atlantis", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.code == .unknown
+    }
+  }
+
+  @Test func aSessionThatIsOverIsRenewedOrReported() async throws {
+    store.book.withLock { $0.tokens = [] }
+    let silent = try Device(store)
+    await #expect { try await silent.shelf().install("alps", from: silent.client) } throws: {
+      ($0 as? MapStoreError)?.code == .signedOut
+    }
+    let device = try Device(store, credentials: Credentials(login: "a", password: "password"))
+    #expect(try await device.shelf().install("alps", from: device.client).edition == "1")
+    #expect(store.count("POST /v1/sessions") == 1)
+    store.book.withLock { $0.tokens = [] }
+    let wrong = try Device(store, credentials: Credentials(login: "a", password: "wrong"))
+    await #expect { try await wrong.shelf().install("alps", from: wrong.client) } throws: {
+      ($0 as? MapStoreError)?.code == .signedOut
+    }
+  }
+
+  @Test func downloadsAreBounded() async throws {
+    let ids = (0..<6).map { "r\($0)" }
+    for id in ids { try shop.publish(id) }
+    store.book.withLock { $0.owned = Set(ids) }
+    let device = try Device(store)
+    let shelf = try device.shelf { $0.downloadsMax = 2 }
+    let busy = Locked<(now: Set<String>, most: Int)>(([], 0))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for id in ids {
+        group.addTask {
+          try await shelf.install(id, from: device.client) { progress in
+            busy.withLock { busy in
+              if progress.phase == .installed { busy.now.remove(id) } else { busy.now.insert(id) }
+              busy.most = max(busy.most, busy.now.count)
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(busy.withLock { $0.most } <= 2)
+    #expect(try shelf.installed().count == 6)
+  }
+}

@@ -1,0 +1,143 @@
+import Crypto
+import Foundation
+import MapStoreWire
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreClient
+
+/// Ownership without network: signed, limited in time, and not fooled by a clock.
+struct OfflineTests {
+  private let key = Curve25519.Signing.PrivateKey()
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let device: Device
+  private static let day: Int64 = 86_400_000
+  private static let issued: Int64 = 1_700_000_000_000
+
+  init() throws {
+    shop = try SampleShop()
+    try shop.publish("alps")
+    store = try ChaosStore(shop)
+    device = try Device(store)
+  }
+
+  private static func text(_ bytes: some Sequence<UInt8>) -> String {
+    Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  private func signed(
+    _ regions: [String] = ["alps"], account: String = "a", issued: Int64 = issued, days: Int64 = 30,
+    key: Curve25519.Signing.PrivateKey? = nil, change: (inout [UInt8]) -> Void = { _ in }
+  ) throws -> SignedGrants {
+    let document = GrantDocument(
+      accountId: account, issuedAt: issued, expiresAt: issued + days * Self.day,
+      grants: regions.map { RegionGrant(regionId: $0, productId: "region.\($0)", since: 0) })
+    var payload = try WireJSON.encode(document)
+    let signature = try (key ?? self.key).signature(for: SignedGrants.signedBytes(of: payload))
+    change(&payload)
+    return SignedGrants(payload: Self.text(payload), signature: Self.text(signature), keyId: "k1")
+  }
+
+  private func shelf(offlineMax: Int64 = 90 * day) throws -> RegionShelf {
+    var rule = OfflineGrants.Rule(
+      keys: [GrantKey(keyId: "k1", algorithm: "Ed25519", publicKey: Self.text(key.publicKey.rawRepresentation))])
+    rule.offlineMax = offlineMax
+    return try RegionShelf(
+      folder: device.folder.path, options: Device.options { $0.clock = ShelfClock { Self.issued } }, grants: rule)
+  }
+
+  private func give(_ grants: SignedGrants, to shelf: RegionShelf) async throws {
+    store.book.withLock { $0.grants = grants }
+    try await shelf.refreshGrants(from: device.client)
+  }
+
+  @Test func countsUntilItsEnd() async throws {
+    let shelf = try shelf()
+    #expect(try shelf.usability(of: "alps") == .unknown)
+    try await give(try signed(), to: shelf)
+    let end = Self.issued + 30 * Self.day
+    #expect(try shelf.usability(of: "alps", at: Self.issued + Self.day) == .usable(until: end))
+    #expect(try shelf.usability(of: "coast", at: Self.issued + Self.day) == .notOwned)
+    #expect(try shelf.usability(of: "alps", at: end - 1).isUsable)
+    #expect(try shelf.usability(of: "alps", at: end) == .expired(end))
+  }
+
+  @Test func theAppMayAllowLess() async throws {
+    let shelf = try shelf(offlineMax: 7 * Self.day)
+    try await give(try signed(), to: shelf)
+    #expect(try shelf.usability(of: "alps", at: Self.issued + 7 * Self.day - 1).isUsable)
+    #expect(try shelf.usability(of: "alps", at: Self.issued + 7 * Self.day) == .expired(Self.issued + 7 * Self.day))
+  }
+
+  @Test func aClockThatIsSetBackIsNoticed() async throws {
+    do {
+      let shelf = try shelf()
+      try await give(try signed(), to: shelf)
+      #expect(try shelf.isUsable("alps", at: Self.issued + 29 * Self.day))
+    }
+    // The greatest time outlives the process.
+    let shelf = try shelf()
+    #expect(try shelf.usability(of: "alps", at: Self.issued + 10 * Self.day) == .clockSetBack(by: 19 * Self.day))
+    // A little is no crime, and gains nothing.
+    #expect(try shelf.isUsable("alps", at: Self.issued + 28 * Self.day + Self.day / 2))
+    #expect(try shelf.usability(of: "alps", at: Self.issued + 31 * Self.day) == .expired(Self.issued + 30 * Self.day))
+    #expect(try !shelf.isUsable("alps", at: Self.issued + 30 * Self.day - 1))
+    // Only the server helps.
+    try await give(try signed(issued: Self.issued + 5 * Self.day), to: shelf)
+    #expect(try shelf.isUsable("alps", at: Self.issued + 5 * Self.day))
+  }
+
+  /// A clock that was wrong by years once must not lock the maps for years.
+  @Test func aClockThatWasTooFarAheadIsForgivenByTheServer() async throws {
+    let shelf = try shelf()
+    try await give(try signed(), to: shelf)
+    #expect(try !shelf.isUsable("alps", at: Self.issued + 4000 * Self.day))
+    #expect(try !shelf.isUsable("alps", at: Self.issued + Self.day))
+    try await give(try signed(issued: Self.issued + 60_000), to: shelf)
+    #expect(try shelf.isUsable("alps", at: Self.issued + Self.day))
+  }
+
+  @Test func whatIsNotTheServersIsRefused() async throws {
+    let shelf = try shelf()
+    try await give(try signed(), to: shelf)
+    let good = try signed()
+    let other = Curve25519.Signing.PrivateKey()
+    let bad: [(String, SignedGrants)] = [
+      ("another key", try signed(["alps", "coast"], issued: Self.issued + 1, key: other)),
+      ("changed after it was signed", try signed(issued: Self.issued + 1) { $0[$0.count / 2] ^= 1 }),
+      ("another account", try signed(account: "b", issued: Self.issued + 1)),
+      ("older", try signed(["alps", "coast"], issued: Self.issued - 1)),
+      ("unknown key", SignedGrants(payload: good.payload, signature: good.signature, keyId: "k2")),
+      ("no base64", SignedGrants(payload: good.payload + "=", signature: good.signature, keyId: "k1")),
+      ("no signature", SignedGrants(payload: good.payload, signature: "", keyId: "k1")),
+    ]
+    for (name, grants) in bad {
+      await #expect("\(name)") { try await give(grants, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+      #expect(try shelf.isUsable("alps", at: Self.issued + Self.day), "\(name)")
+      #expect(try !shelf.isUsable("coast", at: Self.issued + Self.day), "\(name)")
+    }
+  }
+
+  /// Whoever edits the state file gets nothing.
+  @Test func aChangedStateFileGrantsNothing() async throws {
+    let shelf = try shelf()
+    try await give(try signed(), to: shelf)
+    let forged = try signed(["alps", "coast"], issued: Self.issued + 1, key: Curve25519.Signing.PrivateKey())
+    try shelf.state.set("grants", String(decoding: try WireJSON.encode(forged), as: UTF8.self))
+    #expect(try shelf.usability(of: "coast", at: Self.issued) == .unknown)
+    #expect(try shelf.usability(of: "alps", at: Self.issued) == .unknown)
+  }
+
+  @Test func base64urlHasOneTextForTheSameBytes() {
+    #expect(Base64URL.decode("") == [])
+    #expect(Base64URL.decode("_-8") == [0xff, 0xef])
+    for text in ["A", "AB", "ABC=", "+/8", "A B", "_-9", "é"] { #expect(Base64URL.decode(text) == nil, "\(text)") }
+    var random = SeededGenerator(seed: 1)
+    for count in 0..<70 {
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      #expect(Base64URL.decode(Self.text(bytes)) == bytes)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import MapStoreWire
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreClient
+
+/// Paused, cancelled and removed while it is under way.
+struct PauseTests {
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let device: Device
+  private let region: Catalogue.Region
+
+  init() throws {
+    shop = try SampleShop()
+    region = try shop.publish("alps")
+    store = try ChaosStore(shop)
+    store.book.withLock { $0.owned = ["alps"] }
+    device = try Device(store)
+    store.fault.withLock { $0 = { $0.number == 1 ? .hang(90_000) : .none } }
+  }
+
+  /// Starts an install and waits until it has so much.
+  private func start(_ shelf: RegionShelf, until bytes: Int) async throws -> Task<InstalledFile, any Error> {
+    let done = Locked(0)
+    let client = device.client
+    let task = Task {
+      try await shelf.install("alps", from: client) { p in done.withLock { $0 = max($0, p.bytesDone) } }
+    }
+    #expect(try await onThread { eventually { done.withLock { $0 } >= bytes } })
+    return task
+  }
+
+  @Test func pausedUntilSomebodyAsks() async throws {
+    let shelf = try device.shelf()
+    let task = try await start(shelf, until: 90_000)
+    try await shelf.pause("alps")
+    await #expect { try await task.value } throws: { ($0 as? MapStoreError)?.code == .paused }
+    let way = try #require(try shelf.regions().first?.downloads.first)
+    #expect(way.isPaused && way.bytesDone == 90_000)
+    // A sync leaves it alone.
+    #expect(try await shelf.sync(with: device.client).resumed.isEmpty)
+    let file = try await shelf.install("alps", from: device.client)
+    #expect(file.sha256 == region.sha256)
+    #expect(store.book.withLock { $0.files.last?.range } == "bytes=90000-\(region.bytes - 1)")
+  }
+
+  @Test func cancelledAndGoneOnWithByASync() async throws {
+    let shelf = try device.shelf()
+    let task = try await start(shelf, until: 90_000)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    let report = try await shelf.sync(with: device.client)
+    #expect(report.resumed.count == 1)
+    #expect(try report.resumed.first?.result.get().sha256 == region.sha256)
+  }
+
+  @Test func removedWhileItIsUnderWay() async throws {
+    let shelf = try device.shelf()
+    let task = try await start(shelf, until: 90_000)
+    try await shelf.uninstall("alps")
+    await #expect(throws: (any Error).self) { try await task.value }
+    #expect(device.remains == [] && device.folder.names == [".mapstore"])
+    #expect(try shelf.regions().isEmpty)
+  }
+
+  @Test func aSyncDropsWhatIsOwnedNoMore() async throws {
+    let shelf = try device.shelf()
+    let task = try await start(shelf, until: 90_000)
+    task.cancel()
+    _ = await task.result
+    store.book.withLock { $0.owned = [] }
+    #expect(try await shelf.sync(with: device.client).resumed.isEmpty)
+    #expect(device.remains == [])
+  }
+
+  @Test func oneProcessAtATime() throws {
+    let shelf = try device.shelf()
+    #expect { try device.shelf() } throws: { ($0 as? MapStoreError)?.code == .busy }
+    withExtendedLifetime(shelf) {}
+  }
+
+  @Test func waitingInstallsCanBeCancelled() async throws {
+    let slots = TransferSlots(1)
+    let holds = Locked(true)
+    let first = Task {
+      try await slots.run {
+        while holds.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+      }
+    }
+    let ran = Locked(0)
+    let others = (0..<20).map { _ in Task { try await slots.run { ran.withLock { $0 += 1 } } } }
+    for task in others.prefix(15) { task.cancel() }
+    for task in others.prefix(15) { _ = await task.result }
+    holds.withLock { $0 = false }
+    try await first.value
+    for task in others.dropFirst(15) { try await task.value }
+    // Cancelled ones may have come first, where the slot was not taken yet; none may keep it.
+    try await slots.run { ran.withLock { $0 += 1 } }
+    #expect(ran.withLock { $0 } >= 6)
+  }
+}

@@ -1,0 +1,137 @@
+import MapStoreWire
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import MapStoreClient
+
+/// Interrupted purchases and interrupted downloads, in their order, cut off at every point.
+struct SyncTests {
+  /// A store's list that can be cut off, and that never forgets what was not finished.
+  private final class Queue: StoreQueue {
+    let open: Locked<[OutstandingTransaction]>
+    let log = Locked<[String]>([])
+    /// Fails instead of finishing, as a process does that is killed there.
+    let dies = Locked(false)
+
+    init(_ ids: [String]) {
+      open = Locked(ids.map { OutstandingTransaction(id: "tx-\($0)", signed: $0) })
+    }
+
+    struct Died: Error {}
+
+    func outstanding() async throws -> [OutstandingTransaction] { open.withLock { $0 } }
+    func finish(_ id: String) async throws {
+      if dies.withLock({ $0 }) { throw Died() }
+      log.withLock { $0.append(id) }
+      open.withLock { $0.removeAll { $0.id == id } }
+    }
+  }
+
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let device: Device
+
+  init() throws {
+    shop = try SampleShop()
+    for id in ["alps", "coast", "delta"] { try shop.publish(id) }
+    store = try ChaosStore(shop)
+    device = try Device(store)
+  }
+
+  @Test func purchasesComeBeforeTheLibraryAndThatBeforeDownloads() async throws {
+    store.book.withLock { $0.owned = ["coast"] }
+    store.fault.withLock { $0 = { $0.number == 1 ? .cut(30_000) : .none } }
+    let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
+    await #expect(throws: MapStoreError.self) { try await shelf.install("coast", from: device.client) }
+    store.book.withLock { $0.requests = [] }
+    let queue = Queue(["alps"])
+    let report = try await shelf.sync(with: device.client, queue: queue)
+    #expect(report.purchases.map(\.result.outcome) == [.booked])
+    #expect(queue.log.withLock { $0 } == ["tx-alps"])
+    #expect(
+      report.resumed.count == 1 && report.regions.map(\.status) == [.ownedNotInstalled, .ownedInstalled, .forSale])
+    let order = store.book.withLock { $0.requests }.filter { !$0.contains("grants") }
+    #expect(order.prefix(2) == ["POST /v1/purchases", "GET /v1/library"])
+    #expect(
+      order.dropFirst(2).allSatisfy { $0.contains("regions") || $0.contains("downloads") || $0.contains("files") })
+  }
+
+  /// Killed before the request, after the answer was lost, between the answer and the store: bought once, finished once.
+  @Test(arguments: ["before", "answer lost", "before finishing", "after the first was finished"])
+  func cutOffAtEveryPoint(point: String) async throws {
+    let queue = Queue(["alps", "coast"])
+    do {
+      let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
+      switch point {
+      case "before":
+        let nobody = StoreClient(address: "http://127.0.0.1:1", session: device.client.session, retry: fewAttempts)
+        await #expect { try await shelf.sync(with: nobody, queue: queue) } throws: {
+          ($0 as? MapStoreError)?.code == .unreachable
+        }
+      case "answer lost":
+        // The server has booked it, and the device never hears.
+        _ = try await device.client.submit(PurchaseSubmission(transactions: ["alps", "coast"]))
+      case "before finishing":
+        queue.dies.withLock { $0 = true }
+        await #expect(throws: Queue.Died.self) { try await shelf.sync(with: device.client, queue: queue) }
+      default:
+        try await queue.finish("tx-alps")
+        _ = try await device.client.submit(PurchaseSubmission(transactions: ["alps", "coast"]))
+      }
+    }
+    queue.dies.withLock { $0 = false }
+    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    #expect(queue.open.withLock { $0.isEmpty })
+    #expect(Set(queue.log.withLock { $0 }) == ["tx-alps", "tx-coast"] && queue.log.withLock { $0.count } == 2)
+    #expect(store.book.withLock { $0.booked.sorted() } == ["alps", "coast"])
+    #expect(report.regions.prefix(2).allSatisfy { $0.status == .ownedNotInstalled })
+  }
+
+  private var fewAttempts: RetryRule {
+    var retry = Device.retry()
+    retry.attemptsMax = 2
+    return retry
+  }
+
+  /// What waits for approval, and what is refused, stays with the store.
+  @Test func onlyWhatIsBookedIsFinished() async throws {
+    store.book.withLock { ($0.pending, $0.refused) = (["alps"], ["coast"]) }
+    let queue = Queue(["alps", "coast", "delta"])
+    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    #expect(report.purchases.map(\.isFinished) == [false, false, true])
+    #expect(queue.open.withLock { $0.map(\.signed) } == ["alps", "coast"])
+    #expect(report.regions.map(\.status) == [.pendingApproval, .forSale, .ownedNotInstalled])
+  }
+
+  @Test func manyPurchasesGoInBatches() async throws {
+    let queue = Queue((0..<250).map { "p\($0)" })
+    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    #expect(report.purchases.count == 250 && queue.open.withLock { $0.isEmpty })
+    #expect(store.count("POST /v1/purchases") == 3)
+  }
+
+  /// A second phone: nothing was bought on it.
+  @Test func aSecondPhoneKnowsWhatIsOwned() async throws {
+    _ = try await device.shelf().sync(with: device.client, queue: Queue(["alps"]))
+    let second = try Device(store)
+    let report = try await second.shelf().sync(with: second.client)
+    #expect(report.regions.first?.status == .ownedNotInstalled)
+    #expect(try await second.shelf().install("alps", from: second.client).edition == "1")
+  }
+
+  @Test func requestsAreRepeatedAsTheServerAsks() async throws {
+    store.book.withLock {
+      $0.failures["GET /v1/library"] = [(503, nil), (429, "0"), (500, nil)]
+      $0.failures["POST /v1/purchases"] = [(503, "0")]
+    }
+    let report = try await device.shelf().sync(with: device.client, queue: Queue(["alps"]))
+    #expect(report.regions.first?.status == .ownedNotInstalled)
+    #expect(store.count("GET /v1/library") == 4)
+    store.book.withLock { $0.failures["GET /v1/library"] = [(400, nil)] }
+    await #expect { try await device.shelf().sync(with: device.client) } throws: {
+      ($0 as? MapStoreError)?.code == .refused
+    }
+    #expect(store.count("GET /v1/library") == 5)
+  }
+}
