@@ -24,10 +24,11 @@ web-libraries:
 	@scripts/install-web-libraries.sh
 
 build: packages
-	@echo "building tilecut, tileserve and purchase-ledger (release); the first time takes a few minutes"
+	@echo "building tilecut, tileserve, purchase-ledger and mapstore (release); the first time takes a few minutes"
 	@swift build $(RELEASE) --product tilecut 2>&1 | scripts/quiet-build.sh
 	@swift build $(RELEASE) --product tileserve 2>&1 | scripts/quiet-build.sh
 	@swift build $(RELEASE) --product purchase-ledger 2>&1 | scripts/quiet-build.sh
+	@swift build $(RELEASE) --product mapstore 2>&1 | scripts/quiet-build.sh
 
 demo: build web-libraries
 	@scripts/demo.sh
