@@ -19,9 +19,6 @@ package enum StandardStreams {
       rest = rest.dropFirst(count)
     }
   }
-
-  /// Puts out what `print` has kept; false when standard output did not take all of it.
-  package static func flush() -> Bool { fflush(nil) == 0 }
 }
 
 /// Writes a line to standard error.

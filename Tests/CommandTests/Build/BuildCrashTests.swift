@@ -17,7 +17,7 @@ import TileIndex
     func second() throws {
       _ = try shelf.folder.writePlacedPicture("other.png", edge: 40)
       // One region changes within its edition, one gets other parcels, one another edition.
-      try shelf.writeVariety(last: #", "edition": "2""#, parcels: 450_000)
+      try shelf.writeVariety(last: #", "edition": "2""#, parcels: 600_000)
     }
     try first()
     let whole = try shelf.build()

@@ -28,7 +28,7 @@ struct Shelf {
   }
 
   /// Four regions of different grids and formats.
-  func writeVariety(edition: String = "1", last: String = "", parcels: Int = 256_000) throws {
+  func writeVariety(edition: String = "1", last: String = "", parcels: Int = 400_000) throws {
     try write(
       [
         Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
@@ -42,7 +42,7 @@ struct Shelf {
         ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
-      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 5]"#)
+      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 4], "preview": {"width": 64}"#)
     try folder.write(
       "places.geojson",
       #"{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "Here"}, "geometry": {"type": "Point", "coordinates": [15, 45]}}, {"type": "Feature", "properties": {"name": "Far"}, "geometry": {"type": "Point", "coordinates": [150, 45]}}]}"#
