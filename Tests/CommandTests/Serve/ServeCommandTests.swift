@@ -163,7 +163,7 @@ import Testing
     let list = try server.get("/tilesets.json")
     #expect(list.status == 200 && list.text.contains("map-999"))
     // Most of them are closed again.
-    if let count = openDescriptorCount(ofProcess: "\(server.process.processID)") { #expect(count < 300, "\(count)") }
+    if let count = openDescriptorCount(ofProcess: "\(server.process.processID)") { #expect(count < 400, "\(count)") }
     #expect(try server.get("/map-500/0/0/0.png").status == 200)
   }
 }
