@@ -39,9 +39,7 @@ test:
 	@scripts/install-web-libraries.sh
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-# The device's tests watch transfers while they run; tests that wait for commands hold the threads that those need. So the former go first, alone.
-	@swift test --skip-build --disable-xctest --filter MapStoreClientTests 2>&1 | scripts/quiet-tests.sh
-	@swift test --skip-build --disable-xctest --skip MapStoreClientTests 2>&1 | scripts/quiet-tests.sh
+	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
 
 # What make test leaves out: it tries one map where there is a browser already.
 test-clients:

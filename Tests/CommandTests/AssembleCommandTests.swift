@@ -5,7 +5,7 @@ import TileImage
 import TileIndex
 
 /// `extract`, `merge` and `preview` as their users run them.
-@Suite struct AssembleCommandTests {
+@Suite(.ownThread) struct AssembleCommandTests {
   let folder: TemporaryFolder
   let bundle: String
   let output: String

@@ -5,7 +5,7 @@ import TileImage
 import TileIndex
 
 /// What each option of `cut` does to the bundle.
-@Suite struct CutOptionTests {
+@Suite(.ownThread) struct CutOptionTests {
   let folder: TemporaryFolder
   let picture: String
   let output: String

@@ -4,7 +4,7 @@ import Testing
 import TileImage
 
 /// Good rasters, cut short or with bits turned over at random.
-@Suite struct DamagedCopyTests {
+@Suite(.ownThread) struct DamagedCopyTests {
   static let rasters =
     ["picture.png", "picture.jpg"]
     + (TestData.isPresent

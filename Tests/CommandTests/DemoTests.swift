@@ -5,7 +5,7 @@ import TileImage
 import TileIndex
 
 /// `make demo`: what a newcomer runs first, with the tests' own build.
-@Suite struct DemoTests {
+@Suite(.ownThread) struct DemoTests {
   /// One run for all tests.
   struct Demo: Sendable {
     let run: CommandRun

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a cut may use does not show in what it makes.
-@Suite struct DeterminismTests {
+@Suite(.ownThread) struct DeterminismTests {
   /// Deeper than the pictures' own zoom, so that there are several units of work for every thread; a debug build takes long to write a PNG.
   @Test(arguments: [("jpeg", 4...8), ("png", 5...6)])
   func threadsAndMemoryDoNotShowInTheBundle(_ format: String, _ zooms: ClosedRange<Int>) throws {

@@ -24,7 +24,7 @@ private enum SmallDisk {
 }
 
 /// A disk that is full leaves no half bundle.
-@Suite(.enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
+@Suite(.ownThread, .enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
 struct DiskFullTests {
   /// Full at the first page, while tiles are written, and at the end of it.
   @Test(arguments: [16, 100, 380]) func cutSaysSo(kilobytes: Int) throws {

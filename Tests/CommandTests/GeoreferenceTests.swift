@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Where a raster lies: told, found beside it, or asked for.
-@Suite struct GeoreferenceTests {
+@Suite(.ownThread) struct GeoreferenceTests {
   let folder: TemporaryFolder
   let output: String
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the command says of itself. The help texts are golden files: `make bless` writes them anew, and the difference is read before it is committed.
-@Suite struct HelpTests {
+@Suite(.ownThread) struct HelpTests {
   @Test(arguments: [
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
     ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"], ["help", "build"], ["help", "parcels"],

@@ -5,7 +5,7 @@ import Testing
 import TileIndex
 
 /// `inspect` and `verify` on bundles of other makers, and without a trace.
-@Suite struct InspectVerifyTests {
+@Suite(.ownThread) struct InspectVerifyTests {
   struct Bundle: Sendable, CustomTestStringConvertible {
     let name: String
     let inspect: Int32

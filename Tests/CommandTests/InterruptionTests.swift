@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A cut that is stopped or killed leaves what was there before.
-@Suite struct InterruptionTests {
+@Suite(.ownThread) struct InterruptionTests {
   let folder: TemporaryFolder
   let output: String
 

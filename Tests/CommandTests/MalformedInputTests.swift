@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Damaged files end in a message or in a valid bundle with a warning: never in a crash, a hang, or a swamp of memory.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct MalformedInputTests {
   static let malformed = files("maps/malformed") { _ in true }
   /// PngSuite's broken files begin with x.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A region manifest in the place of sources.
-@Suite struct ManifestTests {
+@Suite(.ownThread) struct ManifestTests {
   let folder: TemporaryFolder
   let output: String
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where the bundle goes, and what must not be lost there.
-@Suite struct OutputTests {
+@Suite(.ownThread) struct OutputTests {
   let folder: TemporaryFolder
   let picture: String
   let output: String

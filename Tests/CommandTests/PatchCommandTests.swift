@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// `diff` and `apply` as their users run them.
-@Suite struct PatchCommandTests {
+@Suite(.ownThread) struct PatchCommandTests {
   let folder: TemporaryFolder
   let old: String
   let new: String

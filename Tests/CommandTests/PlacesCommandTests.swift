@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cut --gazetteer` and `places` as their users run them.
-@Suite struct PlacesCommandTests {
+@Suite(.ownThread) struct PlacesCommandTests {
   let folder: TemporaryFolder
   let bundle: String
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How a cut tells how far it has come.
-@Suite struct ProgressTests {
+@Suite(.ownThread) struct ProgressTests {
   let folder: TemporaryFolder
   let picture: String
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Standard streams that are closed, full or read by nobody do not disturb a cut.
-@Suite struct StandardStreamTests {
+@Suite(.ownThread) struct StandardStreamTests {
   let folder: TemporaryFolder
   let picture: String
 

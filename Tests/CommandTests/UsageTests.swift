@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Options that make no sense, and inputs that are none.
-@Suite struct UsageTests {
+@Suite(.ownThread) struct UsageTests {
   let folder: TemporaryFolder
   let picture: String
   let output: String

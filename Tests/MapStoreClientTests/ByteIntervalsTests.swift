@@ -4,7 +4,7 @@ import Testing
 @testable import MapStoreClient
 
 /// Ranges of bytes, beside sets of single bytes.
-struct ByteIntervalsTests {
+@Suite(.ownThread) struct ByteIntervalsTests {
   @Test(arguments: 0..<50 as Range<UInt64>)
   func subtractAsSetsDo(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

@@ -6,7 +6,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// From one edition to the next.
-struct EditionTests {
+@Suite(.ownThread) struct EditionTests {
   private let shop: SampleShop
   private let store: ChaosStore
   private let device: Device

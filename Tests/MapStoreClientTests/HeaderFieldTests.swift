@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MapStoreClient
 
-struct HeaderFieldTests {
+@Suite(.ownThread) struct HeaderFieldTests {
   @Test(arguments: [
     ("bytes 0-9/100", 0..<10, 100 as Int?), ("bytes 5-5/6", 5..<6, 6), ("Bytes 7-8/*", 7..<9, nil),
   ])

@@ -6,7 +6,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// Installs over real HTTP, with all that goes wrong on the way.
-struct InstallTests {
+@Suite(.ownThread) struct InstallTests {
   private let shop: SampleShop
   private let store: ChaosStore
   private let region: Catalogue.Region

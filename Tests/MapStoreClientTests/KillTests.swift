@@ -7,7 +7,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// A device's process that is killed (-9) at any instant: each region is there in its old or its new edition, and what was loaded counts.
-struct KillTests {
+@Suite(.ownThread) struct KillTests {
   private let shop: SampleShop
   private let store: ChaosStore
   private let first: Catalogue.Region

@@ -8,7 +8,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// Ownership without network: signed, limited in time, and not fooled by a clock.
-struct OfflineTests {
+@Suite(.ownThread) struct OfflineTests {
   private let key = Curve25519.Signing.PrivateKey()
   private let shop: SampleShop
   private let store: ChaosStore

@@ -6,7 +6,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// Paused, cancelled and removed while it is under way.
-struct PauseTests {
+@Suite(.ownThread) struct PauseTests {
   private let shop: SampleShop
   private let store: ChaosStore
   private let device: Device

@@ -7,7 +7,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// Whatever happens to a shelf in whatever order, a bundle on it is one of the shop's editions byte for byte, and in the end it can be brought to the last one.
-struct ShelfPropertyTests {
+@Suite(.ownThread) struct ShelfPropertyTests {
   private enum Act: CaseIterable { case cut, kill, resume, pause, publish, uninstall, damagePart, sync }
 
   private static let isLong = ProcessInfo.processInfo.environment["MAPSTORE_LONG"] != nil

@@ -6,7 +6,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// Room on the disk, and the shelf's quota.
-struct SpaceTests {
+@Suite(.ownThread) struct SpaceTests {
   private let shop: SampleShop
   private let store: ChaosStore
   private let device: Device

@@ -6,7 +6,7 @@ import TileIndex
 @testable import MapStoreClient
 
 /// Interrupted purchases and interrupted downloads, in their order, cut off at every point.
-struct SyncTests {
+@Suite(.ownThread) struct SyncTests {
   /// A store's list that can be cut off, and that never forgets what was not finished.
   private final class Queue: StoreQueue {
     let open: Locked<[OutstandingTransaction]>

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Nobody reaches what is another's.
-@Suite struct AccessTests {
+@Suite(.ownThread) struct AccessTests {
   /// Every route that needs a session, without one and with one that is none.
   @Test(arguments: StoreRoute.all.filter { $0.access == .session })
   func sessionIsNeeded(_ route: StoreRoute) async throws {

@@ -8,7 +8,7 @@ import TileIndex
 @testable import MapStoreServer
 
 /// What everybody sees.
-@Suite struct CatalogueTests {
+@Suite(.ownThread) struct CatalogueTests {
   private func page(_ store: TestStore, _ query: String) async throws -> CataloguePage {
     let answer = try await store.send("GET", "\(StoreRoute.catalogue.path)?\(query)")
     guard answer.status == 200 else { throw TestStore.Unexpected(answer) }

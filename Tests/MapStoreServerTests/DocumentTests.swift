@@ -6,7 +6,7 @@ import Testing
 @testable import MapStoreServer
 
 /// docs/openapi.yaml and docs/store.md say what the server answers.
-@Suite struct DocumentTests {
+@Suite(.ownThread) struct DocumentTests {
   private func text(_ name: String) throws -> String {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

@@ -9,7 +9,7 @@ import TileIndex
 @testable import MapStoreServer
 
 /// Links and what they give.
-@Suite struct DownloadTests {
+@Suite(.ownThread) struct DownloadTests {
   /// Case 45: a link that is over, altered in any part, another account's, of a refunded region, or used up: 403.
   @Test func case45LinksThatDoNotCount() async throws {
     try await TestStore.run { store in

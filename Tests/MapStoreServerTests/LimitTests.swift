@@ -7,7 +7,7 @@ import Testing
 @testable import MapStoreServer
 
 /// Slow, large, many and broken requests; others are served meanwhile.
-@Suite struct LimitTests {
+@Suite(.ownThread) struct LimitTests {
   /// Connections that send a head or a body byte by byte, or read nothing, are ended; nobody waits for them.
   @Test func slowClientsHoldNobody() async throws {
     // More than the system's buffers take.

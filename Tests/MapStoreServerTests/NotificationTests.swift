@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Messages of the stores.
-@Suite struct NotificationTests {
+@Suite(.ownThread) struct NotificationTests {
   private func notification(
     _ store: TestStore, type: String, uuid: String = "6a1c9f8e-0000-4000-8000-000000000001", transaction: String? = nil
   ) throws -> [UInt8] {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// From signing up to having a region, and what becomes of it.
-@Suite struct PurchaseFlowTests {
+@Suite(.ownThread) struct PurchaseFlowTests {
   @Test func signUpBuyListDownloadResume() async throws {
     try await TestStore.run { store in
       let person = try store.person()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The built `mapstore serve` as operators run it.
-@Suite struct ServerProcessTests {
+@Suite(.ownThread) struct ServerProcessTests {
   private func evidence(_ shop: ServerProcess.Shop, _ id: Int) throws -> String {
     let now = LedgerClock.system.now()
     let fact = StoreTransaction(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `mapstore serve` says of itself; `make bless` writes the golden file anew.
-@Suite struct StoreHelpTests {
+@Suite(.ownThread) struct StoreHelpTests {
   @Test func helpIsTheGoldenFile() throws {
     let run = try Command(built: "mapstore").run(["help", "serve"])
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")

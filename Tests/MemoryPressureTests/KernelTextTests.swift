@@ -4,7 +4,7 @@ import Testing
 @testable import MemoryPressure
 
 /// The kernel's files as they are found on machines, in containers and in damaged form.
-@Suite struct KernelTextTests {
+@Suite(.ownThread) struct KernelTextTests {
   private func text(_ files: [String: String]) -> SystemText { SystemText { files[$0] } }
 
   private static let meminfo = """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MemoryPressure
 
-@Suite struct MemoryPressureMonitorTests {
+@Suite(.ownThread) struct MemoryPressureMonitorTests {
   /// Readings that a test sets.
   private final class Dial: PressureReadings {
     let used = Locked(0.0)

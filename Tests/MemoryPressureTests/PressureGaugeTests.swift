@@ -2,7 +2,7 @@ import MemoryPressure
 import TestSupport
 import Testing
 
-@Suite struct PressureGaugeTests {
+@Suite(.ownThread) struct PressureGaugeTests {
   private func level(_ gauge: inout PressureGauge, _ used: Double, at seconds: Double) -> PressureLevel {
     gauge.take([PressureReading(.machine, used: used)], at: seconds)
   }

@@ -6,7 +6,7 @@ import Testing
 
 #if os(Linux)
   /// A real control group with a limit, where one can be made. The numbers are the kernel's; only which group is ours is said by the test.
-  @Suite struct RealControlGroupTests {
+  @Suite(.ownThread) struct RealControlGroupTests {
     private struct Group {
       let version: ControlGroup.Version
       let mount: String

@@ -6,7 +6,7 @@ import Testing
 /// The sessions of ten people: this replay gives the figures of the reference simulator, and the policy what docs/prefetch.md says.
 ///
 /// `CACHE_LONG=1` replays all rows; otherwise the quick ones.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) struct RealSessionTests {
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) struct RealSessionTests {
   private static let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
 
   private func sessions(_ users: [String]? = nil) throws -> [MapSession] {

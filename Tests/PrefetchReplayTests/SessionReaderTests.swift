@@ -1,7 +1,8 @@
 import PrefetchReplay
+import TestSupport
 import Testing
 
-@Suite struct SessionReaderTests {
+@Suite(.ownThread) struct SessionReaderTests {
   private func read(_ lines: String...) throws -> MapSession {
     try SessionReader.read(Array(lines.joined(separator: "\n").utf8), name: "s", file: "s.jsonl")
   }

@@ -1,9 +1,10 @@
 import Foundation
 import PrefetchReplay
+import TestSupport
 import Testing
 
 /// Replays of made-up sessions, which need no test data.
-@Suite struct SyntheticReplayTests {
+@Suite(.ownThread) struct SyntheticReplayTests {
   private static let sessions = (1...2).map { SessionGenerator.session(seed: UInt64($0), gestureCount: 20) }
 
   private func replay(_ policy: ReplayPolicy, tiles: Int = 256, _ change: (inout ReplaySettings) -> Void = { _ in })

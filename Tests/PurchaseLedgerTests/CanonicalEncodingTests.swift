@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 import PurchaseLedger
+import TestSupport
 import Testing
 
-@Suite struct CanonicalEncodingTests {
+@Suite(.ownThread) struct CanonicalEncodingTests {
   /// The bytes were written by a program of its own, from the description in docs/ledger.md: a hashed format must not drift.
   @Test func aRefundedTransactionHasTheBytesOfTheDescription() {
     let fact = StoreTransaction(

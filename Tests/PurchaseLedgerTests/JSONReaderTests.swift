@@ -2,7 +2,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-@Suite struct JSONReaderTests {
+@Suite(.ownThread) struct JSONReaderTests {
   @Test func valuesKeepWhatWasWritten() throws {
     let text =
       #" {"id": 900719925474099312, "list": [1.50, -0, 1e3, true, null], "t": "a\u00e9\ud83d\ude00\n\"/", "id": 1} "#

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileCut
 
-@Suite struct BundlePreviewTests {
+@Suite(.ownThread) struct BundlePreviewTests {
   /// Levels that step by 4 and 3, tiles of 96 pixels.
   private static let grid = try! TileMatrixSet(
     identifier: "Degrees", uri: "urn:test:degrees", tileEdges: [8, 2, 2.0 / 3], tileSizes: [96])

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 import TileCut
 import TileIndex
 
-@Suite("Coordinate reference systems")
+@Suite("Coordinate reference systems", .ownThread)
 struct CRSTests {
   /// Everything that means Web Mercator, as it turns up in the wild.
   static let webMercators = [
@@ -100,7 +101,7 @@ struct CRSTests {
   }
 }
 
-@Suite("Coordinate transformation")
+@Suite("Coordinate transformation", .ownThread)
 struct CRSTransformTests {
   /// Positions that GDAL 3.6.2 gives for corners of real rasters (its image transformer, area of interest from the raster).
   @Test(

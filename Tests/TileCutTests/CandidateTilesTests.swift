@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileCut
 
-struct CandidateTilesTests {
+@Suite(.ownThread) struct CandidateTilesTests {
   private static func randomRanges(_ random: inout SeededGenerator, zoom: Int) -> [TileRange] {
     let edge = 1 << zoom
     return (0..<Int.random(in: 1...12, using: &random)).map { _ in

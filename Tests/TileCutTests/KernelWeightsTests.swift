@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileCut
 
-struct KernelWeightsTests {
+@Suite(.ownThread) struct KernelWeightsTests {
   private func weights(_ shape: KernelShape, _ position: Double, count: Int) -> (first: Int, values: [Float]) {
     var buffer = [Float](repeating: .nan, count: shape.tapCountMax)
     let run = buffer.withUnsafeMutableBufferPointer { shape.weights(at: position, count: count, into: $0.baseAddress!) }

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TileCut
 
-struct OrderedWorkTests {
+@Suite(.ownThread) struct OrderedWorkTests {
   private struct Failure: Error, Equatable { let job: Int }
 
   @Test(arguments: [1, 2, 7])

@@ -4,7 +4,7 @@ import Testing
 import TileCut
 import TileIndex
 
-@Suite("Damaged rasters")
+@Suite("Damaged rasters", .ownThread)
 struct RasterDamageTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import TileCut
 import TileIndex
 
 /// Real rasters, against what GDAL reads from them.
-@Suite("Real rasters", .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite("Real rasters", .ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct RasterDataTests {
   private func open(_ name: String, _ options: RasterOpenOptions = RasterOpenOptions()) throws -> any RasterSource {
     try RasterFile.open(path: TestData.url("maps/rasters/\(name)").path, options: options)

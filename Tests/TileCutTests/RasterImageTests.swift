@@ -5,7 +5,7 @@ import TileCut
 import TileImage
 import TileIndex
 
-@Suite("PNG and JPEG sources")
+@Suite("PNG and JPEG sources", .ownThread)
 struct RasterImageTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

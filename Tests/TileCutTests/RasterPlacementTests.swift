@@ -4,7 +4,7 @@ import Testing
 import TileCut
 import TileIndex
 
-@Suite("Placing rasters")
+@Suite("Placing rasters", .ownThread)
 struct RasterPlacementTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

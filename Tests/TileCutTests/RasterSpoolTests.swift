@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileCut
 
-@Suite("Spooled rasters and the block cache")
+@Suite("Spooled rasters and the block cache", .ownThread)
 struct RasterSpoolTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

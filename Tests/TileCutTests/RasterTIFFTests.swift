@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileCut
 
-@Suite("TIFF pixels")
+@Suite("TIFF pixels", .ownThread)
 struct RasterTIFFTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

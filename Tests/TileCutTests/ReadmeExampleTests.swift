@@ -5,7 +5,7 @@ import TileCut
 import TileIndex
 
 /// The examples of README.md compile, and are those that stand here.
-@Suite struct ReadmeExampleTests {
+@Suite(.ownThread) struct ReadmeExampleTests {
   private func cut() throws {
     // README begins
     var options = CutOptions(sources: ["usa.tif"])

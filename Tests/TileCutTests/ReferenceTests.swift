@@ -7,7 +7,7 @@ import TileIndex
 @testable import TileCut
 
 /// Our tiles against tiles that gdalwarp made from the same rasters with an exact transformer.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct ReferenceTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let folder: String

@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileCut
 
-struct SourceFootprintTests {
+@Suite(.ownThread) struct SourceFootprintTests {
   private func footprint(_ ground: Ground, _ matrixSet: TileMatrixSet = .webMercatorQuad) throws -> SourceFootprint {
     try SourceFootprint(
       source: try ground.source(.opaque, seed: 1), target: CoordinateReferenceSystem(definition: matrixSet.crs),

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileCut
 
-struct WarpTests {
+@Suite(.ownThread) struct WarpTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let ground: Ground
     let resampling: Resampling

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileImage
 
-@Suite struct DecoderTests {
+@Suite(.ownThread) struct DecoderTests {
   private static let png = try! TileEncoder(.png(PNGOptions())).encode(
     Pictures.photographic.make(width: 40, height: 30, seed: 1))
   private static let jpeg = try! TileEncoder(.jpeg(JPEGOptions())).encode(

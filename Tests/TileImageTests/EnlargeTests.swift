@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileImage
 
-@Suite struct EnlargeTests {
+@Suite(.ownThread) struct EnlargeTests {
   private static let kinds: [Pictures] = [.noise, .opaqueNoise, .photographic, .photographicWithHoles, .cartography]
 
   /// Bilinear by the definition, premultiplied, in floating point; places in steps of 1/256 as the kernel has them. Alpha 0 to 255.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileImage
 
-@Suite struct GzipCheckTests {
+@Suite(.ownThread) struct GzipCheckTests {
   /// `printf 'a vector tile, or so' | gzip -n`, 20 bytes uncompressed.
   private static let good =
     [

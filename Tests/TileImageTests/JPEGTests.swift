@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileImage
 
-@Suite struct JPEGTests {
+@Suite(.ownThread) struct JPEGTests {
   /// Peak signal to noise ratio in dB, over the three colours.
   private static func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
     var sum = 0.0

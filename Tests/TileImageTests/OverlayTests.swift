@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileImage
 
-@Suite struct OverlayTests {
+@Suite(.ownThread) struct OverlayTests {
   /// Source over by the definition, in floating point.
   private static func over(_ top: RGBA, _ bottom: RGBA) -> RGBA {
     let a = Double(top.alpha) / 255

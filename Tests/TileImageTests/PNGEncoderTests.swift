@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileImage
 
-@Suite struct PNGEncoderTests {
+@Suite(.ownThread) struct PNGEncoderTests {
   static let sizes = [(1, 1), (2, 3), (3, 1), (7, 5), (8, 8), (16, 1), (1, 300), (33, 31), (300, 2), (65, 90)]
 
   @Test(arguments: Pictures.allCases)

@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileImage
 
 /// Willem van Schaik's PngSuite: every colour type, bit depth, filter, interlacing and transparency, and files broken in every way.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct PNGSuiteTests {
   private static let folder = "maps/pngsuite"
 

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileImage
 
-@Suite struct PixelBufferTests {
+@Suite(.ownThread) struct PixelBufferTests {
   @Test(arguments: [
     (Pictures.transparent, PixelBuffer.Opacity.transparent), (.uniform, .opaque), (.photographic, .opaque),
     (.noise, .mixed),

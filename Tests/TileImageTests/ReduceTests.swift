@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileImage
 
-@Suite struct ReduceTests {
+@Suite(.ownThread) struct ReduceTests {
   /// The definition, pixel by pixel in floating point.
   private static func average(_ child: PixelBuffer, ratio: Int, x: Int, y: Int) -> RGBA {
     var red = 0.0

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileImage
 
-@Suite struct RowReaderTests {
+@Suite(.ownThread) struct RowReaderTests {
   /// A file that is there for the duration of a test.
   private static func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("row-reader-\(UUID().uuidString)")

@@ -3,7 +3,7 @@ import Testing
 import TileImage
 import TileIndex
 
-@Suite struct WebPEncoderTests {
+@Suite(.ownThread) struct WebPEncoderTests {
   @Test(arguments: Pictures.allCases)
   func losslessPicturesComeBackExactly(_ kind: Pictures) throws {
     let encoder = TileEncoder(.webp(WebPOptions(effort: 1)))

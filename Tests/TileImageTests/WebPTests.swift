@@ -4,7 +4,7 @@ import Testing
 import TileImage
 import TileIndex
 
-@Suite struct WebPTests {
+@Suite(.ownThread) struct WebPTests {
   @Test func translucentPixelsComeStraight() throws {
     let pixels = try decode(Samples.translucentWebP)
     #expect(pixels.width == 16 && pixels.height == 8)

@@ -6,7 +6,7 @@ import TileIndex
 import TilePrefetch
 
 /// Random operations on a cache: whatever they are, the budget holds.
-@Suite struct CacheBudgetTests {
+@Suite(.ownThread) struct CacheBudgetTests {
   /// A million with `CACHE_LONG=1`.
   private static let operationCount = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1" ? 1_000_000 : 60_000
 

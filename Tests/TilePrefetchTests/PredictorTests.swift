@@ -3,7 +3,7 @@ import Testing
 import TileIndex
 import TilePrefetch
 
-@Suite struct PredictorTests {
+@Suite(.ownThread) struct PredictorTests {
   private let start = Viewport(x: 0.53, y: 0.36, zoom: 13, width: 1170, height: 2532)
 
   private func moved(_ dx: Double, _ dy: Double = 0, zoom: Double = 0) -> Viewport {

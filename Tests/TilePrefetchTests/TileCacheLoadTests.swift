@@ -18,7 +18,7 @@ private final class End: Sendable {
 }
 
 /// Loads that several want, and loads that nobody wants any more.
-@Suite struct TileCacheLoadTests {
+@Suite(.ownThread) struct TileCacheLoadTests {
   @Test func whatThreadsWantAtTheSameTimeIsLoadedOnce() async throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     let loadCount = Atomic(0)

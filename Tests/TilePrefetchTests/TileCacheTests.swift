@@ -20,7 +20,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
   return true
 }
 
-@Suite struct TileCacheTests {
+@Suite(.ownThread) struct TileCacheTests {
   @Test func whatWasLoadedIsThere() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
     #expect(cache.value(for: tile(1)) == nil)

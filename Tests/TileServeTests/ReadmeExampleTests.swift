@@ -5,7 +5,7 @@ import TileIndex
 import TileServe
 
 /// The examples of README.md compile, and are those that stand here.
-@Suite struct ReadmeExampleTests {
+@Suite(.ownThread) struct ReadmeExampleTests {
   private func endpoint() async throws {
     // README begins
     let shelf = try TileShelf(["maps"])

@@ -1,3 +1,5 @@
+import TileIndex
+
 /// Leaflet as it lies on this machine. It is served from where it was installed; none of it is part of this package.
 struct WebLibrary: Sendable {
   /// The folder with `leaflet.js`, `leaflet.css` and `images`, or nil.

@@ -1,27 +1,6 @@
 import Foundation
 import TileIndex
 
-/// What tells a file's state without reading it. A file that was written to, or replaced by another, differs in one of them.
-struct FileStamp: Hashable, Codable, Sendable {
-  let bytes: Int
-  let seconds: Int
-  let nanoseconds: Int
-  let inode: UInt64
-
-  /// Nil when there is no plain file of this name.
-  init?(_ path: String) {
-    var info = stat()
-    guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
-    bytes = Int(info.st_size)
-    inode = UInt64(info.st_ino)
-    #if canImport(Darwin)
-      (seconds, nanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)
-    #else
-      (seconds, nanoseconds) = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
-    #endif
-  }
-}
-
 /// Files of a shelf: folders, and renames that last.
 enum ShelfFiles {
   static func makeFolder(_ path: String) throws {

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// The pages of the built `tileserve` in a real browser: opened, dragged, zoomed with the wheel.
-@Suite(.serialized, .enabled(if: Browser.isInstalled, .init(rawValue: Browser.skipMessage))) struct BrowserTests {
+@Suite(.ownThread, .serialized, .enabled(if: Browser.isInstalled, .init(rawValue: Browser.skipMessage)))
+struct BrowserTests {
   /// A tileset and how the server is started for it.
   struct Case: Sendable, CustomTestStringConvertible {
     let id: String

@@ -6,6 +6,7 @@ import TileIndex
 
 /// GDAL reads tilesets of the built `tileserve` by all ways that it has, and gets the pixels of the bundle.
 @Suite(
+  .ownThread,
   .enabled(
     if: Command(installed: "gdal_translate") != nil, "gdal_translate is not installed (apt-get install gdal-bin)"))
 struct GDALTests {

@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// `tilecut build` from one state of the manifest to the next.
-@Suite struct BuildTests {
+@Suite(.ownThread) struct BuildTests {
   @Test func shelfHasWhatTheCatalogueSays() throws {
     let shelf = try Shelf()
     try shelf.writeVariety()

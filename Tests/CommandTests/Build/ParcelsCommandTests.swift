@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct ParcelsCommandTests {
+@Suite(.ownThread) struct ParcelsCommandTests {
   /// One shelf for all tests.
   static let shelf: Result<Shelf, any Error> = Result {
     let shelf = try Shelf()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every verdict of the data set, through the command.
-@Suite(.enabled(if: TestData.isPresent, "\(TestData.skipMessage)"))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)"))
 struct InspectVerdictTests {
   struct Entry: Sendable, CustomTestStringConvertible {
     var id: String

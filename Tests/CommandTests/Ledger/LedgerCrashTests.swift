@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `kill -9` at random instants. LEDGER_LONG=1 makes it 200 rounds.
-@Suite struct LedgerCrashTests {
+@Suite(.ownThread) struct LedgerCrashTests {
   static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 200 : 10
 
   /// What the books say, without the head: the order of events may differ, the sums may not.

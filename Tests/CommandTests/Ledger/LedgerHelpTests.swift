@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `purchase-ledger` says of itself; `make bless` writes the golden files anew.
-@Suite struct LedgerHelpTests {
+@Suite(.ownThread) struct LedgerHelpTests {
   @Test(arguments: [
     ["--help"], ["help", "inspect"], ["help", "init"], ["help", "account"], ["help", "account", "add"],
     ["help", "account", "list"], ["help", "account", "erase"], ["help", "import"], ["help", "pull"],

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The command from an empty folder to books that agree.
-@Suite struct LedgerRoundTripTests {
+@Suite(.ownThread) struct LedgerRoundTripTests {
   private func lines(_ run: CommandRun) throws -> [[String: Any]] {
     try run.stdoutLines.map {
       try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Exit codes and messages.
-@Suite struct LedgerUsageTests {
+@Suite(.ownThread) struct LedgerUsageTests {
   @Test func withoutALedgerItSaysInit() throws {
     let folder = try TemporaryFolder()
     for arguments in [["verify"], ["rebuild"], ["entitlements", "a"], ["export"], ["reconcile"]] {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The budget is one of real memory.
-@Suite struct CacheMemoryTests {
+@Suite(.ownThread) struct CacheMemoryTests {
   #if os(Linux)
     /// `CACHE_LONG=1` takes a million operations.
     @Test func aProcessKeepsToIt() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `tileserve replay` as its users run it.
-@Suite struct ReplayCommandTests {
+@Suite(.ownThread) struct ReplayCommandTests {
   @Test func helpIsTheGoldenFile() throws {
     let run = try tileserve("replay", "--help")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")

@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Conversations of curl with the built command as golden files, to be read as examples too. `make bless` writes them anew.
-@Suite struct CurlTests {
+@Suite(.ownThread) struct CurlTests {
   /// Name of the file, and what curl is given before the path.
   static let conversations: [(name: String, arguments: [String])] = [
     ("tile", ["/relief/1/0/1.png"]),

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The built `tileserve`: what it says, how it ends, where it listens.
-@Suite struct ServeCommandTests {
+@Suite(.ownThread) struct ServeCommandTests {
   let folder: TemporaryFolder
   init() throws {
     folder = try TemporaryFolder()

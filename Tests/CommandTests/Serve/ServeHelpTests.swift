@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `tileserve` says of itself; `make bless` writes the golden file anew.
-@Suite struct ServeHelpTests {
+@Suite(.ownThread) struct ServeHelpTests {
   @Test func helpIsTheGoldenFile() throws {
     let run = try tileserve("--help")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")

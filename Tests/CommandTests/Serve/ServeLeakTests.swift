@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What clients leave behind in the process that serves them: nothing.
-@Suite struct ServeLeakTests {
+@Suite(.ownThread) struct ServeLeakTests {
   @Test(.enabled(if: openDescriptorCount() != nil, "this system does not list a process's descriptors"))
   func descriptorsComeBack() throws {
     let folder = try TemporaryFolder()

@@ -6,7 +6,7 @@ import TileIndex
 
 #if os(Linux)
   /// A built server in a real control group whose limit is lowered around it.
-  @Suite struct ServePressureTests {
+  @Suite(.ownThread) struct ServePressureTests {
     private static let hierarchy = "/sys/fs/cgroup/memory"
 
     private final class Group {

@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Two built servers, one of which is another's upstream.
-@Suite struct ServeUpstreamTests {
+@Suite(.ownThread) struct ServeUpstreamTests {
   private func describe(_ folder: TemporaryFolder, _ port: Int, id: String = "relief") throws {
     let text = """
       {"url": "http://127.0.0.1:\(port)/\(id)/{z}/{x}/{y}.png", "format": "png", "maxzoom": 5, "name": "Relief, kept",

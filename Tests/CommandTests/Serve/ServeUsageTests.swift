@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where options come from, and what happens to those that cannot be met.
-@Suite struct ServeUsageTests {
+@Suite(.ownThread) struct ServeUsageTests {
   let folder: TemporaryFolder
   let bundle: String
   init() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `mapstore client` says of itself; `make bless` writes the golden files anew.
-@Suite struct ClientHelpTests {
+@Suite(.ownThread) struct ClientHelpTests {
   static let commands = [
     "register", "login", "logout", "library", "list", "buy", "get", "around", "pause", "remove", "sync", "check",
     "store-key",

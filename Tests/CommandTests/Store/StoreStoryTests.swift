@@ -6,7 +6,7 @@ import TileIndex
 
 /// One story with real processes: purchases, cuts, kills of client and server, refunds, a reset phone, a second phone, a new edition. At the end every owned region is installed byte for byte,
 /// nothing was granted twice, and the books agree.
-struct StoreStoryTests {
+@Suite(.ownThread) struct StoreStoryTests {
   private static let isLong = ProcessInfo.processInfo.environment["MAPSTORE_LONG"] != nil
 
   @Test(arguments: [1] as [UInt64])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-@Suite struct AccountsTests {
+@Suite(.ownThread) struct AccountsTests {
   /// Cheap hashes, but for the test of the real ones.
   private func accounts(_ test: TestLedger) -> Accounts {
     Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))

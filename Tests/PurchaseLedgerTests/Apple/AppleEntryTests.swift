@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// Entries of the index that have no verdict: signed JSON that may be refused or read, and certificates.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleEntryTests {
   private static let testRoot = "apple+app-store-server-library-java/certs/testCA.der"
 

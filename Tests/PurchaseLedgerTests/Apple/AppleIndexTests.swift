@@ -4,7 +4,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// Every entry of the index that is Apple's: verdicts with the roots and options they name, and what was read from the others.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleIndexTests {
   static let verdicts = ReceiptIndex.items.filter { $0.verdict != nil && !$0.family.hasPrefix("google") }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// The index's answers and payloads of the App Store Server API, by the numbers of their entries. Unsigned payloads are signed by an authority made up here.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleModelTests {
   private let evidences: Evidences
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Damaged evidence is refused or read, and never stops the process.
-@Suite struct AppleMutationTests {
+@Suite(.ownThread) struct AppleMutationTests {
   /// `LEDGER_LONG` makes it a longer search.
   private static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == nil ? 500 : 200_000
   private static let seed: UInt64 = 20_261_121

@@ -1,8 +1,9 @@
 import PurchaseLedger
+import TestSupport
 import Testing
 
 /// Cases about receipts and the store's answers, by their numbers in docs/ledger.md.
-@Suite struct AppleReceiptCases {
+@Suite(.ownThread) struct AppleReceiptCases {
   private func verifier(bytesMax: Int = 4_194_304) throws -> EvidenceVerifier {
     try EvidenceVerifier(
       identity: StoreIdentity(

@@ -1,9 +1,10 @@
 import Foundation
 import PurchaseLedger
+import TestSupport
 import Testing
 
 /// Cases about signed JSON that a correct ledger survives, by their numbers in docs/ledger.md.
-@Suite struct AppleSignedCases {
+@Suite(.ownThread) struct AppleSignedCases {
   @Test(arguments: [
     "1700000000000000", "1700000000000000.0", "1000000000000000000", "9223372036854775807", "99999999999999999999",
     "1e300",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-@Suite struct EncodingTests {
+@Suite(.ownThread) struct EncodingTests {
   @Test func base64IsFoundationsForAllLengths() throws {
     let seed: UInt64 = 20_261_121
     var generator = SeededGenerator(seed: seed)

@@ -4,10 +4,11 @@
 import Crypto
 import Foundation
 import PurchaseLedger
+import TestSupport
 import Testing
 
 /// The App Store Server API's client against a server that speaks it, also badly.
-@Suite struct AppStoreClientTests {
+@Suite(.ownThread) struct AppStoreClientTests {
   static let authority = try! ThrowAwayAuthority()
   static let now: Int64 = 1_790_000_000_000
 

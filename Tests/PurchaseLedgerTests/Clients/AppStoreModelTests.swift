@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The index's recorded answers of the App Store Server API, given by a server to the client, by the numbers of their entries.
-@Suite(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppStoreModelTests {
   private static func model(_ number: String) -> String {
     String(decoding: ReceiptIndex.item("api-model-json-\(number)").bytes, as: UTF8.self)

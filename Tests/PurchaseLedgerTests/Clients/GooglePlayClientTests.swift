@@ -4,10 +4,11 @@
 import CryptoExtras
 import Foundation
 import PurchaseLedger
+import TestSupport
 import Testing
 
 /// The Android Publisher API's client against a server that speaks it, also badly.
-@Suite struct GooglePlayClientTests {
+@Suite(.ownThread) struct GooglePlayClientTests {
   static let now: Int64 = 1_790_000_000_000
   static let day: Int64 = 86_400_000
 

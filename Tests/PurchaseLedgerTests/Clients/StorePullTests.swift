@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What is pulled from a server that speaks the stores' APIs, up to the books.
-@Suite struct StorePullTests {
+@Suite(.ownThread) struct StorePullTests {
   static let now: Int64 = 1_790_000_000_000
   static let day: Int64 = 86_400_000
   static let application = "/androidpublisher/v3/applications/org.example.maps/purchases"

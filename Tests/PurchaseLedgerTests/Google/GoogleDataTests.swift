@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Google's entries of the optional data set.
-@Suite(.enabled(if: TestData.isPresent, "\(TestData.skipMessage)"))
+@Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)"))
 struct GoogleDataTests {
   private func bytes(_ file: String) throws -> [UInt8] {
     Array(try Data(contentsOf: TestData.url("receipts/\(file)")))

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Google's evidence, one form after the other.
-@Suite struct GoogleEvidenceTests {
+@Suite(.ownThread) struct GoogleEvidenceTests {
   static let now: Int64 = 1_790_000_000_000
   static let voidedAt: Int64 = 1_780_000_000_000
 

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// Cases of evidence that is presented again, in other forms or by others.
-@Suite struct BookingCaseTests {
+@Suite(.ownThread) struct BookingCaseTests {
   @Test func case05_evidenceSignedInTheFutureWaitsInQuarantine() throws {
     let test = try TestLedger()
     let fact = StoreTransaction.sample()

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// Cases of accounts that present evidence: whose is it?
-@Suite struct ClaimCaseTests {
+@Suite(.ownThread) struct ClaimCaseTests {
   @Test func case09_evidenceOfAPostedByBIsRefusedAndOnRecord() throws {
     let test = try TestLedger()
     let a = try test.account()

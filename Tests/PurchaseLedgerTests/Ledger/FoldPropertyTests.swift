@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// The fold does not depend on the order in which the store's evidence arrives.
-@Suite struct FoldPropertyTests {
+@Suite(.ownThread) struct FoldPropertyTests {
   @Test(arguments: 0..<8)
   func permutationsRepetitionsAndInterleavingsFoldToEqualProjections(_ part: Int) throws {
     for seed in UInt64(part * 12)..<UInt64(part * 12 + 12) {

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// Bytes that were accepted before are not verified again: only where they were verified, and only as what they were then.
-@Suite struct KnownBytesTests {
+@Suite(.ownThread) struct KnownBytesTests {
   static let now: Int64 = 1_790_000_000_000
   let folder: TemporaryFolder
   let ledger: Ledger

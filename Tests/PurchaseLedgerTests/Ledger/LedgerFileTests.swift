@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// The file itself: how it is opened, and what is not a ledger.
-@Suite struct LedgerFileTests {
+@Suite(.ownThread) struct LedgerFileTests {
   @Test func theWriterIsDurable() throws {
     let test = try TestLedger()
     for ledger in [test.ledger, try Ledger.open(at: test.path, policy: nil, clock: .system)] {

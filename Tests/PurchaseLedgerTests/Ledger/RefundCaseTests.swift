@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// Cases of refunds and their reversals, in any order.
-@Suite struct RefundCaseTests {
+@Suite(.ownThread) struct RefundCaseTests {
   static let refundDate = TestLedger.now - 2 * TestLedger.day
 
   private func notification(_ type: String, _ uuid: String = UUID().uuidString) -> NotificationFact {

@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseLedger
 
 /// What `verify`, `rebuild` and `export` make of a ledger with a bit of everything in it.
-@Suite struct VerifyTests {
+@Suite(.ownThread) struct VerifyTests {
   private func filled() throws -> TestLedger {
     let test = try TestLedger { $0.secondClaim = .transfer }
     let a = try test.account()

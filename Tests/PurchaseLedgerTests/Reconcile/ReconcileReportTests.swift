@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-@Suite struct ReconcileReportTests {
+@Suite(.ownThread) struct ReconcileReportTests {
   private func written(_ format: ReconcileFormat) throws -> String {
     let test = try TestLedger()
     try test.book(.sample("1"))

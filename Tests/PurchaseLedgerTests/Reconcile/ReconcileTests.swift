@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-@Suite struct ReconcileTests {
+@Suite(.ownThread) struct ReconcileTests {
   private func put(
     _ test: TestLedger, _ facts: StoreTransaction..., cursor: (String, String)? = nil, isWhole: Bool = true
   ) throws {

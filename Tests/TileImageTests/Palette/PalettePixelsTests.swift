@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileImage
 
-@Suite struct PalettePixelsTests {
+@Suite(.ownThread) struct PalettePixelsTests {
   /// A picture whose pixels take so many colours, each at least once.
   private func picture(colours: Int, seed: UInt64, width: Int = 64, height: Int = 48) -> PixelBuffer {
     var random = SeededGenerator(seed: seed)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundleExtractTests {
+@Suite(.ownThread) struct BundleExtractTests {
   let folder: TemporaryFolder
   let whole: any BundleReader
 

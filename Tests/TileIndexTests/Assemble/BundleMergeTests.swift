@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundleMergeTests {
+@Suite(.ownThread) struct BundleMergeTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct ExtractMergePropertyTests {
+@Suite(.ownThread) struct ExtractMergePropertyTests {
   /// The parts of a bundle, cut at the edges of coarse tiles, hold each tile once and together all of it.
   @Test(arguments: 1...15 as ClosedRange<UInt64>)
   func mergedPartsAreTheWhole(_ seed: UInt64) throws {

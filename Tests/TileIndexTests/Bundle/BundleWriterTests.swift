@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundleWriterTests {
+@Suite(.ownThread) struct BundleWriterTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileIndex
 
-@Suite struct DuplicateTableTests {
+@Suite(.ownThread) struct DuplicateTableTests {
   @Test func whatWasInsertedIsFoundWhileThereIsRoom() {
     var random = SeededGenerator(seed: 71)
     var table = DuplicateTable(slotsMax: 1 << 14)

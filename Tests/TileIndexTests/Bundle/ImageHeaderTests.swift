@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct ImageHeaderTests {
+@Suite(.ownThread) struct ImageHeaderTests {
   func header(_ bytes: [UInt8]) -> ImageHeader? { bytes.withUnsafeBytes { ImageHeader($0) } }
 
   @Test func sizesAreRead() {

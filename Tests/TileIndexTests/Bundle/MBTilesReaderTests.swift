@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct MBTilesReaderTests {
+@Suite(.ownThread) struct MBTilesReaderTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

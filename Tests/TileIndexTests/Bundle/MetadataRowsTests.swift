@@ -5,7 +5,7 @@ import Testing
 @testable import TileIndex
 
 /// What the writer makes of the metadata it is given.
-@Suite struct MetadataRowsTests {
+@Suite(.ownThread) struct MetadataRowsTests {
   func values(
     _ metadata: BundleMetadata, tiles: [TileID], set: TileMatrixSet = .webMercatorQuad
   ) throws -> StoredMetadata {

@@ -6,7 +6,7 @@ import Testing
 @testable import TileIndex
 
 /// Where tiles lie in the file: found by reading SQLite's pages, checked against what SQLite says.
-@Suite(.enabled(if: ResidentFileSystem.isAvailable, "needs a system that can tell what is in memory"))
+@Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system that can tell what is in memory"))
 struct TilePlaceTests {
   /// Pages of every size, blobs that fit and blobs that go on over many pages, the layouts of this and other tools.
   @Test(arguments: [512, 1024, 4096, 16384, 65536], ["flat", "pair", "text ids", "columns before"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct TilesHashTests {
+@Suite(.ownThread) struct TilesHashTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

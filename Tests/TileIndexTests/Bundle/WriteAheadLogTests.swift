@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Bundles with changes that are not yet in the main file: all of them are seen, and not a byte changes beside the bundle.
-@Suite struct WriteAheadLogTests {
+@Suite(.ownThread) struct WriteAheadLogTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

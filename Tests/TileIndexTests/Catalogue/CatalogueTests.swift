@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileIndex
 
-struct CatalogueTests {
+@Suite(.ownThread) struct CatalogueTests {
   private func catalogue() throws -> Catalogue {
     let tiles = try (0...3).flatMap { zoom in
       try (0..<1 << zoom).map { SizedTile(try TileID(zoom: zoom, column: $0, row: 0), bytes: 50_000) }

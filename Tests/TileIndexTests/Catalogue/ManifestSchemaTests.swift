@@ -5,7 +5,7 @@ import Testing
 @testable import TileIndex
 
 /// docs/regions.schema.json says the same as the parser.
-struct ManifestSchemaTests {
+@Suite(.ownThread) struct ManifestSchemaTests {
   private let schema: JSONValue
 
   init() throws { schema = try JSONFile.read(ProjectFiles.path("docs/regions.schema.json")) }

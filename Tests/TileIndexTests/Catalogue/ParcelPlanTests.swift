@@ -4,7 +4,7 @@ import Testing
 @testable import TileIndex
 
 /// Parcels are a partition: whatever the grid and the tiles, each tile is in just one, and the catalogue's rule finds which.
-struct ParcelPlanTests {
+@Suite(.ownThread) struct ParcelPlanTests {
   static let levels = try! TileMatrixSet(
     identifier: "Levels", uri: "urn:tile-matrix-set:Levels",
     tileEdges: [32, 8, 2, 0.5, 0.125, 2.5 / 60, 2.5 / 120], tileSizes: [288])

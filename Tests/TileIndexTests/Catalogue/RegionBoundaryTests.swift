@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileIndex
 
-struct RegionBoundaryTests {
+@Suite(.ownThread) struct RegionBoundaryTests {
   /// A star of random points around a centre, with a hole.
   private func star(_ random: inout SeededGenerator) -> RegionBoundary {
     let centre = SIMD2(Double.random(in: -150...150, using: &random), Double.random(in: -60...60, using: &random))

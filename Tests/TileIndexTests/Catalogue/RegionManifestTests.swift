@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileIndex
 
-struct RegionManifestTests {
+@Suite(.ownThread) struct RegionManifestTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileIndex
 
-struct TrackTests {
+@Suite(.ownThread) struct TrackTests {
   private func track(_ text: String) throws -> [[SIMD2<Double>]] {
     let folder = try TemporaryFolder()
     return try Track(path: try folder.write("track", text)).lines

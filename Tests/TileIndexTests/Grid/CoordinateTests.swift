@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct CoordinateTests {
+@Suite(.ownThread) struct CoordinateTests {
   let set = TileMatrixSet.webMercatorQuad
 
   func name(_ longitude: Double, _ latitude: Double, _ zoom: Int) -> String? {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct TileIDTests {
+@Suite(.ownThread) struct TileIDTests {
   @Test(arguments: [
     (0, 0, 0), (1, 1, 1), (30, (1 << 30) - 1, (1 << 30) - 1), (30, 0, 0),
   ])

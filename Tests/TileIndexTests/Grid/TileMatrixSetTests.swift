@@ -11,7 +11,7 @@ let tradeDegrees: TileMatrixSet = {
   } catch { fatalError("\(error)") }
 }()
 
-@Suite struct TileMatrixSetTests {
+@Suite(.ownThread) struct TileMatrixSetTests {
   /// Values of OGC 17-083r4, tables of annex D.
   @Test(arguments: [
     ("WebMercatorQuad", 0, 559082264.028717, 156543.033928041, 1, 1),

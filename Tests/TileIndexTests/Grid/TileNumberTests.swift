@@ -3,7 +3,7 @@ import Testing
 import TileIndex
 
 /// Quadkeys and Hilbert ids: a tile as one word or one number.
-@Suite struct TileNumberTests {
+@Suite(.ownThread) struct TileNumberTests {
   @Test(arguments: [
     (0, 0, 0, ""), (1, 0, 0, "0"), (1, 1, 0, "1"), (1, 0, 1, "2"), (1, 1, 1, "3"),
     // The example of Microsoft's "Bing Maps Tile System".

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct TileRangeTests {
+@Suite(.ownThread) struct TileRangeTests {
   let set = TileMatrixSet.webMercatorQuad
 
   @Test func aRangeIsItsTiles() {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct JSONTextTests {
+@Suite(.ownThread) struct JSONTextTests {
   @Test func insideMarkupNothingEndsTheElement() throws {
     let value = JSONValue.object([.init("</script>", .string("<!--&\u{2028}"))])
     let text = value.text(insideMarkup: true)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct JSONValueTests {
+@Suite(.ownThread) struct JSONValueTests {
   func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: Array(text.utf8)) }
 
   @Test func documentsAreReadAndWritten() throws {

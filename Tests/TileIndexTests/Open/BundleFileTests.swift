@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundleFileTests {
+@Suite(.ownThread) struct BundleFileTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

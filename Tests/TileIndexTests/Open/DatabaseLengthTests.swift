@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Half-copied databases are refused when they are opened, not at the first tile that is missing.
-@Suite struct DatabaseLengthTests {
+@Suite(.ownThread) struct DatabaseLengthTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

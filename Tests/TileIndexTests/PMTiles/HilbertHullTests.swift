@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileIndex
 
-@Suite struct HilbertHullTests {
+@Suite(.ownThread) struct HilbertHullTests {
   /// Against every tile of the stretch, one by one.
   @Test(arguments: 0...6) func asTheTilesThemselves(zoom: Int) throws {
     var random = SeededGenerator(seed: 40 + UInt64(zoom))

@@ -4,7 +4,7 @@ import Testing
 @testable import TileIndex
 
 /// Archives with flipped bytes, wild numbers and lost parts: an answer or a ``BundleError``, in bounded time, and never a crash.
-@Suite struct PMTilesDamageTests {
+@Suite(.ownThread) struct PMTilesDamageTests {
   /// Reads all there is to read. Returns whether the archive was refused somewhere.
   private func readAll(_ path: String) throws -> Bool {
     do {

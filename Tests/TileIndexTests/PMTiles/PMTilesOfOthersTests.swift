@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Archives of GDAL and of the format's own project.
-@Suite(.enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) struct PMTilesOfOthersTests {
+@Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) struct PMTilesOfOthersTests {
   func path(_ name: String) -> String { TestData.url("maps/tilesets/\(name)").path }
 
   struct Known: Sendable, CustomTestStringConvertible {

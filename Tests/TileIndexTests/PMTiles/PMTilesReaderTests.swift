@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct PMTilesReaderTests {
+@Suite(.ownThread) struct PMTilesReaderTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Archives that cannot be read, or that want more than they should: each is refused, with the reason.
-@Suite struct PMTilesRefusalTests {
+@Suite(.ownThread) struct PMTilesRefusalTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

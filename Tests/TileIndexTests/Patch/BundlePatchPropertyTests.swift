@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundlePatchPropertyTests {
+@Suite(.ownThread) struct BundlePatchPropertyTests {
   /// Any change of any bundle: what is applied is the new edition's file, byte for byte.
   @Test(arguments: 1...30 as ClosedRange<UInt64>)
   func applyingADifferenceGivesTheNewFile(_ seed: UInt64) throws {

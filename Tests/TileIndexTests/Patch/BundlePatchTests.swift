@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundlePatchTests {
+@Suite(.ownThread) struct BundlePatchTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct GazetteerTests {
+@Suite(.ownThread) struct GazetteerTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct PlaceIndexTests {
+@Suite(.ownThread) struct PlaceIndexTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// What gdal2tiles makes of a real raster is read tile by tile, in both of its row orders.
-@Suite struct GDAL2TilesFolderTests {
+@Suite(.ownThread) struct GDAL2TilesFolderTests {
   @Test(arguments: [[], ["--xyz"]]) func isReadAsItIs(options: [String]) throws {
     let folder = try TemporaryFolder()
     let source = ProjectFiles.path("sample-regions/\(ProjectFiles.sampleRegions[1])")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct TileFolderReaderTests {
+@Suite(.ownThread) struct TileFolderReaderTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

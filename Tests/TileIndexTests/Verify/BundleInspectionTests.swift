@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileIndex
 
-@Suite struct BundleInspectionTests {
+@Suite(.ownThread) struct BundleInspectionTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-@Suite struct BundleVerifierTests {
+@Suite(.ownThread) struct BundleVerifierTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileServe
 
-@Suite struct LRUTableTests {
+@Suite(.ownThread) struct LRUTableTests {
   /// The same by the definition: an array, the most recently used first.
   private struct Model {
     let byteCountMax: Int

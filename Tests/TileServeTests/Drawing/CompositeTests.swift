@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import TileImage
 import TileIndex
 
 @testable import TileServe
 
-@Suite struct CompositeTests {
+@Suite(.ownThread) struct CompositeTests {
   private let wanted = tile(3, 2, 1)
 
   private func source(

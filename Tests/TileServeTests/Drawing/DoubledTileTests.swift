@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import TileImage
 import TileIndex
 
 @testable import TileServe
 
-@Suite struct DoubledTileTests {
+@Suite(.ownThread) struct DoubledTileTests {
   private let wanted = tile(3, 2, 1)
 
   /// A source with the given children of `wanted` (0...3), and `wanted` itself.

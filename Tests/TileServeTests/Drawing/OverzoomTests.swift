@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import TileImage
 import TileIndex
 
 @testable import TileServe
 
-@Suite struct OverzoomTests {
+@Suite(.ownThread) struct OverzoomTests {
   @Test(arguments: [RGBA(red: 12, green: 200, blue: 77), RGBA(red: 250, green: 3, blue: 9, alpha: 90), .transparent])
   func aUniformAncestorGivesUniformTiles(_ colour: RGBA) throws {
     let source = MemorySource(

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import TileImage
 import TileIndex
 
 @testable import TileServe
 
-@Suite struct StoredImageTests {
+@Suite(.ownThread) struct StoredImageTests {
   private func image(_ bytes: [UInt8], _ format: TileFormat) -> StoredImage {
     StoredImage(bytes: bytes, format: format, tile: tile(1, 0, 0), tilesetID: "x", revision: .next())
   }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import TileServe
 
-@Suite struct CreditsTests {
+@Suite(.ownThread) struct CreditsTests {
   private static func link(_ url: String, _ text: String) -> String {
     "<a href=\"\(url)\" rel=\"noopener noreferrer\" target=\"_blank\">\(text)</a>"
   }

@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Whatever a bundle says, every document stays what it is and says the same thing.
-@Suite struct EscapingTests {
+@Suite(.ownThread) struct EscapingTests {
   /// Pieces of hostile strings, stirred.
   private static func strings(seed: UInt64) -> [String] {
     var generator = SeededGenerator(seed: seed)

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-@Suite struct PageTests {
+@Suite(.ownThread) struct PageTests {
   private static let both = WebLibraries(leaflet: "/l", maplibre: "/m")
   private static let none = WebLibraries(leaflet: nil, maplibre: nil)
 

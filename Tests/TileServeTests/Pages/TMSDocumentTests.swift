@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TileIndex
 
 @testable import TileServe
 
-@Suite struct TMSDocumentTests {
+@Suite(.ownThread) struct TMSDocumentTests {
   @Test func theServiceListsWhatItCanDescribe() throws {
     let root = try XMLTree.parsed(
       TMSDocument.service(

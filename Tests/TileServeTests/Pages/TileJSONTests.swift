@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-@Suite struct TileJSONTests {
+@Suite(.ownThread) struct TileJSONTests {
   static func parsed(_ bytes: [UInt8]) throws -> [String: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
   }

@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileServe
 
-@Suite struct WMTSCapabilitiesTests {
+@Suite(.ownThread) struct WMTSCapabilitiesTests {
   static func document(_ infos: TilesetInfo...) throws -> XMLTree {
     try XMLTree.parsed(WMTSCapabilities.document(infos, at: Samples.address))
   }

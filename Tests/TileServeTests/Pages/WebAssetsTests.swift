@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileServe
 
-@Suite struct WebAssetsTests {
+@Suite(.ownThread) struct WebAssetsTests {
   @Test(arguments: ViewerAssets.names) func ownFilesAreThoseOfTheSources(name: String) throws {
     let asset = try #require(ViewerAssets.asset(named: name))
     let source = try Data(contentsOf: URL(fileURLWithPath: ProjectFiles.path("Sources/TileServe/Pages/Assets/\(name)")))

@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileServe
 
-@Suite struct ClientViewTests {
+@Suite(.ownThread) struct ClientViewTests {
   /// Opens a map of 4 by 3 tiles at zoom 10, from column 500 and row 300.
   private func opened(at seconds: Double = 0) -> ClientView {
     var view = ClientView(tile(10, 500, 300), at: seconds)

@@ -7,7 +7,7 @@ import TileIndex
 @testable import TileServe
 
 /// What is had ready before it is asked for, over real connections. What counts is which loads came before their requests, not how long anything took.
-@Suite struct PrefetchServingTests {
+@Suite(.ownThread) struct PrefetchServingTests {
   private static let image = Result { try SampleTiles.image(1, .png) }
 
   private func describe(_ origin: TileOrigin, _ more: String = "") throws -> TemporaryFolder {

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import TileImage
 import TileIndex
@@ -6,7 +7,7 @@ import TilePrefetch
 
 @testable import TileServe
 
-@Suite struct TileResolverTests {
+@Suite(.ownThread) struct TileResolverTests {
   private let wanted = tile(3, 2, 1)
 
   private func source(_ pixels: PixelBuffer, _ format: TileFormat = .png) throws -> MemorySource {

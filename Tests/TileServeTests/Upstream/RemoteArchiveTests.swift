@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// PMTiles archives on web servers, read in parts.
-@Suite struct RemoteArchiveTests {
+@Suite(.ownThread) struct RemoteArchiveTests {
   /// What a web server does with a file (RFC 9110, section 14).
   private static func answer(_ request: TileOrigin.Request, _ file: [UInt8], tag: String) -> TileOrigin.Reply {
     if let wanted = request["If-Match"], wanted != tag { return .answer(412) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileServe
 
-@Suite struct UpstreamHealthTests {
+@Suite(.ownThread) struct UpstreamHealthTests {
   private func asks(_ health: inout UpstreamHealth, _ now: Double, taking: Bool) -> Bool {
     health.mayAsk(at: now, taking: taking)
   }

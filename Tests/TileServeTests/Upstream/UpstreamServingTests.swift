@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Tilesets of other servers, through a server of ours, over real connections.
-@Suite struct UpstreamServingTests {
+@Suite(.ownThread) struct UpstreamServingTests {
   private static let image = Result { try SampleTiles.image(1, .png) }
   private static let other = Result { try SampleTiles.image(2, .png) }
 

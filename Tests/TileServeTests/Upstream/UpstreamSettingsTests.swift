@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileServe
 
-@Suite struct UpstreamSettingsTests {
+@Suite(.ownThread) struct UpstreamSettingsTests {
   private func settings(_ text: String) throws -> UpstreamSettings {
     try UpstreamSettings(Array(text.utf8), path: "/maps/topo.upstream.json")
   }

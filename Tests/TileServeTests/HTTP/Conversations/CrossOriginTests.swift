@@ -4,7 +4,7 @@ import Testing
 @testable import TileServe
 
 /// What pages of other origins may read (Fetch standard, CORS protocol).
-@Suite struct CrossOriginTests {
+@Suite(.ownThread) struct CrossOriginTests {
   private let origin = ["Origin": "https://app.example"]
   private let targets = ["/relief/0/0/0.png", "/relief/2/3/3.png", "/relief.json", "/relief/9/x/0.png", "/health"]
 

@@ -5,7 +5,7 @@ import Testing
 @testable import TileServe
 
 /// Lists, descriptions and figures.
-@Suite struct DocumentConversationTests {
+@Suite(.ownThread) struct DocumentConversationTests {
   private func object(_ response: HTTPResponse) throws -> [String: Any] {
     #expect(response.status == 200 && response["Content-Type"] == "application/json", "\(response)")
     return try #require(try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])

@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Tiles so large that the system sends them from the bundle's file.
-@Suite struct LargeTileTests {
+@Suite(.ownThread) struct LargeTileTests {
   /// Tiles of 1 to 120 kB, by their place; no images inside, which nobody looks at here.
   @discardableResult
   private func write(_ folder: TemporaryFolder, _ name: String, seed: UInt64) throws -> [TileID: [UInt8]] {

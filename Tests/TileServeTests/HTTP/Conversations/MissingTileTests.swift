@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Tiles that are not there, cannot be, or must be drawn.
-@Suite struct MissingTileTests {
+@Suite(.ownThread) struct MissingTileTests {
   static let outside: [(target: String, reason: String)] = [
     ("/relief/0/1/0.png", "is outside"), ("/relief/0/0/1.png", "is outside"), ("/relief/2/4/0.png", "is outside"),
     ("/relief/31/0/0.png", "31"), ("/relief/99/0/0.png", "99"), ("/relief/-1/0/0.png", "zoom \"-1\""),

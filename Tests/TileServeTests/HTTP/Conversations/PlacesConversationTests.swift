@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// The search for places.
-@Suite struct PlacesConversationTests {
+@Suite(.ownThread) struct PlacesConversationTests {
   private struct Collection: Decodable {
     struct Feature: Decodable {
       struct Properties: Decodable {

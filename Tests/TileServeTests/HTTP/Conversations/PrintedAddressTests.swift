@@ -6,7 +6,7 @@ import Testing
 @testable import TileServe
 
 /// The URLs that documents name are those under which the client reaches us: through proxies, below a base path, under a public name.
-@Suite struct PrintedAddressTests {
+@Suite(.ownThread) struct PrintedAddressTests {
   /// All absolute URLs of our own in the documents that have any.
   private func printed(_ served: Served, _ prefix: String = "", _ fields: [String: String]) throws -> Set<String> {
     var found: Set<String> = []

@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Answers that are kept whole, and the requests that get them: those that repeat their connection's last one but for the target.
-@Suite struct ReadyReplyTests {
+@Suite(.ownThread) struct ReadyReplyTests {
   @Test func repeatedRequestsGetTheSameAnswer() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()

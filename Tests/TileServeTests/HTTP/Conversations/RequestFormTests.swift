@@ -4,7 +4,7 @@ import Testing
 @testable import TileServe
 
 /// The forms that requests may take, and those that they may not (RFC 9110, RFC 9112).
-@Suite struct RequestFormTests {
+@Suite(.ownThread) struct RequestFormTests {
   @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT"])
   func otherMethodsAreNotAllowed(_ method: String) async throws {
     try await serving([SampleShelf.path]) { (served) async throws in

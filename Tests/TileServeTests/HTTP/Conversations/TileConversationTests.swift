@@ -5,7 +5,7 @@ import TileIndex
 @testable import TileServe
 
 /// Tiles as clients ask for them, over real sockets.
-@Suite struct TileConversationTests {
+@Suite(.ownThread) struct TileConversationTests {
   @Test(arguments: [
     ("relief", "png", "image/png"), ("photo", "jpg", "image/jpeg"), ("photo", "jpeg", "image/jpeg"),
     ("air", "webp", "image/webp"),

@@ -4,7 +4,7 @@ import Testing
 @testable import TileServe
 
 /// The end of a server: what was asked is answered, nothing new is taken.
-@Suite struct DrainTests {
+@Suite(.ownThread) struct DrainTests {
   @Test func requestsUnderWayAreAnswered() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.drainSeconds = 30

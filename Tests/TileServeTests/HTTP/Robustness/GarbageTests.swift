@@ -5,7 +5,7 @@ import Testing
 @testable import TileServe
 
 /// Bytes that are no request, or nearly one. Whatever comes, the next client is served.
-@Suite struct GarbageTests {
+@Suite(.ownThread) struct GarbageTests {
   /// Seeded, so that what fails once fails again. `TILESERVE_LONG=1` tries more.
   private static let isLong = ProcessInfo.processInfo.environment["TILESERVE_LONG"] == "1"
 

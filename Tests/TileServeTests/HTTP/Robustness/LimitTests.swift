@@ -4,7 +4,7 @@ import Testing
 @testable import TileServe
 
 /// What a client may take of the server, and what happens to one that takes more.
-@Suite struct LimitTests {
+@Suite(.ownThread) struct LimitTests {
   @Test func oversizedRequestsAreToldSo() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.headerBytesMax = 8192

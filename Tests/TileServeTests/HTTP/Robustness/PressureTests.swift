@@ -6,7 +6,7 @@ import Testing
 @testable import TileServe
 
 /// What a server lets go when memory gets short. The readings are the test's; all else is real.
-@Suite struct PressureTests {
+@Suite(.ownThread) struct PressureTests {
   private final class Dial: PressureReadings {
     let used = Locked(0.0)
     func readings() -> [PressureReading] { [PressureReading(.machine, used: used.withLock { $0 })] }
@@ -21,8 +21,12 @@ import Testing
       $0.pressureMarks.recoverySeconds = 0.1
       $0.cacheBytes = 16 << 20
     } _: { (served) async throws in
-      func level(_ level: Int) throws -> Bool {
-        try eventually { try served.metric("tileserve_memory_pressure") == Double(level) }
+      // The level is told before the caches have followed it.
+      func settles(_ level: Int, budget: Double) throws -> Bool {
+        try eventually {
+          try served.metric("tileserve_memory_pressure") == Double(level)
+            && served.metric("tileserve_cache_budget_bytes") == budget
+        }
       }
       let connection = try served.connect()
       func draw() throws {
@@ -45,14 +49,12 @@ import Testing
       #expect(bytes > 0)
 
       dial.turn(to: 0.85)
-      #expect(try level(1))
-      #expect(try served.metric("tileserve_cache_budget_bytes") == full / 2)
+      #expect(try settles(1, budget: full / 2))
 
       dial.turn(to: 0.95)
-      #expect(try level(2))
-      #expect(try served.metric("tileserve_cache_budget_bytes") == full / 4)
+      #expect(try settles(2, budget: full / 4))
       #expect(try eventually { try served.metric("tileserve_ready_bytes") == 0 })
-      #expect(try served.metric("tileserve_cache_bytes") ?? 0 < bytes)
+      #expect(try eventually { try served.metric("tileserve_cache_bytes") ?? 0 < bytes })
       // Everything is answered all the same, and nothing is fetched ahead.
       let issued = try served.metric("tileserve_prefetch_issued_total")
       try draw()
@@ -63,8 +65,7 @@ import Testing
       #expect(try served.metric("tileserve_cache_misses_total") == misses)
 
       dial.turn(to: 0.1)
-      #expect(try level(0))
-      #expect(try served.metric("tileserve_cache_budget_bytes") == full)
+      #expect(try settles(0, budget: full))
       try draw()
       #expect(try eventually { try served.metric("tileserve_cache_bytes") ?? 0 >= bytes / 2 })
     }

@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Bundles that come, change and go while clients ask on.
-@Suite struct BundlesComeAndGoTests {
+@Suite(.ownThread) struct BundlesComeAndGoTests {
   let folder: TemporaryFolder
   let elsewhere: TemporaryFolder
   init() throws {

@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileServe
 
 /// Bundles and folders that would hold up, empty or mislead the server.
-@Suite struct HostileBundleTests {
+@Suite(.ownThread) struct HostileBundleTests {
   /// A bundle whose tiles are the given view.
   private func writeView(_ path: String, _ sql: String) throws {
     var handle: OpaquePointer?

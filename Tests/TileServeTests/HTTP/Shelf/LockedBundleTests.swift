@@ -5,7 +5,7 @@ import Testing
 @testable import TileServe
 
 /// Bundles that another process is writing to, or has left in the middle of it. The other process is the sqlite3 shell.
-@Suite(.enabled(if: Command(installed: "sqlite3") != nil, "sqlite3 is not installed"))
+@Suite(.ownThread, .enabled(if: Command(installed: "sqlite3") != nil, "sqlite3 is not installed"))
 struct LockedBundleTests {
   let folder: TemporaryFolder
   let go: TemporaryFolder

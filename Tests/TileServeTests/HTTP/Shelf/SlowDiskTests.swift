@@ -5,7 +5,7 @@ import Testing
 @testable import TileServe
 
 /// Reading that hangs holds up its own tileset and nobody else's. Threads that wait stand for a disk that does not answer.
-@Suite struct SlowDiskTests {
+@Suite(.ownThread) struct SlowDiskTests {
   @Test func oneTilesetThatHangs() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let gate = Gate()

@@ -6,19 +6,19 @@
   import Glibc
 #endif
 
-/// What tells that a file became another, without reading it.
-struct FileStamp: Hashable, Sendable {
-  let inode: UInt64
-  let bytes: Int
-  let seconds: Int
-  let nanoseconds: Int
+/// What tells a file's state without reading it. A file that was written to, or replaced by another, differs in one of them.
+package struct FileStamp: Hashable, Codable, Sendable {
+  package let bytes: Int
+  package let seconds: Int
+  package let nanoseconds: Int
+  package let inode: UInt64
 
   /// Nil when there is no plain file of this name.
-  init?(_ path: String) {
+  package init?(_ path: String) {
     var info = stat()
     guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
-    inode = UInt64(info.st_ino)
     bytes = Int(info.st_size)
+    inode = UInt64(info.st_ino)
     #if canImport(Darwin)
       (seconds, nanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)
     #else
