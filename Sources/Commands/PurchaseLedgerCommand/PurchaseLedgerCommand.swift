@@ -19,7 +19,8 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       InspectCommand.self, InitCommand.self, AccountCommand.self, ImportCommand.self, PullCommand.self,
-      ReconcileCommand.self, EntitlementsCommand.self, HistoryCommand.self, VerifyCommand.self, ExportCommand.self,
+      ReconcileCommand.self, DismissCommand.self, EntitlementsCommand.self, HistoryCommand.self, VerifyCommand.self,
+      ExportCommand.self,
       RebuildCommand.self, DemoCommand.self,
     ])
 

@@ -81,7 +81,10 @@ public struct Accounts: Sendable {
   }
 
   /// Removes the person: login, password and sessions go, what was bought stays under the pseudonym and can be claimed anew.
-  public func erase(_ account: AccountID) async throws {
+  ///
+  /// - Returns: whether the write-ahead log was emptied too. A reader that goes on reading keeps the rows in it until the next checkpoint.
+  @discardableResult
+  public func erase(_ account: AccountID) async throws -> Bool {
     try await ledger.commits.perform { booker in
       let row = try Self.living(account, in: booker)
       try booker.append(.accountErased(account))
@@ -91,9 +94,13 @@ public struct Accounts: Sendable {
         try delete.run()
       }
     }
-    // The write-ahead log still holds the rows. A reader that goes on reading keeps them until the next checkpoint.
     let ledger = self.ledger
-    try? await Self.worker.run { try ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+    do {
+      try await Self.worker.run { try ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// Sets another password and ends all sessions.

@@ -25,16 +25,16 @@ extension EvidenceImporter {
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
       let (submission, refusal) = submissions[index]
+      if refusal == nil, let option = missingOption(submission) {
+        throw Self.missing(option, piece, (submission.kind ?? EvidenceVerifier.detect(submission.evidence))?.name)
+      }
       let verifiedAs = known[index].flatMap { submission.trusts($0) ? $0 : nil }
       let result =
         if let refusal { Result<VerifiedEvidence, Refusal>.failure(refusal) } else {
           await verify(submission, verifiedAs)
         }
-      if case .success(let content) = result, let option = missingOption(content, policy) {
-        throw LedgerError(
-          .configuration, at: "\(piece.source):\(piece.line)",
-          "is a \(content.kind.name), which cannot be checked without \(option); give it, or put it into the configuration file"
-        )
+      if case .success(let content) = result, let option = missingOption(content) {
+        throw Self.missing(option, piece, content.kind.name)
       }
       prepared.append(
         PreparedPiece(submission, result, digest: digests[index], isKnown: verifiedAs != nil))
@@ -80,14 +80,37 @@ extension EvidenceImporter {
     return (submission, nil)
   }
 
-  /// The option without which evidence would be believed of any app.
-  private func missingOption(_ content: VerifiedEvidence, _ policy: LedgerPolicy) -> String? {
-    switch content.store {
-    case .apple:
-      if identity.bundleID == nil { return "--bundle-id" }
-      let isProduction = content.environment == .production
-      return content.kind == .notification && isProduction && identity.appAppleID == nil ? "--app-apple-id" : nil
-    case .google: return identity.packageName == nil ? "--package-name" : nil
+  /// The option without which a piece of evidence cannot be verified, or would be believed of any app.
+  ///
+  /// - Complexity: O(1) when no option is missing, else O(bytes).
+  private func missingOption(_ submission: Submission) -> String? {
+    guard !hasAllOptions, let kind = submission.kind ?? EvidenceVerifier.detect(submission.evidence) else { return nil }
+    switch kind {
+    case .transaction, .notification, .renewal, .receipt:
+      if identity.rootCertificates.isEmpty { return "--root-certificate" }
+      return identity.bundleID == nil ? "--bundle-id" : nil
+    case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? "--bundle-id" : nil
+    case .googlePurchase where identity.googlePublicKey == nil: return "--google-public-key"
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification:
+      return identity.packageName == nil ? "--package-name" : nil
     }
+  }
+
+  private var hasAllOptions: Bool {
+    !identity.rootCertificates.isEmpty && identity.bundleID != nil && identity.googlePublicKey != nil
+      && identity.packageName != nil
+  }
+
+  /// Only what was decoded says whether it is a notification of production, which has the app's number.
+  private func missingOption(_ content: VerifiedEvidence) -> String? {
+    content.kind == .notification && content.environment == .production && identity.appAppleID == nil
+      ? "--app-apple-id" : nil
+  }
+
+  private static func missing(_ option: String, _ piece: EvidencePiece, _ kind: String?) -> LedgerError {
+    LedgerError(
+      .configuration, at: "\(piece.source):\(piece.line)",
+      "is a \(kind ?? "piece"), which cannot be checked without \(option); give it, or put it into the configuration file"
+    )
   }
 }

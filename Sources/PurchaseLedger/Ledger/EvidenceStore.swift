@@ -6,6 +6,8 @@ struct EvidenceStore {
   enum Outcome: Int64 {
     case accepted = 1
     case quarantined = 2
+    /// Was in quarantine until somebody decided that it may be forgotten.
+    case dismissed = 3
   }
 
   private let db: Database
@@ -13,7 +15,7 @@ struct EvidenceStore {
   private var prefixes: [ArraySlice<UInt8>: Int64] = [:]
   /// Nearly always the next one's too; comparing costs less than hashing.
   private var lastPrefix: (bytes: [UInt8], id: Int64)?
-  /// Whether anything is in quarantine; nil until somebody wants to know.
+  /// Whether anything is or was in quarantine; nil until somebody wants to know.
   private var hasQuarantined: Bool?
   private let insert: SQLStatement
 
@@ -24,7 +26,7 @@ struct EvidenceStore {
       db,
       """
       INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (sha256) DO UPDATE SET outcome = 1, kind = excluded.kind, reason = NULL WHERE outcome = 2 AND excluded.outcome = 1
+      ON CONFLICT (sha256) DO UPDATE SET outcome = 1, kind = excluded.kind, reason = NULL WHERE outcome > 1 AND excluded.outcome = 1
       """)
   }
 
@@ -42,17 +44,24 @@ struct EvidenceStore {
     if outcome == .quarantined { hasQuarantined = true }
   }
 
-  /// Takes a piece out of quarantine, if it is there.
+  /// Takes a piece out of quarantine, if it is or was there.
   mutating func release(_ sha256: [UInt8], kind: EvidenceKind) throws {
     if hasQuarantined == nil {
       hasQuarantined =
-        try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
+        try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome > 1 LIMIT 1").first { _ in true } ?? false
     }
     guard hasQuarantined == true else { return }
     let update = try SQLStatement(
-      db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome = 2")
+      db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome > 1")
     update.bind(1, kind.rawValue)
     update.bind(2, sha256)
+    try update.run()
+  }
+
+  /// Sets a piece in quarantine aside: it is listed no more, and judged anew when it is presented again.
+  func dismiss(_ sha256: [UInt8]) throws {
+    let update = try SQLStatement(db, "UPDATE evidence SET outcome = 3 WHERE sha256 = ? AND outcome = 2")
+    update.bind(1, sha256)
     try update.run()
   }
 

@@ -40,7 +40,7 @@ public struct ReconcileLine: Sendable, Hashable {
     case .stateDiffers: isApplied ? "booked" : "take over the store's state: run reconcile --apply"
     case .ownOnly: "ask the store for it by its id; absence alone revokes nothing"
     case .accountConflict: "decide whose it is; import the store's evidence to follow the store"
-    case .quarantined: "import it again once the reason is gone"
+    case .quarantined: "import it again once the reason is gone, or dismiss it"
     }
   }
 }

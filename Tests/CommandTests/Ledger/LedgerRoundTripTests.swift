@@ -87,5 +87,9 @@ import Testing
     let config = folder.file("shop/config.json")
     #expect(try purchaseLedger("verify", "--config", config).status == 0)
     #expect(try purchaseLedger("demo", "--output", folder.file("shop")).status == 2)
+    let told = try purchaseLedger("demo", "--buyers", "5", "--json")
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(told.stdout.utf8)) as? [String: Any])
+    #expect((object["verify"] as? [String: Any])?["clean"] as? Bool == true, "\(told)")
+    #expect((object["imported"] as? [String: Any])?["accepted"] as? Int ?? 0 > 0)
   }
 }

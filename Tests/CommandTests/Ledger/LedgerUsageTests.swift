@@ -57,6 +57,33 @@ import Testing
       shop.folder.file("root.der"), "--now", "\(ShopGenerator.end)")
     #expect(run.status == 2 && run.stderr.contains("--bundle-id"), "\(run)")
     #expect(try shop.run("export").stdoutLines.allSatisfy { !$0.contains("\"type\":\"transaction\"") })
+    // Before anything is verified, which would refuse every line.
+    let rootless = try purchaseLedger(
+      "import", shop.folder.file("evidence.jsonl"), "--ledger", shop.ledgerPath, "--bundle-id", ShopGenerator.bundleID)
+    #expect(rootless.status == 2 && rootless.stderr.contains("--root-certificate"), "\(rootless)")
+  }
+
+  @Test func quarantineIsListedAndDismissed() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    // Apple's server was not available: what was presented may be right all the same.
+    let answers = try shop.folder.write("answers.jsonl", "{\"status\":21005}\n{\"status\":21009}\n")
+    #expect(try shop.run("import", answers).status == 1)
+    let lines = try shop.run("dismiss", "--list").stdoutLines.map(String.init)
+    let hash = String(try #require(lines.first).prefix(64))
+    let wrong = try shop.run("dismiss", "zz", "--because", "x")
+    #expect(wrong.status == 2 && wrong.stderr.contains("--list"), "\(wrong)")
+    #expect(try shop.run("dismiss", hash).status == 64)
+    let run = try shop.run("dismiss", String(hash.prefix(20)), "--because", "the store was asked again", "--json")
+    #expect(run.status == 0 && run.stdout.contains("\"dismissed\":true"), "\(run)")
+    #expect(try shop.run("dismiss", "--list").stdoutLines.count == 1)
+    #expect(try shop.run("reconcile", "--json").stdout.contains("or dismiss it"))
+    #expect(try shop.run("dismiss", hash, "--because", "x").status == 2)
+    #expect(try shop.run("export").stdout.contains("evidence.dismissed"))
+    #expect(try shop.run("rebuild").status == 0 && shop.run("verify").status == 0)
+    // Presented again it is judged again, and is still not to be believed.
+    let again = try shop.run("import", answers, "--report", "json")
+    #expect(again.stdout.contains("quarantined"), "\(again)")
   }
 
   @Test func otherEnvironmentThanTheLedgersIsRefused() throws {

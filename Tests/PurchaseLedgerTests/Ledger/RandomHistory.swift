@@ -28,7 +28,7 @@ struct RandomHistory {
     forgetsOriginals = Int.random(in: 0..<3, using: &random) == 0
     originals = [
       "t0", Bool.random(using: &random) ? "t0" : "t1", Bool.random(using: &random) ? "t0" : "t2",
-      Bool.random(using: &random) ? "t9" : "t3",
+      Bool.random(using: &random) ? "t9" : "t3", "t4",
     ]
     policy.secondClaim = !forgetsOriginals && Bool.random(using: &random) ? .transfer : .refuse
     policy.unknownToken = Bool.random(using: &random) ? .claimable : .refuse
@@ -55,15 +55,17 @@ struct RandomHistory {
 
   private func fact(using random: inout SeededGenerator) -> StoreTransaction {
     let index = Int.random(in: 0..<originals.count, using: &random)
+    // The last one is Google's, whose orders have no originals.
+    let isGoogle = index == 4
     let forgets = forgetsOriginals && Bool.random(using: &random)
     let start: Int64 = 1_600_000_000_000
     var fact = StoreTransaction(
-      store: .apple, environment: index == 2 ? .sandbox : .production, transactionID: "t\(index)",
+      store: isGoogle ? .google : .apple, environment: index == 2 ? .sandbox : .production, transactionID: "t\(index)",
       originalTransactionID: forgets ? "t\(index)" : originals[index],
       productID: Bool.random(using: &random) ? "region.\(Int.random(in: 0..<3, using: &random))" : nil,
       productType: [.unknown, .nonConsumable, .nonConsumable, .consumable, .autoRenewable].randomElement(
         using: &random)!,
-      purchaseDate: start + [0, 400, 600, 300][index] + Int64.random(in: 0...1, using: &random),
+      purchaseDate: start + [0, 400, 600, 300, 200][index] + Int64.random(in: 0...1, using: &random),
       expiresDate: Int.random(in: 0..<8, using: &random) == 0 ? start + 9000 : nil,
       quantity: Int64.random(in: 1...3, using: &random),
       ownership: Int.random(in: 0..<4, using: &random) == 0 ? .familyShared : .purchased,
@@ -78,6 +80,7 @@ struct RandomHistory {
     if Int.random(in: 0..<3, using: &random) == 0 {
       fact.appAccountToken = AccountToken(Self.tokens.randomElement(using: &random)!)
     }
+    if isGoogle, Bool.random(using: &random) { fact.purchaseToken = "google-token" }
     if fact.statement == .revoked {
       fact.revocation = Revocation(
         date: start + Int64.random(in: 1...9, using: &random) * 100,

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import PurchaseLedger
 
@@ -73,8 +74,15 @@ struct AccountCommand: AsyncParsableCommand {
     func run() async throws {
       let accounts = try await LedgerSettings(options).openLedger().accounts
       let id = try accounts.existing(account)
-      try await accounts.erase(id)
-      print(options.json ? JSONValue.fields([("erased", .string("\(id)"))]).text : "erased \(id)")
+      let isLogEmpty = try await accounts.erase(id)
+      if !isLogEmpty {
+        printError(
+          "purchase-ledger: the ledger's -wal file still holds the erased rows, because another process reads; it is emptied when that ends and something is written"
+        )
+      }
+      print(
+        options.json
+          ? JSONValue.fields([("erased", .string("\(id)")), ("logEmptied", .bool(isLogEmpty))]).text : "erased \(id)")
     }
   }
 }

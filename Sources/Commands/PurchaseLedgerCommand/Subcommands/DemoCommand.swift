@@ -18,6 +18,8 @@ struct DemoCommand: AsyncParsableCommand {
     help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder")
   )
   var output: String?
+  @Flag(help: "Print one JSON object in place of the story.")
+  var json = false
 
   func validate() throws {
     if !(1...1_000_000).contains(buyers) { throw ValidationError("--buyers goes from 1 to 1000000") }
@@ -53,36 +55,55 @@ struct DemoCommand: AsyncParsableCommand {
     } progress: { _ in
     }
     say("import: \(ImportText.summary(counts))", start)
-    for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { print("  \(count) \(reason)") }
+    if !json { for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { print("  \(count) \(reason)") } }
 
     _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl"))
     say("reconcile: what the stores say against what we have; the first of each kind", start)
-    print()
-    try reconcile(ledger, shown: 2)
+    let before = try reconcile(ledger, shown: 2)
     let applied = try Reconciler(ledger: ledger).run(apply: true)
     say("reconcile --apply: \(applied.applied) booked", start)
     say("reconcile, once more: what is left is for a person", start)
-    print()
-    try reconcile(ledger, shown: 1)
+    let after = try reconcile(ledger, shown: 1)
     let report = try ledger.verify()
     say("verify", start)
-    print(VerifyCommand.text(report))
-    folder.sayWhatNext()
+    if json {
+      let imported = counts.map { JSONValue.Member(name: $0.key.rawValue, value: .init($0.value)) }
+      let refused = reasons.map { JSONValue.Member(name: $0.key, value: .init($0.value)) }
+      print(
+        JSONValue.fields([
+          ("buyers", .init(buyers)), ("seed", .string("\(seed)")), ("evidence", .init(shop.evidence.count)),
+          ("imported", .object(imported.sorted { $0.name < $1.name })),
+          ("notBooked", .object(refused.sorted { $0.name < $1.name })), ("reconcile", Self.json(before)),
+          ("applied", .init(applied.applied)), ("reconcileAfter", Self.json(after)),
+          ("verify", VerifyCommand.json(report)),
+        ]).text)
+    } else {
+      print(VerifyCommand.text(report))
+      folder.sayWhatNext()
+    }
     if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
   }
 
   /// Prints the report with so many differences of each class.
-  private func reconcile(_ ledger: Ledger, shown: Int) throws {
-    var writer = ReconcileWriter(.text) { print($0, terminator: "") }
+  private func reconcile(_ ledger: Ledger, shown: Int) throws -> ReconcileReport {
+    let isSilent = json
+    var writer = ReconcileWriter(.text) { if !isSilent { print($0, terminator: "") } }
     var counts: [ReconcileClass: Int] = [:]
+    if !json { print() }
     let report = try Reconciler(ledger: ledger).run(apply: false) { line in
       counts[line.class, default: 0] += 1
       if counts[line.class, default: 0] <= shown { try writer.add(line) }
     }
     try writer.finish(report)
+    return report
+  }
+
+  private static func json(_ report: ReconcileReport) -> JSONValue {
+    .object(ReconcileClass.allCases.map { .init(name: $0.name, value: .init(report[$0])) })
   }
 
   private func say(_ text: String, _ start: ContinuousClock.Instant) {
+    guard !json else { return }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     print("\n== \(text) [\(String(format: "%.1f", seconds)) s]")
   }

@@ -25,10 +25,8 @@ struct InitCommand: AsyncParsableCommand {
     }
     _ = try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock)
     if options.json {
-      let settings = policy.settings.map { JSONValue.Member(name: $0.name, value: .string($0.value)) }
-      print(
-        JSONValue.fields([("ledger", .string(self.options.ledger ?? "ledger.sqlite")), ("policy", .object(settings))])
-          .text)
+      let policies = policy.settings.map { JSONValue.Member(name: $0.name, value: .string($0.value)) }
+      print(JSONValue.fields([("ledger", .string(settings.ledgerPath)), ("policy", .object(policies))]).text)
     } else {
       print("\(settings.ledgerPath): a new ledger; \(policy.environment.rawValue.lowercased()) grants")
     }

@@ -44,7 +44,7 @@ struct VerifyCommand: AsyncParsableCommand {
     return lines.joined(separator: "\n")
   }
 
-  private static func json(_ report: VerifyReport) -> JSONValue {
+  static func json(_ report: VerifyReport) -> JSONValue {
     .fields([
       ("clean", .bool(report.isClean)), ("events", .init(report.events)), ("evidence", .init(report.evidence)),
       ("head", .string(Hexadecimal.text(report.head))),

@@ -1,0 +1,43 @@
+import ArgumentParser
+import PurchaseLedger
+
+/// `purchase-ledger dismiss`
+struct DismissCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "dismiss", abstract: "Lists evidence in quarantine, and takes off the list what needs no more care.",
+    discussion: """
+      The bytes stay, an event keeps who was told why, and evidence that is imported again is judged anew. \
+      What the store's answer was to be asked again for can only leave quarantine so.
+      """)
+
+  @Argument(help: ArgumentHelp("The first digits of its hash, as reconcile and --list print them.", valueName: "hash"))
+  var hashes: [String] = []
+  @Flag(help: "List what is in quarantine.")
+  var list = false
+  @Option(help: ArgumentHelp("Why, for the history; required to dismiss.", valueName: "text"))
+  var because: String?
+  @OptionGroup var options: CommonOptions
+
+  func validate() throws {
+    if list != hashes.isEmpty { throw ValidationError("give the hashes of evidence, or --list") }
+    if !list, because?.isEmpty ?? true { throw ValidationError("--because is needed: the history has to say why") }
+  }
+
+  func run() async throws {
+    let ledger = try await LedgerSettings(options).openLedger()
+    let pieces =
+      list ? try ledger.quarantined() : try hashes.map { try ledger.dismissEvidence($0, because: because ?? "") }
+    for piece in pieces {
+      if options.json {
+        print(
+          JSONValue.fields([
+            ("evidence", .string(Hexadecimal.text(piece.sha256))), ("reason", .string(piece.reason)),
+            ("receivedAt", .string(TimeArgument.text(piece.receivedAt))), ("dismissed", .bool(!list)),
+          ]).text)
+      } else {
+        let hash = Hexadecimal.text(piece.sha256)
+        print(list ? "\(hash)  \(TimeArgument.text(piece.receivedAt))  \(piece.reason)" : "dismissed \(hash)")
+      }
+    }
+  }
+}
