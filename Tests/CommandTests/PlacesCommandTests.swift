@@ -36,7 +36,7 @@ import Testing
     let rows = try #require(try JSONSerialization.jsonObject(with: Data(json.stdout.utf8)) as? [[String: Any]])
     #expect(rows.count == 1 && rows[0]["name"] as? String == "Zagreb" && rows[0]["kind"] as? String == "city")
     let none = try tilecut("places", bundle, "\" OR (")
-    #expect(none.status == 0 && none.stderr.isEmpty, "\(none)")
+    #expect(none.status == 0 && none.stderr.isEmpty && none.stdout.isEmpty, "\(none)")
   }
 
   @Test(.enabled(if: Command(installed: "gdalinfo") != nil, "GDAL is not installed"))

@@ -22,7 +22,7 @@ struct ApplyCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let summary = try BundlePatch.apply(patch, to: old, output: output, replacing: force)
+    let summary = try stoppable { try BundlePatch.apply(patch, to: old, output: output, replacing: force) }
     guard !json else { return print(try prettyJSON(summary)) }
     let file = summary.resultSHA256.map { "the new edition's file, SHA-256 \($0)" } ?? "the new edition, tile for tile"
     print(

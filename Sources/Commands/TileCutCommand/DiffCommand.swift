@@ -22,7 +22,7 @@ struct DiffCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let summary = try BundlePatch.diff(old: old, new: new, output: output, replacing: force)
+    let summary = try stoppable { try BundlePatch.diff(old: old, new: new, output: output, replacing: force) }
     print(json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
   }
 

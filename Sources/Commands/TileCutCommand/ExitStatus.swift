@@ -32,7 +32,6 @@ enum ExitStatus: Int32 {
     case let error as ManifestError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case let error as GazetteerError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case is ImageError: self = .badInput
-    case let error as GazetteerError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput
     case let error as ShelfFailure: self = ExitStatus(of: error.first) ?? .internalError
     case let error as ShelfError:

@@ -36,7 +36,8 @@ struct ExtractCommand: ParsableCommand {
       try polygon.map { try TileArea(bounds: bbox?.box, polygonFile: $0) } ?? bbox.map { TileArea(bounds: $0.box) }
       ?? .everywhere
     let extract = BundleExtract(area: area, zooms: zooms?.range)
-    print(Self.line(try extract.write(BundleFile.open(bundle), to: output, replacing: force), output))
+    let summary = try stoppable { try extract.write(BundleFile.open(bundle), to: output, replacing: force) }
+    print(Self.line(summary, output))
   }
 
   static func line(_ summary: BundleSummary, _ path: String) -> String {

@@ -30,7 +30,9 @@ struct MergeCommand: ParsableCommand {
     try OutputFile.protect(bundles, from: output)
     try OutputFile.check(output, replacing: force)
     let merge = BundleMerge(conflict: onConflict.rule, name: name)
-    let summary = try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
+    let summary = try stoppable {
+      try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
+    }
     print(ExtractCommand.line(summary, output))
   }
 }

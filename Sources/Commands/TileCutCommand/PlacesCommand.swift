@@ -34,7 +34,11 @@ struct PlacesCommand: ParsableCommand {
         .malformed, path: bundle, "has no places", remedy: "cut it with a list of them: tilecut cut --gazetteer FILE")
     }
     let found = try index.search(PlaceQuery(query, near: near.flatMap(coordinate), limit: limit))
-    print(json ? try prettyJSON(found.map(Row.init)) : found.map(Self.line).joined(separator: "\n"))
+    if json {
+      print(try prettyJSON(found.map(Row.init)))
+    } else {
+      for match in found { print(Self.line(match)) }
+    }
   }
 
   private func coordinate(_ near: NumbersArgument) -> PlaceQuery.Coordinate? {

@@ -2,9 +2,12 @@ import TileIndex
 
 extension BundlePreview {
   /// The picture that a manifest asks for: of the region's bounds unless it names others, 512 pixels wide unless it gives a zoom or a size.
-  init(_ wanted: RegionSettings.Preview, of facts: Catalogue.BundleFacts, in matrixSet: TileMatrixSet) {
+  ///
+  /// - Parameter region: it says itself where it lies when it crosses the antimeridian, since its bundle's bounds go all the way round.
+  init(_ region: RegionManifest.Region, of facts: Catalogue.BundleFacts) {
+    let (wanted, matrixSet) = (region.settings.preview, region.settings.matrixSet)
     let box =
-      wanted.bounds
+      wanted.bounds ?? region.boundsAcrossAntimeridian
       ?? BoundingBox(west: facts.bounds[0], south: facts.bounds[1], east: facts.bounds[2], north: facts.bounds[3])
     self.init(bounds: box, zoom: wanted.zoom)
     guard wanted.zoom == nil || wanted.width != nil || wanted.height != nil else { return }

@@ -63,10 +63,7 @@ struct PatchWriter {
         continue
       }
       do {
-        // A patch does not say what a grid of one's own is.
-        let own = TileMatrixSet.named(grid.uri) == nil ? grid : nil
-        let summary = try BundlePatch.diff(
-          old: edition.path, new: bundle, output: output, replacing: true, matrixSet: own)
+        let summary = try BundlePatch.diff(old: edition.path, new: bundle, output: output, replacing: true)
         guard summary.patchBytes < bundleBytes else {
           ShelfFiles.remove(output)
           continue

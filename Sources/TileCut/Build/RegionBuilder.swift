@@ -4,8 +4,9 @@ import TileIndex
 
 /// Makes the files of one region.
 ///
-/// 1. The bundle is cut, unless the last one was made from the same inputs; 2. from it come the preview, 3. the parcels and 4. the patches, each unless it is there;
-/// 5. what is new moves to the finished files, and only then the record says so. A build that is killed in between does the region again.
+/// 1. The bundle is cut, unless the last one was made from the same inputs; 2. from it come the preview, 3. the parcels and 4. the patches, each unless it is there.
+/// What is new moves to the finished files, and only then the record says so: once for the bundle, so that the long work is not lost whatever becomes of the rest,
+/// and once for all else. A build that is killed in between does the step again.
 struct RegionBuilder {
   let region: RegionManifest.Region
   let options: ShelfOptions
@@ -29,19 +30,18 @@ struct RegionBuilder {
 
     var record: RegionRecord
     var isCut = false
-    if let before, let bundle = before.bundle.intact(fingerprints.bundle, in: folder) {
+    if let before, let intact = before.bundle.intact(fingerprints.bundle, in: folder) {
       record = before
-      record.bundle = bundle
+      record.bundle = intact
     } else {
       try ShelfFiles.makeFolder(work)
       record = try cut(fingerprints, in: work, &warnings, cancellation, onProgress)
+      try keep(record, from: work)
       isCut = true
     }
-    // In the work folder, among the finished files, or on the shelf.
-    let path = isCut ? "\(work)/\(region.stem).mbtiles" : folder.place(of: record.bundle.files[0])!
-    func kept(_ piece: RegionRecord.Piece?, _ fingerprint: String) -> RegionRecord.Piece? {
-      isCut ? nil : piece?.intact(fingerprint, in: folder)
-    }
+    // Among the finished files, or on the shelf.
+    let bundle = record.bundle.files[0]
+    guard let path = folder.place(of: bundle) else { throw Self.gone(folder.finished(bundle.file.file)) }
     var isUpdated = false
     func make(
       _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalogue.File]
@@ -49,7 +49,7 @@ struct RegionBuilder {
       if cancellation.isCancelled {
         throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on")
       }
-      if let old = kept(piece, fingerprint) {
+      if let old = piece?.intact(fingerprint, in: folder) {
         piece = old
         return
       }
@@ -60,8 +60,7 @@ struct RegionBuilder {
 
     try make(&record.preview, fingerprints.preview) {
       let name = "\(region.stem).png"
-      let png = try BundlePreview(region.settings.preview, of: record.facts, in: region.settings.matrixSet)
-        .png(of: MBTilesReader(path: path))
+      let png = try BundlePreview(region, of: record.facts).png(of: MBTilesReader(path: path))
       try OutputFile.write(png, to: "\(work)/\(name)", replacing: true)
       return [
         Catalogue.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
@@ -78,22 +77,20 @@ struct RegionBuilder {
     }
     let patches = try PatchWriter(region: region, bundle: path, folder: work, editionsFolder: options.patchesFrom)
     try make(&record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
-      record.patchEntries = try patches.write(bundleBytes: record.bundle.files[0].file.bytes, &warnings)
+      record.patchEntries = try patches.write(bundleBytes: bundle.file.bytes, &warnings)
       return record.patchEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
-    if isCut || isUpdated {
-      for made in record.files where ShelfFiles.exists("\(work)/\(made.file.file)") {
-        try ShelfFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))
-      }
-      try ShelfFiles.synchronise(folder.finished(""))
-      ShelfFiles.remove(work)
+    if isUpdated {
+      try keep(record, from: work)
+    } else if record != before {
+      try record.write(to: folder.record(region.id))
     }
-    if record != before { try record.write(to: folder.record(region.id)) }
+    ShelfFiles.remove(work)
     return Result(
       record: record,
       report: RegionReport(
         id: region.id, edition: region.settings.edition, outcome: isCut ? .built : isUpdated ? .updated : .unchanged,
-        tileCount: record.facts.tileCount, bytes: record.bundle.files[0].file.bytes,
+        tileCount: record.facts.tileCount, bytes: bundle.file.bytes,
         parcelCount: record.parcelEntries.count, patchCount: record.patchEntries.count,
         seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings, error: nil))
   }
@@ -127,14 +124,26 @@ struct RegionBuilder {
       bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)), facts: facts)
   }
 
+  /// Moves what is new to the finished files and writes down that it is there.
+  private func keep(_ record: RegionRecord, from work: String) throws {
+    for made in record.files where ShelfFiles.exists("\(work)/\(made.file.file)") {
+      try ShelfFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))
+    }
+    try ShelfFiles.synchronise(folder.finished(""))
+    try record.write(to: folder.record(region.id))
+  }
+
   private func made(_ files: [Catalogue.File], in work: String) throws -> [RegionRecord.MadeFile] {
     try files.map { file in
-      guard let stamp = FileStamp("\(work)/\(file.file)") else {
-        throw ShelfError(
-          .unwritableOutput, path: "\(work)/\(file.file)", "has gone while the shelf was being built",
-          remedy: "leave the folder to the build")
-      }
+      let path = "\(work)/\(file.file)"
+      guard let stamp = FileStamp(path) else { throw Self.gone(path) }
       return RegionRecord.MadeFile(file: file, stamp: stamp)
     }
+  }
+
+  private static func gone(_ path: String) -> ShelfError {
+    ShelfError(
+      .unwritableOutput, path: path, "has gone while the shelf was being built", remedy: "leave the folder to the build"
+    )
   }
 }

@@ -23,9 +23,16 @@ struct ShelfPublisher {
 
   /// The catalogue that is there; nil when there is none.
   ///
-  /// - Throws: ``BundleError`` when it cannot be read.
+  /// - Throws: ``BundleError`` when it cannot be read: it may be somebody else's, or a newer tool's.
   func present() throws -> Catalogue? {
-    ShelfFiles.exists(folder.catalogue) ? try Catalogue(path: folder.catalogue) : nil
+    guard ShelfFiles.exists(folder.catalogue) else { return nil }
+    do {
+      return try Catalogue(path: folder.catalogue)
+    } catch let error as BundleError {
+      throw BundleError(
+        error.code, path: error.path, error.message,
+        remedy: "remove it, and the build writes it anew, or build into another folder")
+    }
   }
 
   /// - Parameter moves: the files of the catalogue that are finished but not yet on the shelf.

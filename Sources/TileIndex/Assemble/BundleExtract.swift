@@ -34,7 +34,7 @@ public struct BundleExtract: Sendable {
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
         try bundle.forEachTile(in: range) { tile, bytes in
-          if area.contains(tile, in: matrixSet) { try writer.put(tile, bytes) }
+          if area.contains(tile, in: matrixSet) { try writer.copy(tile, bytes, from: bundle) }
         }
       }
     }

@@ -63,9 +63,9 @@ public struct BundleMerge: Sendable {
     func has(_ other: any BundleReader) throws -> Bool { try other.withTile(tile) { _ in true } ?? false }
     switch conflict {
     case .first:
-      if try !earlier.contains(where: has) { try writer.put(tile, bytes) }
+      if try !earlier.contains(where: has) { try writer.copy(tile, bytes, from: bundle) }
     case .last:
-      if try !later.contains(where: has) { try writer.put(tile, bytes) }
+      if try !later.contains(where: has) { try writer.copy(tile, bytes, from: bundle) }
     case .error:
       for other in earlier {
         guard let isSame = try other.withTile(tile, { $0.isSame(as: bytes) }) else { continue }
@@ -76,7 +76,7 @@ public struct BundleMerge: Sendable {
         }
         return
       }
-      try writer.put(tile, bytes)
+      try writer.copy(tile, bytes, from: bundle)
     case .combine(let combine):
       guard try !earlier.contains(where: has) else { return }
       var result: [UInt8]?
@@ -85,7 +85,11 @@ public struct BundleMerge: Sendable {
         let lower = result ?? Array(bytes)
         if lower != upper { result = try combine(tile, lower, upper) }
       }
-      if let result { try writer.put(tile, result) } else { try writer.put(tile, bytes) }
+      if let result {
+        try result.withUnsafeBytes { try writer.copy(tile, $0, from: bundle) }
+      } else {
+        try writer.copy(tile, bytes, from: bundle)
+      }
     }
   }
 

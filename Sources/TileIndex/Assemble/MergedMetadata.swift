@@ -16,6 +16,8 @@ struct MergedMetadata {
     merged.center = all.count == 1 ? merged.center : nil
     merged.json = Self.layers(all.compactMap(\.json))
     for other in all.dropFirst() { merged.extra.merge(other.extra) { own, _ in own } }
+    // Parcels that were put together are none any more.
+    if all.count > 1 { merged.extra[RegionMetadata.parcelKey] = nil }
     metadata = merged
   }
 

@@ -40,6 +40,13 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     self.remedy = remedy
   }
 
+  /// A bundle has a tile twice, as only bundles of other makers do, without a unique index.
+  static func repeated(_ tile: TileID, path: String) -> BundleError {
+    BundleError(
+      .malformed, path: path, "has tile \(tile) twice",
+      remedy: "find all such tiles with: tilecut verify '\(path)', and delete all rows but one of each")
+  }
+
   /// `path: message; remedy`
   public var description: String {
     var text = "\(path): \(message)"

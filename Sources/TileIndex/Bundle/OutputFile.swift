@@ -21,6 +21,9 @@ package enum OutputFile {
     try PartialFile.check(path, replacing: replacing)
   }
 
+  /// For a command that is stopped: removes the unfinished files of all writers of this process, then ends it. What has its name by then is whole.
+  package static func abandonAll(_ end: () -> Never) -> Never { PartialFile.abandonAll(end) }
+
   /// Inputs are somebody's originals: no wish to replace a file may take them away.
   ///
   /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs, by whatever names and links.

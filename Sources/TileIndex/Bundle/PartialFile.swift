@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The temporary file that a bundle is written into, beside its target: `.NAME.PID-N.partial`.
 ///
 /// Only a rename, after everything is on the disk, gives it the target's name; so under that name there is always a whole bundle, the old or the new.
@@ -8,6 +10,9 @@ struct PartialFile {
   let path: String
   private let folder: String
   private let replacing: Bool
+
+  /// Those of this process that are being written.
+  private static let living = Mutex<Set<String>>([])
 
   /// Sets the file up and removes those that dead processes left behind for the same target.
   ///
@@ -25,7 +30,10 @@ struct PartialFile {
     while true {
       let path = "\(folder)/\(stem).\(FileSystem.processID)-\(number).partial"
       do {
-        try FileSystem.createExclusively(path)
+        try Self.living.withLock { living in
+          try FileSystem.createExclusively(path)
+          living.insert(path)
+        }
         self.path = path
         return
       } catch let error as FileSystem.SystemError {
@@ -48,9 +56,9 @@ struct PartialFile {
         try Self.checkTarget(target, replacing: true)
         // Empty side files of the previous bundle would be taken for the new one's.
         for suffix in Self.sideFiles { FileSystem.remove(target + suffix) }
-        try FileSystem.rename(path, replacing: target)
+        try named { try FileSystem.rename(path, replacing: target) }
       } else {
-        try FileSystem.rename(path, toNew: target)
+        try named { try FileSystem.rename(path, toNew: target) }
       }
       try FileSystem.synchronise(folder)
     } catch let error as FileSystem.SystemError {
@@ -59,7 +67,30 @@ struct PartialFile {
   }
 
   func remove() {
-    for suffix in [""] + Self.sideFiles { FileSystem.remove(path + suffix) }
+    Self.living.withLock { living in
+      living.remove(path)
+      Self.remove(path)
+    }
+  }
+
+  /// Gives the file its name, unless that is forbidden for good by now.
+  private func named(_ rename: () throws -> Void) throws {
+    try Self.living.withLock { living in
+      try rename()
+      living.remove(path)
+    }
+  }
+
+  /// Removes all that is being written and ends the process before any of it could be finished, or anything new begun.
+  static func abandonAll(_ end: () -> Never) -> Never {
+    living.withLock { living -> Never in
+      for path in living { remove(path) }
+      end()
+    }
+  }
+
+  private static func remove(_ path: String) {
+    for suffix in [""] + sideFiles { FileSystem.remove(path + suffix) }
   }
 
   /// What can be said before anything is written.
@@ -137,7 +168,7 @@ struct PartialFile {
       // In another container the process may live under a number that means nothing here; its database is then locked.
       let path = "\(folder)/\(name)"
       guard !FileSystem.isLockedByAnother(path) else { continue }
-      for suffix in [""] + sideFiles { FileSystem.remove(path + suffix) }
+      remove(path)
     }
   }
 }

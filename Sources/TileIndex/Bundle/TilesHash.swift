@@ -19,10 +19,16 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
   /// The hash of a bundle's tiles.
   ///
   /// - Complexity: O(bytes), in constant memory for MBTiles; a PMTiles archive takes 8 bytes for each tile of its largest zoom.
-  /// - Throws: ``BundleError``.
+  /// - Throws: ``BundleError``, also with `.malformed` when a tile is there twice, since nobody can say which of them counts.
   public static func of(_ bundle: any BundleReader) throws -> TilesHash {
     var hasher = Hasher(matrixSet: bundle.matrixSet)
-    try bundle.forEachTile { tile, bytes in hasher.insert(tile, bytes) }
+    var last: TileID?
+    try bundle.forEachTile { tile, bytes in
+      // In the order of the index equal ones are neighbours.
+      if tile == last { throw BundleError.repeated(tile, path: bundle.path) }
+      last = tile
+      hasher.insert(tile, bytes)
+    }
     return hasher.finalize()
   }
 

@@ -9,7 +9,8 @@ extension Catalogue.Region {
     title = region.title
     category = region.category
     description = region.description
-    bounds = facts.bounds
+    let across = region.boundsAcrossAntimeridian
+    bounds = across.map { [$0.west, facts.bounds[1], $0.east, facts.bounds[3]] } ?? facts.bounds
     boundary = region.boundary
     grid = GridDefinition(region.settings.matrixSet)
     minzoom = facts.zooms.lowerBound

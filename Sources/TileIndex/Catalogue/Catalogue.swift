@@ -22,7 +22,7 @@ public struct Catalogue: Hashable, Sendable, Codable {
     public var title: String
     public var category: String
     public var description: String?
-    /// Degrees: where the bundle has pixels.
+    /// Degrees: where the bundle has pixels. A west greater than the east crosses the antimeridian.
     public var bounds: [Double]
     /// The outline, where the publisher drew one.
     public var boundary: RegionBoundary?

@@ -90,7 +90,8 @@ private struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     guard let integer = type as? any (FixedWidthInteger & Decodable).Type else { return try unwrap(type) }
-    return try whole(integer) as! T
+    guard let number = try whole(integer) as? T else { throw mismatch(type, "a whole number") }
+    return number
   }
 
   private func whole<N: FixedWidthInteger>(_ type: N.Type) throws -> N {

@@ -120,9 +120,7 @@ final class PatchFile {
       }
       for _ in 0..<step.count {
         guard try reading({ try statement.step() }) else { throw PatchInfo.damaged(path, "places are missing") }
-        let place = Place(
-          name: statement.text(0) ?? "", kind: statement.text(1) ?? "", longitude: statement.double(2),
-          latitude: statement.double(3), importance: statement.double(4))
+        let place = Place(statement, from: 0)
         guard place.fault == nil else { throw PatchInfo.damaged(path, "one of its places \(place.fault ?? "")") }
         places.append(place)
       }

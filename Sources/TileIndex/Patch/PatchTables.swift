@@ -72,13 +72,14 @@ final class PatchTables {
   }
 
   private func step(base: Int?) throws {
-    if let done = steps.append(base) { try insert(done) }
+    try insert(steps.append(base), into: insertStep)
   }
 
-  private func insert(_ step: StepList.Step) throws {
-    if let base = step.base { insertStep.bind(base, at: 1) } else { insertStep.bindNull(at: 1) }
-    insertStep.bind(step.count, at: 2)
-    try insertStep.run()
+  private func insert(_ step: StepList.Step?, into table: SQLiteStatement) throws {
+    guard let step else { return }
+    if let base = step.base { table.bind(base, at: 1) } else { table.bindNull(at: 1) }
+    table.bind(step.count, at: 2)
+    try table.run()
   }
 
   /// The result's places, those that the base has as steps.
@@ -86,33 +87,23 @@ final class PatchTables {
     try connection.execute("CREATE TABLE place_steps (base INTEGER, count INTEGER)")
     try connection.execute("CREATE TABLE places (name TEXT, kind TEXT, longitude REAL, latitude REAL, importance REAL)")
     let positions = Dictionary(base.enumerated().map { ($1, $0 + 1) }, uniquingKeysWith: { first, _ in first })
-    let insert = try connection.prepare("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)")
-    let insertStep = try connection.prepare("INSERT INTO place_steps VALUES (?1, ?2)")
+    let placeTable = try connection.prepare("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)")
+    let stepTable = try connection.prepare("INSERT INTO place_steps VALUES (?1, ?2)")
     var steps = StepList()
-    func store(_ step: StepList.Step?) throws {
-      guard let step else { return }
-      if let base = step.base { insertStep.bind(base, at: 1) } else { insertStep.bindNull(at: 1) }
-      insertStep.bind(step.count, at: 2)
-      try insertStep.run()
-    }
     for place in places {
-      try store(steps.append(positions[place]))
+      try insert(steps.append(positions[place]), into: stepTable)
       guard positions[place] == nil else { continue }
-      try insert.bind(place.name, at: 1)
-      try insert.bind(place.kind, at: 2)
-      insert.bind(place.longitude, at: 3)
-      insert.bind(place.latitude, at: 4)
-      insert.bind(place.importance, at: 5)
-      try insert.run()
+      try place.bind(to: placeTable, from: 1)
+      try placeTable.run()
     }
-    try store(steps.last)
+    try insert(steps.last, into: stepTable)
   }
 
   /// Writes the rest and ends the transaction.
   ///
   /// - Parameter metadata: the result's rows; nil for a value that is the base's.
   func finish(_ info: PatchInfo, metadata: [(name: String, value: String?)]) throws {
-    if let last = steps.last { try insert(last) }
+    try insert(steps.last, into: insertStep)
     try insert(metadata, into: "metadata")
     try insert(info.rows.map { ($0.name, Optional($0.value)) }, into: "info")
     try connection.execute("COMMIT")

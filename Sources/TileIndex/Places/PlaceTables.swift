@@ -23,11 +23,7 @@ enum PlaceTables {
       "INSERT INTO places (id, name, kind, longitude, latitude, importance) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
     for (index, place) in places.enumerated() {
       insert.bind(index + 1, at: 1)
-      try insert.bind(place.name, at: 2)
-      try insert.bind(place.kind, at: 3)
-      insert.bind(place.longitude, at: 4)
-      insert.bind(place.latitude, at: 5)
-      insert.bind(place.importance, at: 6)
+      try place.bind(to: insert, from: 2)
       try insert.run()
     }
     // All at once: the index is then one segment, whatever the number of places.

@@ -39,9 +39,7 @@ public final class PlaceIndex {
     let place: Place
 
     init?(_ statement: SQLiteStatement) {
-      let place = Place(
-        name: statement.text(1) ?? "", kind: statement.text(2) ?? "", longitude: statement.double(3),
-        latitude: statement.double(4), importance: statement.double(5))
+      let place = Place(statement, from: 1)
       guard place.fault == nil else { return nil }
       (id, self.place) = (statement.int(0), place)
     }

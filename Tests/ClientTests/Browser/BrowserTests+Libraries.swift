@@ -34,7 +34,8 @@ extension BrowserTests {
     }
   }
 
-  private func place(_ map: MapPage) throws -> [Double] {
+  /// Longitude, latitude and zoom, as Leaflet and MapLibre GL both tell them.
+  func place(_ map: MapPage) throws -> [Double] {
     try map.page.evaluate(
       "[TileViewer.map.getCenter().lng, TileViewer.map.getCenter().lat, TileViewer.map.getZoom()]", as: [Double].self)
   }

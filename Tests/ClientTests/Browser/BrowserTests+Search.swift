@@ -71,4 +71,82 @@ extension BrowserTests {
     #expect(try map.page.evaluate("document.querySelectorAll('#map img[src=x]').length", as: Int.self) == 0)
     map.expectClean()
   }
+
+  /// What draws a map, and the grid that it lies on.
+  enum MapKind: String, CaseIterable, Sendable {
+    case raster
+    case degrees
+    case vector
+  }
+
+  /// A name typed, a result picked by mouse or by keyboard: the map goes there and marks the place.
+  @Test(
+    .enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)),
+    .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: MapKind.allCases, [false, true])
+  func pickedPlacesAreShown(_ kind: MapKind, byKeyboard: Bool) throws {
+    let folder = try TemporaryFolder()
+    let places = [
+      Place(name: "Kilimanjaro", kind: "peak", longitude: 37.355, latitude: -3.076, importance: 0.6),
+      Place(name: "Kiel", kind: "city", longitude: 10.13, latitude: 54.32, importance: 0.4),
+      Place(name: "Kap Deschnjow", kind: "cape", longitude: -169.65, latitude: 66.08, importance: 0.2),
+    ]
+    let words = BundleMetadata(name: "Places, \(kind)")
+    switch kind {
+    case .raster: try folder.writeBundle("map.mbtiles", zooms: 0...5, metadata: words, places: places)
+    case .degrees:
+      try folder.writeBundle("map.mbtiles", zooms: 0...4, matrixSet: .worldCRS84Quad, metadata: words, places: places)
+    case .vector: try writeVectorBundle(folder.file("map.mbtiles"), words, places)
+    }
+    let server = try RunningServer([folder.path])
+    let map = try MapPage(server, "map", at: "2/10/-20")
+    let start = try place(map)
+    #expect(abs(start[0] + 20) < 0.1 && abs(start[1] - 10) < 0.1, "\(start)")
+    for (typed, wanted) in [("kili", places[0]), ("kap", places[2]), ("kiel", places[1])] {
+      try map.page.evaluateVoid("document.getElementById('place').value = ''")
+      try map.page.click("#place")
+      try map.page.type(typed)
+      try map.page.settle("document.querySelector('#found-0 span')?.textContent === '\(wanted.name)'")
+      if byKeyboard {
+        try map.page.evaluateVoid("document.querySelector('.search').requestSubmit()")
+      } else {
+        try map.page.click("#found-0")
+      }
+      usleep(100_000)
+      try map.settle()
+      let shown = try place(map)
+      // The same meridian, by whatever turns of the world.
+      let east = (shown[0] - wanted.longitude + 540).truncatingRemainder(dividingBy: 360) - 180
+      #expect(abs(east) < 0.02 && abs(shown[1] - wanted.latitude) < 0.02, "\(wanted.name): \(shown)")
+      #expect(shown[2] > start[2], "\(wanted.name): \(shown)")
+      #expect(try map.page.evaluate("document.getElementById('found').hidden", as: Bool.self))
+      // One mark, in the middle of the map, and one only.
+      let marks = try map.page.evaluate(
+        """
+        [...document.querySelectorAll(".maplibregl-marker, path.leaflet-interactive")].map((mark) => {
+          const [r, frame] = [mark, document.getElementById("map")].map((e) => e.getBoundingClientRect());
+          return Math.hypot(r.x + r.width / 2 - frame.x - frame.width / 2, r.y + r.height / 2 - frame.y - frame.height / 2);
+        })
+        """, as: [Double].self)
+      #expect(marks.count == 1 && marks[0] < 40, "\(wanted.name): \(marks)")
+      #expect(try map.page.evaluate("document.getElementById('map').innerText", as: String.self).contains(wanted.name))
+      if !byKeyboard { try Screenshots.take(map.page, "viewer-search-\(kind)-\(typed)") }
+    }
+    map.expectClean()
+  }
+
+  /// Writes a bundle of vector tiles with a point in the middle of each.
+  private func writeVectorBundle(_ path: String, _ metadata: BundleMetadata, _ places: [Place]) throws {
+    // Mapbox Vector Tile 2.1: a layer "spots" with extent 4096 and one feature, a point at 2048, 2048.
+    let tile: [UInt8] =
+      [0x1a, 23, 0x0a, 5] + Array("spots".utf8)
+      + [0x12, 9, 0x18, 1, 0x22, 5, 9, 0x80, 0x20, 0x80, 0x20, 0x28, 0x80, 0x20, 0x78, 2]
+    let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .pbf)
+    for zoom in 0...4 {
+      for id in TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom) { try writer.put(id, SampleTiles.gzip(tile)) }
+    }
+    try writer.write(places: places)
+    var metadata = metadata
+    metadata.json = #"{"vector_layers":[{"id":"spots","fields":{}}]}"#
+    _ = try writer.finish(metadata)
+  }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TileCut
 import TileIndex
 
 /// `tilecut build` from one state of the manifest to the next.
@@ -58,7 +59,11 @@ import TileIndex
       let run = try Command(built: "tilecut").run(
         ["merge"] + region.parcels.map { shelf.path($0.file) } + ["-o", merged])
       #expect(run.status == 0, "\(run)")
-      #expect(try TilesHash.of(MBTilesReader(path: merged)).description == region.tilesHash)
+      let reader = try MBTilesReader(path: merged)
+      #expect(try TilesHash.of(reader).description == region.tilesHash)
+      // It says of itself what the whole does, and no more that it is a parcel.
+      #expect(reader.metadata["parcel"] == nil && reader.metadata["region"] == id)
+      #expect(reader.metadata.bounds == region.boundingBox && reader.metadata.name == whole.metadata.name)
     }
   }
 
@@ -122,6 +127,55 @@ import TileIndex
     #expect(fifth.stderr.contains("whole 1: updated") && fifth.stdout.contains("1 made"), "\(fifth)")
     try shelf.expectConsistent()
     #expect(try shelf.build("--rebuild").stdout.contains("4 made"))
+  }
+
+  /// The command's own version is fixed, so the library is asked.
+  @Test func anotherVersionOfTheToolMakesAllAnew() throws {
+    let shelf = try Shelf()
+    try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
+    func outcomes(_ version: String) throws -> [RegionReport.Outcome] {
+      let manifest = try RegionManifest(path: shelf.manifest)
+      let options = ShelfOptions(manifest: manifest, output: shelf.output, toolVersion: version)
+      return try ShelfBuilder(options).build().regions.map(\.outcome)
+    }
+    #expect(try outcomes("1") == [.built, .built])
+    #expect(try outcomes("1") == [.unchanged, .unchanged])
+    #expect(try outcomes("2") == [.built, .built])
+  }
+
+  /// A catalogue that cannot be read may be somebody else's; the message says how to go on.
+  @Test func damagedCatalogueIsNotOverwritten() throws {
+    let shelf = try Shelf()
+    try shelf.write(Shelf.region("a"))
+    #expect(try shelf.build().status == 0)
+    let whole = try shelf.contents()
+    for text in ["{", #"{"version":2,"regions":[]}"#] {
+      try shelf.folder.write("dist/catalogue.json", text)
+      expectRefusal(try shelf.build(), status: 65, naming: shelf.path("catalogue.json"), "remove it")
+      #expect(try String(contentsOfFile: shelf.path("catalogue.json"), encoding: .utf8) == text)
+    }
+    try FileManager.default.removeItem(atPath: shelf.path("catalogue.json"))
+    let mended = try shelf.build()
+    #expect(mended.stdout.contains("1 region, 0 made"), "\(mended)")
+    #expect(try shelf.contents() == whole)
+  }
+
+  /// What took long is not made again because of what came after it.
+  @Test func bundleIsKeptWhenItsParcelsCannotBeMade() throws {
+    let shelf = try Shelf()
+    let noise = #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
+    try shelf.write([Shelf.region("a"), Shelf.region("n", noise)].joined(separator: ","))
+    let run = try shelf.build("--max-bytes", "256kB")
+    expectRefusal(run, status: 64, naming: "1 region of 2")
+    let line = try #require(run.stderrLines.first { $0.contains("] n: failed: ") })
+    #expect(line.contains("alone does not fit into a parcel of 256000 bytes; allow parcels of at least"), "\(run)")
+    #expect(shelf.names.isEmpty)
+    // The remedy holds.
+    let wanted = try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }, "\(run)")
+    let mended = try shelf.build("--max-bytes", "\(wanted)")
+    #expect(mended.stdout.contains("2 regions, 1 made, 1 unchanged"), "\(mended)")
+    #expect(mended.stderr.contains("n 1: updated"), "\(mended)")
+    try shelf.expectConsistent()
   }
 
   /// The same inputs give the same bytes, wherever, on however many threads, in whatever order.

@@ -74,6 +74,35 @@ import TileIndex
     #expect(error?.code == .malformed && error?.path == path && error?.message.contains(place) == true, "\(error!)")
   }
 
+  /// Without a unique index nothing keeps another maker's tool from storing a tile twice.
+  @Test func repeatedRowsAreTheBundlesFault() throws {
+    let foreign = folder.file("foreign.mbtiles")
+    let database = try Database(foreign)
+    try database.run(ForeignBundle.flat(index: false))
+    try database.run("INSERT INTO tiles SELECT * FROM tiles WHERE zoom_level = 1 AND tile_column = 0")
+    let bundle = try BundleFile.open(foreign)
+    let output = folder.file("out.mbtiles")
+    let box = TileArea(bounds: BoundingBox(west: -180, south: -80, east: 0, north: 0))
+    let (old, new) = (foreign, folder.file("whole.mbtiles"))
+    for attempt: () throws -> Void in [
+      { try BundleExtract().write(bundle, to: output) },
+      { try BundleExtract(area: box, zooms: 1...1).write(bundle, to: output) },
+      { try BundleMerge(conflict: .error).write([bundle], to: output) },
+      { try BundleMerge(conflict: .last).write([bundle], to: output) },
+      { try BundleMerge(conflict: .combine { $2 }).write([bundle, bundle], to: output) },
+      { _ = try BundlePatch.diff(old: old, new: new, output: output) },
+      { _ = try BundlePatch.diff(old: new, new: old, output: output) },
+    ] {
+      let error = #expect(throws: BundleError.self) { try attempt() }
+      #expect(error?.code == .malformed && error?.path == foreign && error?.message == "has tile 1/0/1 twice")
+      #expect(error?.remedy?.contains("tilecut verify '\(foreign)'") == true)
+      #expect(folder.names == ["foreign.mbtiles", "whole.mbtiles"])
+    }
+    // What does not touch the repeated tile is taken.
+    let other = TileArea(bounds: BoundingBox(west: 10, south: 10, east: 80, north: 80))
+    #expect(try BundleExtract(area: other, zooms: 1...1).write(bundle, to: output).tiles == 1)
+  }
+
   @Test func nothingInTheAreaIsAnError() throws {
     let area = TileArea(bounds: BoundingBox(west: 0, south: 86, east: 1, north: 87))
     let error = #expect(throws: BundleError.self) {

@@ -73,6 +73,34 @@ import Testing
     }
   }
 
+  /// The overview's tiles cover the whole world, and the region a corner of it.
+  @Test func splitRegionsAnswerOnlyWhereTheyAre() throws {
+    var region = try catalogue().regions[0]
+    region.bounds = [-100, 70, -90, 80]
+    #expect(region.parcels.first?.isOverview == true)
+    let inside = region.files(covering: .point(longitude: -95, latitude: 75))
+    #expect(inside.first?.kind == .overview)
+    #expect(region.files(covering: .point(longitude: 150, latitude: -33)).isEmpty)
+    #expect(region.files(covering: .box(BoundingBox(west: 140, south: -40, east: 150, north: -30))).isEmpty)
+    #expect(region.files(covering: .track(Track(lines: [[SIMD2(140, -40), SIMD2(150, -30)]]))).isEmpty)
+  }
+
+  /// Split or not, a region across the antimeridian is on both sides of it and nowhere else.
+  @Test(arguments: [0, 1]) func regionsAcrossTheAntimeridian(number: Int) throws {
+    var region = try catalogue().regions[number]
+    region.bounds = [170, 70, -170, 80]
+    func isFound(_ ground: MapGround) -> Bool { !region.files(covering: ground).isEmpty }
+    for (longitude, expected) in [(171.0, true), (180, true), (-180, true), (-171, true), (-160, false), (0, false)] {
+      #expect(isFound(.point(longitude: longitude, latitude: 75)) == expected, "\(longitude)")
+      let box = BoundingBox(west: longitude - 0.5, south: 74, east: longitude + 0.5, north: 76)
+      #expect(isFound(.box(box)) == expected, "\(longitude)")
+      #expect(isFound(.track(Track(lines: [[SIMD2(longitude, 75)]]))) == expected, "\(longitude)")
+    }
+    #expect(isFound(.box(BoundingBox(west: 160, south: 60, east: -160, north: 90))))
+    #expect(isFound(.track(Track(lines: [[SIMD2(160, 75), SIMD2(-160, 75)]]))))
+    #expect(!isFound(.track(Track(lines: [[SIMD2(160, 75), SIMD2(0, 75), SIMD2(-160, 75)]]))))
+  }
+
   @Test func regionsThatAreNotSplitAnswerWithTheirBundle() throws {
     var region = try catalogue().regions[1]
     region.bounds = [10, 40, 20, 50]

@@ -100,7 +100,7 @@ import Testing
     ),
     (
       #"{"version": 2, "regions": [{"id": "a", "title": "A", "category": "c", "sources": ["x"]}]}"#,
-      "version is 2, not a whole number from 1 to 1"
+      "version is 2, and only 1 is known here; "
     ),
     (
       #"{"categories": {"park": {}}, "regions": [{"id": "a", "title": "A", "category": "prak", "sources": ["x"]}]}"#,
@@ -109,6 +109,10 @@ import Testing
     (
       #"{"categories": {"p": {"zooms": "all"}}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
       "categories.p.zooms is not an array of 2 numbers"
+    ),
+    (
+      #"{"categories": {"p": {"zooms": 3}, "p": {"zooms": 4}}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
+      "categories.p stands there twice; leave one of them out"
     ),
     (
       #"{"defaults": {"titel": 1}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,

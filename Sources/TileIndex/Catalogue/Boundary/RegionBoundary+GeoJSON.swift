@@ -6,7 +6,8 @@ extension RegionBoundary {
     let polygons = try GeoJSONGeometry.polygons(in: value)
     for (index, polygon) in polygons.enumerated() where polygon.bounds.west < -180 || polygon.bounds.east > 180 {
       throw GeoJSONGeometry.Fault(
-        place: "polygon \(index + 1)", message: "goes on beyond the antimeridian, where it should be cut in two")
+        place: "document",
+        message: "goes on beyond the antimeridian in polygon \(index + 1), which should be cut in two there")
     }
     self.init(polygons: polygons.map(\.rings))
   }

@@ -18,6 +18,20 @@ public struct RegionBoundary: Hashable, Sendable {
     ) { $0.union(BoundingBox(west: $1.x, south: $1.y, east: $1.x, north: $1.y)) }
   }
 
+  /// The box of an area on both sides of the antimeridian, its west greater than its east; nil for an area on one side, and for one that goes all the way round.
+  var boundsAcrossAntimeridian: BoundingBox? {
+    guard bounds.west == -180, bounds.east == 180 else { return nil }
+    // The widest stretch of longitudes without a polygon is what the box leaves out.
+    var gap = -180.0 ... -180
+    var end = -180.0
+    for box in polygons.map({ BoundingBox(around: $0.flatMap { $0 }) }).sorted(by: { $0.west < $1.west }) {
+      if box.west - end > gap.upperBound - gap.lowerBound { gap = end...box.west }
+      end = max(end, box.east)
+    }
+    guard gap.upperBound > gap.lowerBound else { return nil }
+    return BoundingBox(west: gap.upperBound, south: bounds.south, east: gap.lowerBound, north: bounds.north)
+  }
+
   /// True when the place lies inside; holes are outside. On an edge either may be said.
   ///
   /// - Complexity: O(points).

@@ -9,6 +9,9 @@ final class ManifestFaults {
     faults.append(
       ManifestError.Fault(path: path ?? self.path, place: place, message: message, remedy: remedy))
   }
+
+  /// RFC 8259 lets an object have a name twice; which one counts, nobody can say.
+  func addRepeated(_ place: String) { add(place, "stands there twice", remedy: "leave one of them out") }
 }
 
 /// An object of a document, whose members are read one by one; what is wrong with them goes into ``ManifestFaults``, and the reader gets nil.
@@ -30,7 +33,7 @@ struct ManifestObject {
     for member in list {
       let name = place.isEmpty ? member.name : "\(place).\(member.name)"
       if members.updateValue(member.value, forKey: member.name) != nil {
-        faults.add(name, "stands there twice", remedy: "leave one of them out")
+        faults.addRepeated(name)
       } else if !keys.contains(member.name) {
         let near = Spelling.nearest(to: member.name, among: keys)
         faults.add(

@@ -26,28 +26,16 @@ extension RegionManifest {
   /// 1. Defaults; 2. categories; 3. regions, each over its category over the defaults; 4. what must differ between regions.
   private func read(_ value: JSONValue, _ faults: ManifestFaults) -> [Region] {
     guard let document = ManifestObject(value, at: "", keys: Self.documentKeys, faults) else { return [] }
-    if document.has("version") { _ = document.whole("version", in: 1...1) }
+    if let version = document.value("version"), version != .number("1") {
+      document.fault(
+        "version", "is \(version.kind(withText: true)), and only 1 is known here",
+        remedy: "write 1, or use a newer tilecut")
+    }
     var defaults = RegionSettings()
     if let object = ManifestObject(document.value("defaults"), at: "defaults", keys: RegionSettings.keys, faults) {
       defaults.take(object, faults)
     }
-    var categories: [(name: String, object: ManifestObject)]?
-    if let value = document.value("categories") {
-      if let members = value.members {
-        categories = members.compactMap { member in
-          let place = "categories.\(member.name)"
-          let object = ManifestObject(member.value, at: place, keys: RegionSettings.keys, faults)
-          // What is wrong in it is said once, not for each of its regions.
-          if let object {
-            var settings = defaults
-            settings.take(object, faults)
-          }
-          return object.map { (member.name, $0) }
-        }
-      } else {
-        faults.add("categories", "is \(value.kind), not an object", remedy: "write {\"park\": {\"zooms\": [0, 12]}}")
-      }
-    }
+    let categories = categories(document, defaults: defaults, faults)
     guard let list = document.value("regions") else {
       let remedy =
         document.has("region") ? "did you mean the key \"region\" to be it?" : "list the regions: \"regions\": [...]"
@@ -67,6 +55,30 @@ extension RegionManifest {
     }
     checkNames(regions, faults)
     return regions.compactMap { $0 }
+  }
+
+  /// By name; nil when the document has none.
+  private func categories(
+    _ document: ManifestObject, defaults: RegionSettings, _ faults: ManifestFaults
+  ) -> [(name: String, object: ManifestObject)]? {
+    guard let value = document.value("categories") else { return nil }
+    guard let members = value.members else {
+      faults.add("categories", "is \(value.kind), not an object", remedy: "write {\"park\": {\"zooms\": [0, 12]}}")
+      return nil
+    }
+    var names: Set<String> = []
+    return members.compactMap { member in
+      let place = "categories.\(member.name)"
+      guard names.insert(member.name).inserted else {
+        faults.addRepeated(place)
+        return nil
+      }
+      guard let object = ManifestObject(member.value, at: place, keys: RegionSettings.keys, faults) else { return nil }
+      // What is wrong in it is said once, not for each of its regions.
+      var settings = defaults
+      settings.take(object, faults)
+      return (member.name, object)
+    }
   }
 
   private func region(

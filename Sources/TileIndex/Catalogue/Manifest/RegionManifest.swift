@@ -16,6 +16,12 @@ public struct RegionManifest: Hashable, Sendable {
     /// The outline; tiles that do not touch it are left out.
     public let boundary: RegionBoundary?
     public let settings: RegionSettings
+
+    /// Where a region across the antimeridian lies, with a west greater than the east; nil for all others. Its bundle cannot say so: MBTiles wants west < east.
+    package var boundsAcrossAntimeridian: BoundingBox? {
+      guard let bounds else { return boundary?.boundsAcrossAntimeridian }
+      return bounds.west > bounds.east ? bounds : nil
+    }
   }
 
   /// The manifest's own path.

@@ -28,12 +28,13 @@ public struct CoveringFile: Hashable, Sendable, Codable {
 }
 
 extension Catalogue.Region {
-  /// The files that a device needs for some ground: the parcels, overview first, or the whole bundle of a region that is not split.
+  /// The files that a device needs for some ground: the parcels, overview first, or the whole bundle of a region that is not split. None where the region does
+  /// not reach: its overview's tiles may cover the whole world, its map does not.
   ///
   /// - Complexity: as of ``ParcelIndex``, which answers many questions about one region more quickly.
   public func files(covering ground: MapGround) -> [CoveringFile] {
+    guard meets(ground) else { return [] }
     guard !parcels.isEmpty else {
-      guard meets(ground) else { return [] }
       return [
         CoveringFile(region: id, file: file, bytes: bytes, sha256: sha256, zooms: minzoom...maxzoom, kind: .whole)
       ]
@@ -57,9 +58,13 @@ extension Catalogue.Region {
   private func meets(_ ground: MapGround) -> Bool {
     switch ground {
     case .point(let longitude, let latitude):
-      return boundingBox.contains(SIMD2(TileMatrixSet.wrapped(longitude), latitude))
+      let place = SIMD2(TileMatrixSet.wrapped(longitude), latitude)
+      return TileMatrixSet.splitAtAntimeridian(boundingBox).contains { $0.contains(place) }
     case .box(let box):
-      return TileMatrixSet.splitAtAntimeridian(box).contains { boundingBox.intersection($0) != nil }
+      let parts = TileMatrixSet.splitAtAntimeridian(box)
+      return TileMatrixSet.splitAtAntimeridian(boundingBox).contains { own in
+        parts.contains { own.intersection($0) != nil }
+      }
     case .track(let track):
       // The one tile that is as large as the region is met, or not, by the same way as parcels are.
       let zoom = matrixSet.zooms.last { zoom in

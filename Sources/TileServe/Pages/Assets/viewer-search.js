@@ -31,7 +31,9 @@
         .bindTooltip(element("b", { textContent: name }), { permanent: true, direction: "top", offset: [0, -8] }).addTo(map);
     } else {
       map.jumpTo({ center: [longitude, latitude], zoom });
-      mark = new maplibregl.Marker({ color: "#be1e4b" }).setLngLat([longitude, latitude]).addTo(map);
+      const popup = new maplibregl.Popup({ closeButton: false, closeOnClick: false, offset: 36 }).setText(name);
+      mark = new maplibregl.Marker({ color: "#be1e4b" }).setLngLat([longitude, latitude]).setPopup(popup).addTo(map);
+      mark.togglePopup();
     }
   }
 
