@@ -15,6 +15,8 @@ struct ReplayCommand: ParsableCommand {
       blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer to draw instead. \
       The table ends with the means of other policies on the same sessions.
 
+      With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the source has loaders, by the clock.       Tiles that the bundle does not have count apart, as absent: there is nothing to draw.
+
       Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not there; 74 the output cannot be written.
       """)
 
@@ -28,6 +30,22 @@ struct ReplayCommand: ParsableCommand {
     help: ArgumentHelp("Read and decode the tiles of a bundle, in whose middle each session is put.", valueName: "file")
   )
   var bundle: String?
+
+  @Flag(
+    help: ArgumentHelp(
+      "With --bundle: real threads and the real clock; takes as long as the sessions and the policies to compare with."))
+  var realTime = false
+
+  @Option(help: ArgumentHelp("With --real-time: the map moves so many times faster than in life.", valueName: "times"))
+  var speed = 1.0
+
+  @Flag(help: "Say how many of the bundle's tiles have at most 256 colours, and replay nothing.")
+  var paletteShare = false
+
+  @Flag(
+    help:
+      "Eviction alone: nothing is loaded ahead, tiles come at once, and the budget is for tiles off the screen. Prints hits for each way to evict.")
+  var evictionAlone = false
 
   @Option(help: "The screen: phone (1170 x 2532 pixels) or desktop (1920 x 1080).")
   var device = ReplayDevice.phone
@@ -48,18 +66,32 @@ struct ReplayCommand: ParsableCommand {
   @Flag(help: "Drags go evenly and twice as fast; zooms happen at once, unannounced.")
   var harsh = false
 
-  @Flag(help: "The source costs money: at most half as many tiles are loaded in vain as are needed.")
+  @Flag(help: "The source costs money: at most 1.5 times as many tiles are loaded as would be without prefetch.")
   var metered = false
 
   @Flag(help: "Print JSON: sessions and total, whose counts are sums.")
   var json = false
 
   func validate() throws {
+    if paletteShare {
+      guard bundle != nil else { throw ValidationError("--palette-share needs --bundle FILE.") }
+      guard traces.isEmpty, synthetic == nil else {
+        throw ValidationError("--palette-share replays no sessions: leave them out.")
+      }
+      return
+    }
+    if realTime, bundle == nil { throw ValidationError("--real-time needs --bundle FILE: virtual tiles take no time.") }
+    guard (0.1...100).contains(speed) else { throw ValidationError("--speed is a number from 0.1 to 100.") }
+    if evictionAlone, bundle != nil { throw ValidationError("--eviction-alone needs no --bundle: nothing is read.") }
     if traces.isEmpty, synthetic == nil { throw ValidationError("Name sessions to replay, or --synthetic SEED.") }
   }
 
   func run() throws {
-    let sessions = try MapSession.read(traces) + (synthetic?.sessions ?? [])
+    if paletteShare, let bundle {
+      let census = try PaletteCensus(bundle)
+      return print(json ? census.json : census.text)
+    }
+    let sessions = try MapSession.read(traces) + (synthetic?.sessions(bundle: bundle) ?? [])
     var settings = ReplaySettings()
     settings.device = device
     settings.budget = budget.bytes
@@ -67,8 +99,12 @@ struct ReplayCommand: ParsableCommand {
     settings.source = source
     settings.isHarsh = harsh
     settings.isMetered = metered
+    if evictionAlone {
+      let report = settings.replayEviction(sessions)
+      return print(json ? report.json : report.text)
+    }
     func replay(_ policy: ReplayPolicy) throws -> ReplayReport {
-      if let bundle { return try settings.replay(sessions, policy: policy, bundle: bundle) }
+      if let bundle { return try settings.replay(sessions, policy: policy, bundle: bundle, speed: realTime ? speed : nil) }
       return settings.replay(sessions, policy: policy)
     }
     let report = try replay(policy)
@@ -105,5 +141,11 @@ struct SyntheticArgument: ExpressibleByArgument {
     self.count = count
   }
 
-  var sessions: [MapSession] { (0..<count).map { SessionGenerator.session(seed: seed &+ UInt64($0)) } }
+  /// - Parameter bundle: where the sessions are to be; anywhere when nil.
+  func sessions(bundle: String?) throws -> [MapSession] {
+    try (0..<count).map { number in
+      let seed = seed &+ UInt64(number)
+      return try bundle.map { try SessionGenerator.session(seed: seed, bundle: $0) } ?? SessionGenerator.session(seed: seed)
+    }
+  }
 }

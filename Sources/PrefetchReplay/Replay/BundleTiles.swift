@@ -2,22 +2,27 @@ import TileImage
 import TileIndex
 import TilePrefetch
 
-/// The tiles of a bundle, read and decoded.
-final class BundleTiles: ReplayTiles {
+/// The tiles of a bundle, read and decoded. Used by one thread at a time, which is what the unchecked `Sendable` promises.
+final class BundleTiles: ReplayTiles, @unchecked Sendable {
+  /// Where the bundle's tiles lie.
+  let coverage: BundleCoverage
   private let reader: any BundleReader
   private let tier: ReplaySettings.Tier
-  private let range: TileRange
+  /// Seconds that the source takes before it hands a tile out.
+  let delay: Double
   private let clock = ContinuousClock()
+  /// What is known of tiles that came onto the screen.
+  private var known: [TileID: Bool] = [:]
+  private static let knownMax = 100_000
 
+  /// - Parameter source: `network` adds what a request takes to each load.
   /// - Throws: ``ReplayError/Code/unreadableBundle``.
-  init(_ path: String, tier: ReplaySettings.Tier) throws {
+  init(_ path: String, tier: ReplaySettings.Tier, source: ReplaySource) throws {
     self.tier = tier
+    delay = source.requestTime
     do {
       reader = try BundleFile.open(path)
-      guard let zoom = try reader.zooms().last, let range = try reader.range(zoom: zoom) else {
-        throw ReplayError(.unreadableBundle, "\(path): the bundle has no tiles to replay sessions on")
-      }
-      self.range = range
+      coverage = try BundleCoverage(reader)
     } catch let error as ReplayError {
       throw error
     } catch {
@@ -43,18 +48,15 @@ final class BundleTiles: ReplayTiles {
       outcome = .failed(error)
     }
     let parts = (clock.now - start).components
-    return (outcome, Double(parts.seconds) + Double(parts.attoseconds) * 1e-18)
+    return (outcome, delay + Double(parts.seconds) + Double(parts.attoseconds) * 1e-18)
   }
 
-  /// The session with its start in the middle of the bundle's finest tiles, and its finest zoom theirs.
-  func place(_ frames: SessionFrames) throws -> SessionFrames {
-    guard let first = frames.frames.first else { return frames }
-    let zooms = Double(range.zoom) - (frames.frames.map { $0.viewport.zoom.rounded() }.max() ?? 0)
-    let count = Double(1 << range.zoom)
-    let middle = (
-      x: Double(range.columns.lowerBound + range.columns.upperBound + 1) / 2 / count,
-      y: Double(range.rows.lowerBound + range.rows.upperBound + 1) / 2 / count
-    )
-    return frames.moved(from: (first.viewport.x, first.viewport.y), to: middle, zooms: zooms)
+  func has(_ tile: TileID) -> Bool {
+    if let known = known[tile] { return known }
+    // What cannot be read is there, and missing on the screen.
+    let isThere = tile.zoom >= 0 && (try? reader.withTile(tile) { _ in true }) ?? false
+    if known.count >= Self.knownMax { known = [:] }
+    known[tile] = isThere
+    return isThere
   }
 }

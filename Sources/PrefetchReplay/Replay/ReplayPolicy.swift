@@ -17,37 +17,32 @@ public enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
 }
 
 extension ReplayPolicy {
-  /// Replays a session.
+  /// What a replay of a session needs to know of the policy.
   ///
-  /// - Parameter tiles: where tiles come from; virtual ones unless given.
-  func replay(_ frames: SessionFrames, _ settings: ReplaySettings, tiles: (any ReplayTiles)? = nil) -> ReplayScore {
+  /// - Parameter zooms: those that the source has.
+  func setup(_ frames: SessionFrames, _ settings: ReplaySettings, zooms: ClosedRange<Int> = 0...22) -> ReplaySetup {
     let source = settings.source
-    let cost = settings.tier.tileCost
-    let tiles = tiles ?? VirtualTiles(cost: cost, seconds: source.loadTime)
-    var inner = VirtualReplay.Settings(
-      loaderCount: source.loaderCount, budget: settings.budget, tileCost: cost, eviction: DistanceEviction(),
-      unusedShareMax: 0.6, isMetered: settings.isMetered)
-    var replay: VirtualReplay
+    var setup = ReplaySetup(
+      loaderCount: source.loaderCount, budget: settings.budget, tileCost: settings.tier.tileCost,
+      isMetered: settings.isMetered)
     switch self {
-    case .lru, .distance:
-      if self == .lru { inner.eviction = LRUEviction() }
-      replay = VirtualReplay(frames, inner, tiles: tiles, planner: NoPlanner(), plansEveryFrame: false)
+    case .lru: setup.eviction = LRUEviction()
+    case .distance: break
     case .zoomring:
-      inner.eviction = ReferenceEviction()
-      replay = VirtualReplay(frames, inner, tiles: tiles, planner: ZoomRingPlanner(), plansEveryFrame: false)
+      setup.eviction = ReferenceEviction()
+      setup.planner = ZoomRingPlanner()
     case .default:
-      let options = PrefetchPredictor.Options(tilesPerSecond: Double(source.loaderCount) / source.loadTime)
-      replay = VirtualReplay(
-        frames, inner, tiles: tiles, planner: PrefetchPredictor(options: options), plansEveryFrame: true)
+      let options = PrefetchPredictor.Options(
+        tilesPerSecond: Double(source.loaderCount) / source.loadTime, zooms: zooms)
+      setup.planner = PrefetchPredictor(options: options)
+      setup.plansEveryFrame = true
     case .oracle, .belady:
       let future = Future(frames)
-      inner.eviction = FutureEviction(future: future)
-      inner.unusedShareMax = 1
-      let planner: any PrefetchPlanner = self == .oracle ? OraclePlanner(future: future) : NoPlanner()
-      replay = VirtualReplay(
-        frames, inner, tiles: tiles, planner: planner, plansEveryFrame: false,
-        beforePlanning: { future.frame($0) })
+      setup.eviction = FutureEviction(future: future)
+      setup.unusedShareMax = 1
+      if self == .oracle { setup.planner = OraclePlanner(future: future) }
+      setup.beforePlanning = { future.frame($0) }
     }
-    return replay.run()
+    return setup
   }
 }

@@ -16,6 +16,7 @@ extension ReplayScore {
       .init("blankTileFrames", .number(blankTileFrames)), .init("hardBlanks", .number(hardBlanks)),
       .init("stallMs", .number(stallMilliseconds)), .init("precision", precision.map { .number($0) } ?? .null),
       .init("loads", .number(loads)),
+      .init("absent", .number(absent)),
     ])
   }
 }

@@ -1,5 +1,3 @@
-import TileIndex
-
 extension ReplayReport {
   /// A table for people: a line a session, the means, and below the means of other policies on the same sessions.
   public func text(policy: String, others: [(name: String, report: ReplayReport)]) -> String {
@@ -13,16 +11,7 @@ extension ReplayReport {
         rows.append(other.report.total.cells(other.name, dividedBy: Double(max(other.report.sessions.count, 1))))
       }
     }
-    let widths = (0..<8).map { column in rows.map { $0.isEmpty ? 0 : $0[column].count }.max() ?? 0 }
-    return
-      rows
-      .map { row in
-        row.enumerated().map { column, cell in
-          let gap = String(repeating: " ", count: widths[column] - cell.count)
-          return column == 0 ? cell + gap : gap + cell
-        }.joined(separator: "  ")
-      }
-      .joined(separator: "\n")
+    return TextTable.text(rows)
   }
 }
 
@@ -30,13 +19,8 @@ extension ReplayScore {
   fileprivate func cells(_ name: String, dividedBy count: Double) -> [String] {
     func mean(_ value: Double) -> String { "\(Int((value / count).rounded()))" }
     return [
-      name, mean(Double(requests)), percent(hitRate), mean(Double(blankTileFrames)), mean(Double(hardBlanks)),
-      mean(stallMilliseconds), precision.map(percent) ?? "-", mean(Double(loads)),
+      name, mean(Double(requests)), TextTable.percent(hitRate), mean(Double(blankTileFrames)), mean(Double(hardBlanks)),
+      mean(stallMilliseconds), precision.map(TextTable.percent) ?? "-", mean(Double(loads)),
     ]
-  }
-
-  private func percent(_ share: Double) -> String {
-    let tenths = Int((share * 1000).rounded())
-    return "\(tenths / 10).\(tenths % 10)%"
   }
 }

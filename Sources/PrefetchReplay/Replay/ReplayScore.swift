@@ -16,6 +16,8 @@ public struct ReplayScore: Hashable, Sendable {
   public var prefetchesUsed = 0
   /// All loads.
   public var loads = 0
+  /// Tiles that came onto the screen and that the bundle does not have: there is nothing to draw, so they are no requests and never blank.
+  public var absent = 0
   /// The most bytes that were kept and reserved.
   public var bytesPeak = 0
 
@@ -36,6 +38,7 @@ public struct ReplayScore: Hashable, Sendable {
     sum.prefetches += b.prefetches
     sum.prefetchesUsed += b.prefetchesUsed
     sum.loads += b.loads
+    sum.absent += b.absent
     sum.bytesPeak = max(a.bytesPeak, b.bytesPeak)
     return sum
   }

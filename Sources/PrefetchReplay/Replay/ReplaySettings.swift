@@ -18,30 +18,43 @@ public struct ReplaySettings: Hashable, Sendable {
   public var source = ReplaySource.local
   /// Drags go evenly and twice as fast, zooms happen at once and are not announced.
   public var isHarsh = false
-  /// At most half as many tiles are loaded in vain as are needed.
+  /// At most 1.5 times as many tiles are loaded as would be without prefetch.
   public var isMetered = false
 
   public init() {}
 
-  /// Replays sessions with virtual tiles.
+  /// Replays sessions with virtual tiles, in virtual time.
   public func replay(_ sessions: [MapSession], policy: ReplayPolicy) -> ReplayReport {
-    ReplayReport(
+    let tiles = VirtualTiles(cost: tier.tileCost, seconds: source.loadTime)
+    return ReplayReport(
       sessions: sessions.map { session in
         let frames = SessionFrames(session, on: device, isHarsh: isHarsh)
-        return .init(session: session.name, score: policy.replay(frames, self))
+        var replay = VirtualReplay(frames, policy.setup(frames, self), tiles: tiles)
+        return .init(session: session.name, score: replay.run())
       })
   }
 
-  /// Replays sessions on a bundle: its tiles are read and decoded, and take as long as that takes.
+  /// Replays sessions on a bundle, whose tiles are read and decoded.
   ///
-  /// Each session is moved so that it begins in the middle of the bundle, and its finest zoom is the bundle's.
+  /// Recorded sessions are moved so that they begin in the middle of the bundle, and their finest zoom is the bundle's; those that were made up for it stay where they are.
+  /// - Parameter speed: nil for virtual time, in which a load takes as long as it took to read and decode its tile on this thread. Otherwise real time with the source's
+  ///   number of threads, and the map moves so many times faster than in life; a replay then takes as long as the session, by its speed.
   /// - Throws: ``ReplayError/Code/unreadableBundle``.
-  public func replay(_ sessions: [MapSession], policy: ReplayPolicy, bundle path: String) throws -> ReplayReport {
-    let bundle = try BundleTiles(path, tier: tier)
+  public func replay(
+    _ sessions: [MapSession], policy: ReplayPolicy, bundle path: String, speed: Double? = nil
+  ) throws -> ReplayReport {
+    let open = { try BundleTiles(path, tier: tier, source: source) }
+    let bundle = try open()
     return ReplayReport(
       sessions: try sessions.map { session in
-        let frames = try bundle.place(SessionFrames(session, on: device, isHarsh: isHarsh))
-        return .init(session: session.name, score: policy.replay(frames, self, tiles: bundle))
+        var frames = SessionFrames(session, on: device, isHarsh: isHarsh)
+        if !session.isPlaced { frames = bundle.coverage.place(frames) }
+        let setup = policy.setup(frames, self, zooms: bundle.coverage.zooms)
+        guard let speed else {
+          var replay = VirtualReplay(frames, setup, tiles: bundle)
+          return .init(session: session.name, score: replay.run())
+        }
+        return .init(session: session.name, score: try RealTimeReplay(frames, setup, speed: speed).run(open))
       })
   }
 }

@@ -13,6 +13,8 @@ enum ReplayTile: Sendable {
 protocol ReplayTiles {
   /// Loads a tile, and says how long that took or takes, in seconds.
   func load(_ tile: TileID) -> (outcome: LoadOutcome<ReplayTile>, seconds: Double)
+  /// True when there is such a tile.
+  func has(_ tile: TileID) -> Bool
 }
 
 /// Tiles that only cost memory and time.
@@ -23,4 +25,6 @@ struct VirtualTiles: ReplayTiles {
   func load(_ tile: TileID) -> (outcome: LoadOutcome<ReplayTile>, seconds: Double) {
     (.tile(.virtual, byteCount: cost), seconds)
   }
+
+  func has(_ tile: TileID) -> Bool { true }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import TileIndex
 import TilePrefetch
 
@@ -9,60 +10,29 @@ import TilePrefetch
 ///
 /// The first screen is loaded before it begins.
 struct VirtualReplay {
-  struct Settings: Sendable {
-    var loaderCount: Int
-    var budget: Int
-    /// What a tile costs at most.
-    var tileCost: Int
-    var eviction: any EvictionPolicy
-    var unusedShareMax: Double
-    var isMetered = false
-  }
-
-  private let settings: Settings
+  private let setup: ReplaySetup
   private let frames: SessionFrames
-  private let cache: TileCache<TileID, ReplayTile>
   private let loader: MapLoader<ReplayTile>
   private var ledger = ScreenLedger()
   /// Loads under way, the first to end first.
   private var busy: [(end: Double, load: TileLoad<TileID, ReplayTile>, outcome: LoadOutcome<ReplayTile>)] = []
   private let tiles: any ReplayTiles
-  private let plansEveryFrame: Bool
-  private let beforePlanning: (Int) -> Void
+  private let clock: VirtualClock
 
-  /// - Parameters:
-  ///   - plansEveryFrame: false for policies that plan at events only.
-  ///   - beforePlanning: is told each frame's number; a planner that knows the future needs it.
-  init(
-    _ frames: SessionFrames, _ settings: Settings, tiles: any ReplayTiles, planner: any PrefetchPlanner,
-    plansEveryFrame: Bool,
-    beforePlanning: @escaping (Int) -> Void = { _ in }
-  ) {
+  init(_ frames: SessionFrames, _ setup: ReplaySetup, tiles: any ReplayTiles) {
+    let clock = VirtualClock()
     self.frames = frames
-    self.settings = settings
+    self.setup = setup
     self.tiles = tiles
-    self.plansEveryFrame = plansEveryFrame
-    self.beforePlanning = beforePlanning
-    cache = TileCache(
-      byteCountMax: settings.budget, eviction: settings.eviction, unusedShareMax: settings.unusedShareMax,
-      now: { .zero })
-    loader = MapLoader(
-      cache: cache, planner: planner,
-      source: .init(loadsMax: settings.loaderCount, wasteMax: settings.isMetered ? 0.5 : nil),
-      tileCost: settings.tileCost)
+    self.clock = clock
+    loader = setup.make(now: { clock.now })
   }
 
   mutating func run() -> ReplayScore {
     for index in frames.frames.indices { step(index) }
     // What is missing at the end still comes.
     while ledger.isMissingAny, !busy.isEmpty { finishFirst() }
-    var score = ledger.score
-    let statistics = cache.statistics
-    score.prefetches = statistics.prefetches
-    score.prefetchesUsed = statistics.prefetchesUsed
-    score.loads = statistics.prefetches + statistics.misses - preloaded
-    score.bytesPeak = statistics.bytesPeak
-    return score
+    return ledger.score(loader.cache.statistics, preloaded: preloaded)
   }
 
   private var preloaded = 0
@@ -71,14 +41,12 @@ struct VirtualReplay {
     let frame = frames.frames[index]
     let time = Double(frame.tick) / SessionFrames.rate
     while let first = busy.first, first.end <= time { finishFirst() }
-    beforePlanning(index)
+    clock.set(time)
+    setup.beforePlanning(index)
     let step = loader.update(
-      frame.viewport, phase: frame.phase, at: time, replans: plansEveryFrame || frames.isEvent[index])
+      frame.viewport, phase: frame.phase, at: time, replans: setup.plansEveryFrame || frames.isEvent[index])
     if index == 0 { return preload(step.missing) }
-    for tile in step.left { ledger.end(tile, at: frame.tick) }
-    for _ in step.hits { ledger.hit() }
-    for tile in step.missing { ledger.miss(tile, at: frame.tick, isHard: !hasStandIn(tile)) }
-    ledger.settle(at: frame.tick)
+    ledger.take(step, at: frame.tick, loader.cache, tiles)
     feed(time)
   }
 
@@ -86,13 +54,17 @@ struct VirtualReplay {
     preloaded = missing.count
     for _ in missing {
       guard let load = loader.next() else { break }
-      loader.finish(load, tiles.load(load.key).outcome)
+      let (outcome, seconds) = tiles.load(load.key)
+      // The loader learns from it what a load takes.
+      clock.set(seconds)
+      loader.finish(load, outcome)
+      clock.set(0)
     }
     feed(0)
   }
 
   private mutating func feed(_ time: Double) {
-    while busy.count < settings.loaderCount, let load = loader.next() {
+    while busy.count < setup.loaderCount, let load = loader.next() {
       let (outcome, seconds) = tiles.load(load.key)
       let end = time + seconds
       let place = busy.lastIndex { $0.end <= end }.map { $0 + 1 } ?? 0
@@ -102,19 +74,17 @@ struct VirtualReplay {
 
   private mutating func finishFirst() {
     let (end, load, outcome) = busy.removeFirst()
+    clock.set(end)
     loader.finish(load, outcome)
     let tick = Int((end * SessionFrames.rate - 1e-9).rounded(.up))
-    ledger.end(load.key, at: tick)
-    ledger.settle(at: tick)
+    ledger.finished(load.key, at: tick)
     feed(end)
   }
+}
 
-  /// An ancestor or all children can be drawn instead.
-  private func hasStandIn(_ tile: TileID) -> Bool {
-    for zooms in 1...5 where tile.zoom >= zooms {
-      let ancestor = TileID(unchecked: tile.zoom - zooms, tile.column >> zooms, tile.row >> zooms)
-      if cache.contains(ancestor) { return true }
-    }
-    return tile.children.allSatisfy { cache.contains($0) }
-  }
+/// The time of a replay, which its cache and loader go by.
+private final class VirtualClock: Sendable {
+  private let time = Mutex(Duration.zero)
+  var now: Duration { time.withLock { $0 } }
+  func set(_ seconds: Double) { time.withLock { $0 = .seconds(seconds) } }
 }

@@ -5,6 +5,8 @@ public struct MapSession: Hashable, Sendable {
   /// Where the session comes from: `fc2016`, `gps`, `syn` ...
   public var source: String
   public var gestures: [MapGesture]
+  /// True when it was made up for the bundle that it is replayed on, and stays where it is.
+  public var isPlaced = false
 
   public init(name: String, source: String, gestures: [MapGesture]) {
     self.name = name

@@ -10,6 +10,27 @@
 ///
 /// Rests between gestures are log-normal around 1.6 s, which is what people looking at maps do; now and then somebody reads for half a minute.
 public struct SessionGenerator {
+  /// Where somebody looks around.
+  struct Area {
+    /// Where the middle of the screen may be, in units of the world.
+    var x: ClosedRange<Double>
+    var y: ClosedRange<Double>
+    var zooms: ClosedRange<Double>
+    /// Where it is at first.
+    var startX: ClosedRange<Double>
+    var startY: ClosedRange<Double>
+    var startZooms: ClosedRange<Double>
+    /// How far a search leads, in units of the world, and to which zooms.
+    var jump: Double
+    var jumpZooms: ClosedRange<Double>
+
+    /// All but the world's edges.
+    static let world = Area(
+      x: 0.1...0.9, y: 0.1...0.9, zooms: 8...17, startX: 0.3...0.7, startY: 0.3...0.6, startZooms: 11...14, jump: 0.01,
+      jumpZooms: 12...15)
+  }
+
+  private let area: Area
   private var random: SplitMix
   private var session: MapSession
   private var time = 0.0
@@ -20,15 +41,31 @@ public struct SessionGenerator {
   /// - Parameters:
   ///   - gestureCount: how many gestures; about 3 s each.
   public static func session(seed: UInt64, gestureCount: Int = 40) -> MapSession {
-    var generator = SessionGenerator(seed: seed)
+    session(seed: seed, gestureCount: gestureCount, in: .world)
+  }
+
+  /// A session on a bundle: from the zoom at which it fills half of a phone's width to its finest.
+  ///
+  /// - Throws: ``ReplayError/Code/unreadableBundle``.
+  public static func session(seed: UInt64, gestureCount: Int = 40, bundle path: String) throws -> MapSession {
+    let coverage = try BundleTiles(path, tier: .rgba, source: .local).coverage
+    var session = session(seed: seed, gestureCount: gestureCount, in: coverage.area)
+    session.isPlaced = true
+    return session
+  }
+
+  private static func session(seed: UInt64, gestureCount: Int, in area: Area) -> MapSession {
+    var generator = SessionGenerator(seed: seed, area)
     for _ in 0..<gestureCount { generator.addGesture() }
     return generator.session
   }
 
-  private init(seed: UInt64) {
+  private init(seed: UInt64, _ area: Area) {
+    self.area = area
     random = SplitMix(state: seed)
     session = MapSession(name: "synthetic-\(seed)", source: "synthetic", gestures: [])
-    (x, y, zoom) = (random.next(in: 0.3...0.7), random.next(in: 0.3...0.6), Double(Int(random.next(in: 11...14))))
+    (x, y) = (random.next(in: area.startX), random.next(in: area.startY))
+    zoom = wholeZoom(area.startZooms)
     session.gestures.append(MapGesture(kind: .start(.world(x: x, y: y), zoom: zoom), time: 0, duration: 0))
   }
 
@@ -46,18 +83,21 @@ public struct SessionGenerator {
     let angle = random.next(in: 0...(2 * Double.pi))
     let length = min(0.9, 0.35 * exp(0.6 * random.normal()))
     let duration = random.next(in: 0.12...0.4)
-    let (dx, dy) = (length * cos(angle), length * sin(angle))
+    // The speed at which the finger left, run out over the decay of 0.5 s.
+    let run = random.next(in: 0...1) < 0.5 ? min(2.5, length / duration * 0.5) : 0
+    // Who comes to the edge turns round.
+    let side = Self.side(zoom)
+    let across = area.x.contains(x + (length + run) * cos(angle) * side) ? cos(angle) : -cos(angle)
+    let down = area.y.contains(y + (length + run) * sin(angle) * side) ? sin(angle) : -sin(angle)
+    let (dx, dy) = (length * across, length * down)
     var fling: MapGesture.Fling?
-    if random.next(in: 0...1) < 0.5 {
-      // The speed at which the finger left, run out over the decay of 0.5 s.
-      let run = min(2.5, length / duration * 0.5)
-      fling = MapGesture.Fling(dx: run * cos(angle), dy: run * sin(angle), duration: random.next(in: 0.5...2.2))
+    if run > 0 {
+      fling = MapGesture.Fling(dx: run * across, dy: run * down, duration: random.next(in: 0.5...2.2))
     }
     add(.pan(dx: dx, dy: dy, fling: fling), duration: duration, pause: fling?.duration ?? 0)
     // Places need only be near enough for the zooms that follow.
-    let side = Self.side(zoom)
-    x = clamp(x + (dx + (fling?.dx ?? 0)) * side)
-    y = clamp(y + (dy + (fling?.dy ?? 0)) * side)
+    x = clamp(x + (dx + (fling?.dx ?? 0)) * side, area.x)
+    y = clamp(y + (dy + (fling?.dy ?? 0)) * side, area.y)
   }
 
   private mutating func addPinch() {
@@ -70,19 +110,19 @@ public struct SessionGenerator {
   }
 
   private mutating func zoomAbout(_ change: Double, duration: Double, isAnimated: Bool) {
-    let goal = min(17, max(8, zoom + change))
+    let goal = clamp(zoom + change, area.zooms)
     guard goal != zoom else { return }
     // The point that stays is up to a third of the screen from the middle.
     let (across, down) = (random.next(in: -0.33...0.33), random.next(in: -0.33...0.33))
     let shift = Self.side(zoom) - Self.side(goal)
-    (x, y, zoom) = (clamp(x + across * shift), clamp(y + down * shift), goal)
+    (x, y, zoom) = (clamp(x + across * shift, area.x), clamp(y + down * shift, area.y), goal)
     add(.zoom(.world(x: x, y: y), zoom: zoom, isAnimated: isAnimated), duration: duration)
   }
 
   private mutating func addJump() {
-    x = clamp(x + random.next(in: -0.01...0.01))
-    y = clamp(y + random.next(in: -0.01...0.01))
-    zoom = Double(Int(random.next(in: 12...15)))
+    x = clamp(x + random.next(in: -area.jump...area.jump), area.x)
+    y = clamp(y + random.next(in: -area.jump...area.jump), area.y)
+    zoom = wholeZoom(area.jumpZooms)
     add(.jump(.world(x: x, y: y), zoom: zoom), duration: random.next(in: 0...1) < 0.5 ? 0 : random.next(in: 0.8...2))
   }
 
@@ -94,7 +134,27 @@ public struct SessionGenerator {
   /// The short side of a phone in units of the world.
   private static func side(_ zoom: Double) -> Double { 1170 / 256 * exp2(-zoom) }
 
-  private func clamp(_ value: Double) -> Double { min(0.9, max(0.1, value)) }
+  private func clamp(_ value: Double, _ range: ClosedRange<Double>) -> Double {
+    min(range.upperBound, max(range.lowerBound, value))
+  }
+
+  private mutating func wholeZoom(_ range: ClosedRange<Double>) -> Double {
+    clamp(Double(Int(random.next(in: range))), area.zooms)
+  }
+}
+
+extension SessionGenerator.Area {
+  /// A rectangle and its zooms.
+  init(x: ClosedRange<Double>, y: ClosedRange<Double>, zooms: ClosedRange<Double>) {
+    func middle(_ range: ClosedRange<Double>) -> ClosedRange<Double> {
+      let quarter = (range.upperBound - range.lowerBound) / 4
+      return (range.lowerBound + quarter)...(range.upperBound - quarter)
+    }
+    let low = max(zooms.lowerBound, zooms.upperBound - 3)
+    self.init(
+      x: x, y: y, zooms: zooms, startX: middle(x), startY: middle(y), startZooms: low...zooms.upperBound,
+      jump: x.upperBound - x.lowerBound, jumpZooms: low...zooms.upperBound)
+  }
 }
 
 /// SplitMix64.

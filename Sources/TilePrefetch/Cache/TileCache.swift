@@ -86,6 +86,9 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     }
   }
 
+  /// The order in which tiles go.
+  var eviction: any EvictionPolicy { books.withLock { $0.eviction } }
+
   /// The budget.
   public var byteCountMax: Int { books.withLock { $0.byteCountMax } }
 

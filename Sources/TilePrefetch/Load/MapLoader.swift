@@ -16,11 +16,11 @@ public final class MapLoader<Value: Sendable>: Sendable {
     /// How many of these may be ahead of need, so that a tile on the screen finds a free one.
     public var aheadMax: Int
 
-    /// For sources that cost money: how many tiles may be loaded in vain for each one that is needed; 0.5 keeps all loads within 1.5 times those. Nil for no bound.
-    public var wasteMax: Double?
+    /// For sources that cost money: how many more tiles may be loaded than without prefetch, as a share of these; 0.5 keeps all loads within 1.5 times as many. Nil for no bound.
+    public var extraMax: Double?
 
-    public init(loadsMax: Int, aheadMax: Int? = nil, wasteMax: Double? = nil) {
-      self.wasteMax = wasteMax
+    public init(loadsMax: Int, aheadMax: Int? = nil, extraMax: Double? = nil) {
+      self.extraMax = extraMax
       self.loadsMax = loadsMax
       self.aheadMax = aheadMax ?? (loadsMax <= 2 ? loadsMax : loadsMax - 2)
     }
@@ -49,7 +49,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var position = 0
     var wanted: [TileID: Int] = [:]
     var ahead: Set<TileID> = []
-    var loading: Set<TileID> = []
+    /// When each load under way began.
+    var loading: [TileID: Duration] = [:]
+    var meter: LoadMeter?
 
     /// True when a movement goes on to where it was going: the plan of 50 ms ago has all of its path.
     func isPlanned(_ phase: CameraPhase, _ time: Double) -> Bool {
@@ -72,7 +74,8 @@ public final class MapLoader<Value: Sendable>: Sendable {
     self.source = source
     self.tileCost = tileCost
     self.screen = screen
-    state = Mutex(State(planner: planner))
+    let meter = source.extraMax.map { LoadMeter(extraMax: $0, cache, loadsMax: source.loadsMax, tileCost: tileCost) }
+    state = Mutex(State(planner: planner, meter: meter))
   }
 
   /// Takes a frame of the map.
@@ -85,6 +88,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     state.withLock { state in
       let tiles = viewport.tiles
       var step = Step()
+      state.meter?.update(viewport, phase: phase, cache)
       if tiles != state.visible { step = show(tiles, target: phase.target, &state) }
       state.planner.update(viewport, phase: phase, at: time)
       if replans, !state.isPlanned(phase, time) {
@@ -114,7 +118,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
         if state.ahead.remove(tile) != nil { _ = cache.begin(tile, byteCount: tileCost) }
       }
     }
-    let missing = tiles.filter { !isThere($0, state) && !state.loading.contains($0) }
+    let missing = tiles.filter { !isThere($0, state) && state.loading[$0] == nil }
     state.demand = state.planner.order(missing: missing, in: tiles).reversed()
     return step
   }
@@ -140,24 +144,26 @@ public final class MapLoader<Value: Sendable>: Sendable {
     state.withLock { state in
       guard state.loading.count < source.loadsMax else { return nil }
       while let tile = state.demand.popLast() {
-        guard !isThere(tile, state), !state.loading.contains(tile) else { continue }
+        guard !isThere(tile, state), state.loading[tile] == nil else { continue }
         if case .load(let load) = cache.begin(tile, byteCount: tileCost) {
-          state.loading.insert(tile)
+          state.loading[tile] = cache.now()
+          state.meter?.began(tile)
           return load
         }
       }
-      guard state.ahead.count < source.aheadMax, mayWaste() else { return nil }
+      guard state.ahead.count < source.aheadMax, state.meter?.allowsAhead != false else { return nil }
       while state.position < state.plan.count {
         let tile = state.plan[state.position]
         state.position += 1
-        guard state.visible?.contains(tile) != true, !state.loading.contains(tile) else { continue }
+        guard state.visible?.contains(tile) != true, state.loading[tile] == nil else { continue }
         switch cache.begin(tile, byteCount: tileCost, purpose: .prefetch) {
         case .kept, .absent, .joined: continue
         case .refused:
           // The rest is less urgent, so there is no room for it either.
           state.position = state.plan.count
         case .load(let load):
-          state.loading.insert(tile)
+          state.loading[tile] = cache.now()
+          state.meter?.began(tile)
           state.ahead.insert(tile)
           return load
         }
@@ -166,19 +172,15 @@ public final class MapLoader<Value: Sendable>: Sendable {
     }
   }
 
-  /// True when one more tile may be loaded that turns out not to be needed.
-  private func mayWaste() -> Bool {
-    guard let wasteMax = source.wasteMax else { return true }
-    let statistics = cache.statistics
-    let needed = statistics.misses + statistics.prefetchesUsed
-    return Double(statistics.prefetches - statistics.prefetchesUsed + 1) <= wasteMax * Double(needed)
-  }
-
   /// Ends a load.
   public func finish(_ load: Load, _ outcome: LoadOutcome<Value>) {
     cache.finish(load, outcome)
     state.withLock { state in
-      state.loading.remove(load.key)
+      if let start = state.loading.removeValue(forKey: load.key), state.meter != nil {
+        var byteCount: Int?
+        if case .tile(_, let count) = outcome { byteCount = count }
+        state.meter?.ended(after: cache.now() - start, byteCount: byteCount)
+      }
       state.ahead.remove(load.key)
       if case .tile(let value, _) = outcome, state.visible?.contains(load.key) == true, !cache.contains(load.key) {
         state.held[load.key] = value

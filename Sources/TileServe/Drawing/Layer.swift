@@ -39,10 +39,11 @@ struct Layer: Sendable {
 
   /// A stored image, or nil when there is none.
   ///
+  /// - Parameter asking: false: nil also where another server would have to be asked.
   /// - Throws: ``ServeError`` of code `damagedTile` when the bytes are no raster image; what the source throws.
-  func image(_ tile: TileID) throws -> StoredImage? {
+  func image(_ tile: TileID, asking: Bool = true) throws -> StoredImage? {
     guard info.zooms.contains(tile.zoom), info.matrixSet.wholeRange(zoom: tile.zoom).contains(tile),
-      let bytes = try source.storedTile(tile)
+      let bytes = try asking ? source.storedTile(tile) : source.keptTile(tile)
     else { return nil }
     guard let format = bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }), format != .pbf else {
       throw ServeError(

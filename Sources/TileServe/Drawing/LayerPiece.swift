@@ -15,6 +15,15 @@ enum LayerPiece: Sendable {
     if case .whole(let image) = self { image } else { nil }
   }
 
+  /// True when it is drawn from what is kept because another server cannot be asked now: it may have better tiles.
+  var isStandIn: Bool {
+    switch self {
+    case .whole: false
+    case .part(let part, _): part.isStandIn
+    case .quarters(let quarters, _): quarters.contains { $0?.isStandIn == true }
+    }
+  }
+
   /// Everything that is read.
   var images: [StoredImage] {
     switch self {
@@ -30,18 +39,44 @@ struct AncestorPart: Sendable {
   var image: StoredImage
   var column: Enlarge.Cell
   var row: Enlarge.Cell
+  /// True when a nearer tile may exist, on a server that cannot be asked now.
+  var isStandIn = false
+}
+
+/// What came of looking for a stored tile.
+private enum Look {
+  case image(StoredImage)
+  /// There is none.
+  case nothing
+  /// Another server would have to say, and does not.
+  case unavailable(any Error)
 }
 
 extension Layer {
-  /// A tile at the scale 1: itself, or under the policy overzoom a part of its nearest ancestor.
+  /// A tile at the scale 1: itself, or under the policy overzoom a part of its nearest ancestor, which stands in for it when another server cannot be asked.
   func piece(_ tile: TileID) throws -> LayerPiece? {
-    if let image = try image(tile) { return .whole(image) }
-    return policy == .overzoom ? try enlargedPiece(tile) : nil
+    switch try look(tile) {
+    case .image(let image): .whole(image)
+    case .nothing: policy == .overzoom ? try enlargedPiece(tile) : nil
+    case .unavailable(let error): try enlargedPiece(tile, despite: error)
+    }
+  }
+
+  /// Looks for a stored tile. Under the policy overzoom it is no failure that it cannot be had now.
+  private func look(_ tile: TileID) throws -> Look {
+    do {
+      return try image(tile).map { .image($0) } ?? .nothing
+    } catch let error as ServeError where error.code == .unavailable && policy == .overzoom {
+      return .unavailable(error)
+    }
   }
 
   /// The part of the nearest ancestor that covers a tile; nil when none of those near enough is there.
-  func enlargedPiece(_ tile: TileID) throws -> LayerPiece? {
-    guard let part = try ancestorPart(tile) else { return nil }
+  ///
+  /// - Parameter failure: why the tile itself, or a nearer ancestor, cannot be had now: nobody is asked for the ancestors then either.
+  /// - Throws: the failure when no ancestor is kept.
+  private func enlargedPiece(_ tile: TileID, despite failure: (any Error)? = nil) throws -> LayerPiece? {
+    guard let part = try ancestorPart(tile, despite: failure) else { return nil }
     return .part(part, size: tileSize(zoom: tile.zoom))
   }
 
@@ -53,11 +88,22 @@ extension Layer {
   func doubledPiece(_ tile: TileID, enlarging: Bool) throws -> LayerPiece? {
     guard info.zooms.contains(tile.zoom + 1) || enlarging else { return nil }
     let children = tile.children
-    var quarters: [LayerPiece?] = try children.map { child in try image(child).map { .whole($0) } }
-    guard enlarging || quarters.contains(where: { $0 != nil }) else { return nil }
+    let looks = try children.map(look)
+    var failure: (any Error)?
+    var quarters: [LayerPiece?] = looks.map { look in
+      switch look {
+      case .image(let image): return .whole(image)
+      case .nothing: return nil
+      case .unavailable(let error):
+        failure = error
+        return nil
+      }
+    }
+    // Whether any is there cannot be said without the server.
+    guard enlarging || failure != nil || quarters.contains(where: { $0 != nil }) else { return nil }
     if policy == .overzoom {
       for (index, child) in children.enumerated() where quarters[index] == nil {
-        quarters[index] = try enlargedPiece(child)
+        quarters[index] = try enlargedPiece(child, despite: failure)
       }
     }
     guard quarters.contains(where: { $0 != nil }) else { return nil }
@@ -67,7 +113,8 @@ extension Layer {
   /// How many times an ancestor may be wider than the tile: at 256 pixels a tile is then 1/16 of a pixel, and long one colour.
   private static let enlargementMax = 1 << 12
 
-  private func ancestorPart(_ tile: TileID) throws -> AncestorPart? {
+  private func ancestorPart(_ tile: TileID, despite failure: (any Error)?) throws -> AncestorPart? {
+    var failure = failure
     var ancestor = tile
     var column = Enlarge.Cell.whole
     var row = Enlarge.Cell.whole
@@ -77,10 +124,20 @@ extension Layer {
         index: column.index + (ancestor.column - parent.column * ratio) * column.count, count: column.count * ratio)
       row = Enlarge.Cell(
         index: row.index + (ancestor.row - parent.row * ratio) * row.count, count: row.count * ratio)
-      guard column.count <= Self.enlargementMax else { return nil }
-      if let image = try image(parent) { return AncestorPart(image: image, column: column, row: row) }
+      guard column.count <= Self.enlargementMax else { break }
+      var found: StoredImage?
+      if failure == nil {
+        switch try look(parent) {
+        case .image(let image): found = image
+        case .nothing: break
+        case .unavailable(let error): failure = error
+        }
+      }
+      if failure != nil { found = try image(parent, asking: false) }
+      if let found { return AncestorPart(image: found, column: column, row: row, isStandIn: failure != nil) }
       ancestor = parent
     }
+    if let failure { throw failure }
     return nil
   }
 }

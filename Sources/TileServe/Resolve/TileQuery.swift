@@ -27,6 +27,8 @@ package struct TileQuery: Sendable {
 /// What became of a query.
 package enum TileAnswer: Hashable, Sendable {
   case tile(Tile)
+  /// Drawn from what is kept of another server's tiles, because that one does not answer: not to be kept by anybody.
+  case standIn(Tile)
   /// Nothing: `notFound` or `noContent`, the others are answered as tiles.
   case missing(MissingTilePolicy)
 }

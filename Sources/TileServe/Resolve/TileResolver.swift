@@ -18,7 +18,7 @@ package final class TileResolver: Sendable {
   /// 1. Check that the layers fit together and can give what is asked.
   /// 2. Look among the tiles drawn before.
   /// 3. Gather the stored tiles that the answer is made of.
-  /// 4. None: answer by the policy. One that fits: hand it out as it is. Otherwise draw, keep, hand out.
+  /// 4. None: answer by the policy. One that fits: hand it out as it is. Otherwise draw, keep, hand out; what only stands in for another is not kept.
   ///
   /// - Throws: ``ServeError``: `badRequest` for what the layers cannot give, `damagedTile`; what sources throw.
   /// - Precondition: at least one layer, and as many policies.
@@ -30,6 +30,7 @@ package final class TileResolver: Sendable {
     if let tile = cache.value(for: key) { return .tile(tile) }
     let pieces = try stack.pieces(query.tile, scale: query.scale)
     guard !pieces.isEmpty else { return try answerMissing(query, stack) }
+    if pieces.contains(where: \.isStandIn) { return .standIn(try draw(pieces, query, stack)) }
     if let tile = Self.stored(pieces, query, stack) {
       if stack.layers.contains(where: { $0.source.isSlow }) { cache.insert(tile, for: key, byteCount: cost(tile, key)) }
       return .tile(tile)
@@ -67,6 +68,10 @@ package final class TileResolver: Sendable {
       let pieces = try stack.pieces(query.tile, scale: query.scale)
       guard !pieces.isEmpty else {
         cache.finish(load, .absent)
+        return nil
+      }
+      guard !pieces.contains(where: \.isStandIn) else {
+        cache.finish(load, .failed(CancellationError()))
         return nil
       }
       let tile = try Self.stored(pieces, query, stack) ?? draw(pieces, query, stack)

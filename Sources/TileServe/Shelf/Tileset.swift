@@ -90,6 +90,10 @@ public final class Tileset: TileSource {
     return bytes
   }
 
+  public func keptTile(_ tile: TileID) throws -> [UInt8]? {
+    isRemote ? try openUpstream().keptTile(tile) : try storedTile(tile)
+  }
+
   /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
   ///
   /// - Returns: the bytes that came; 0 when it was there, or bytes cost and enough were fetched ahead already.

@@ -61,6 +61,13 @@ final class Upstream: Sendable {
     return try fetch(tile)
   }
 
+  /// A tile's bytes when they are kept, fresh or not; asks nobody.
+  ///
+  /// - Throws: ``ServeError`` with `.unavailable` when nothing is known of the tileset; `BundleError`.
+  func keptTile(_ tile: TileID) throws -> [UInt8]? {
+    try covers(tile) ? try bundle.find(tile, now: WallClock.seconds)?.bytes : nil
+  }
+
   /// Fetches a tile that nobody has asked for yet, unless it is kept.
   ///
   /// - Returns: the bytes that came. Where bytes cost, what comes ahead is at most half of what was asked for: 1.5 times the bytes in all.

@@ -13,6 +13,11 @@ public protocol TileSource: Sendable {
   /// - Throws: ``ServeError``, `BundleError`.
   func storedTile(_ tile: TileID) throws -> [UInt8]?
 
+  /// A tile's bytes when they can be had without asking anybody else; nil otherwise, and where there is none. ``storedTile(_:)`` unless said otherwise.
+  ///
+  /// - Throws: ``ServeError``, `BundleError`.
+  func keptTile(_ tile: TileID) throws -> [UInt8]?
+
   /// Differs for any two states whose tiles may differ, even of different sources: drawn tiles are kept under it.
   var revision: SourceRevision { get }
 
@@ -22,6 +27,7 @@ public protocol TileSource: Sendable {
 
 extension TileSource {
   public var isSlow: Bool { false }
+  public func keptTile(_ tile: TileID) throws -> [UInt8]? { try storedTile(tile) }
 }
 
 /// One state of one source.

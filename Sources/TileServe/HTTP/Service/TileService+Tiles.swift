@@ -130,6 +130,7 @@ extension TileService {
       switch answer {
       case .missing(let policy): return missing(policy, top.headline.caching, writer)
       case .tile(let tile): return try reply(tile, served, address, writer)
+      case .standIn(let tile): return try reply(tile, served, address, writer, caching: "no-store")
       }
     } catch {
       return failure(error, route, exchange)
@@ -169,16 +170,18 @@ extension TileService {
   }
 
   /// The reply with a tile.
+  ///
+  /// - Parameter caching: the value of Cache-Control, unless it is the tileset's.
   private func reply(
-    _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter
+    _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
   ) throws -> Reply {
     let top = served[served.count - 1]
     // A composite is as young as its youngest layer.
     let headline =
-      served.count == 1
+      served.count == 1 && caching == nil
       ? top.headline
       : TileHeadline(
-        format: tile.format, caching: top.headline.caching, modified: served.map(\.info.modified).max()!)
+        format: tile.format, caching: caching ?? top.headline.caching, modified: served.map(\.info.modified).max()!)
     return try tile.bytes.withUnsafeBytes { bytes in
       guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
       let plain = try Self.unpacked(bytes, address)

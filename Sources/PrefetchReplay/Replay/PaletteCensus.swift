@@ -1,0 +1,96 @@
+import TileImage
+import TileIndex
+
+/// How many of a bundle's tiles the palette tier can hold: those with at most 256 colours.
+public struct PaletteCensus: Hashable, Sendable {
+  public struct Zoom: Hashable, Sendable {
+    public var zoom: Int
+    public var tiles = 0
+    /// Of these, those with at most 256 colours.
+    public var inPalette = 0
+    /// What all tiles take in memory, in bytes: as RGBA, and with a palette where that is possible.
+    public var bytes = 0
+    public var paletteBytes = 0
+  }
+
+  public var path: String
+  public var zooms: [Zoom]
+
+  /// Decodes every tile: some milliseconds each.
+  ///
+  /// - Throws: ``ReplayError/Code/unreadableBundle``, also for tiles that are no pictures.
+  public init(_ path: String) throws {
+    self.path = path
+    zooms = []
+    do {
+      let reader = try BundleFile.open(path)
+      for zoom in try reader.zooms() {
+        guard let range = try reader.range(zoom: zoom) else { continue }
+        var line = Zoom(zoom: zoom)
+        try reader.forEachTile(in: range) { tile, bytes in
+          let pixels: PixelBuffer
+          do { pixels = try ImageDecoder.decode(bytes) } catch {
+            throw ReplayError(
+              .unreadableBundle, "\(path): tile \(tile) cannot be decoded (\(error)); check the bundle with tilecut verify")
+          }
+          let palette = PalettePixels.from(pixels)
+          line.tiles += 1
+          line.inPalette += palette == nil ? 0 : 1
+          line.bytes += pixels.byteCount
+          line.paletteBytes += palette?.byteCount ?? pixels.byteCount
+        }
+        zooms.append(line)
+      }
+    } catch let error as ReplayError {
+      throw error
+    } catch {
+      throw ReplayError(.unreadableBundle, "\(error)")
+    }
+  }
+
+  public var total: Zoom {
+    zooms.reduce(Zoom(zoom: -1)) { sum, line in
+      Zoom(
+        zoom: -1, tiles: sum.tiles + line.tiles, inPalette: sum.inPalette + line.inPalette,
+        bytes: sum.bytes + line.bytes, paletteBytes: sum.paletteBytes + line.paletteBytes)
+    }
+  }
+}
+
+extension PaletteCensus {
+  /// A table for people.
+  public var text: String {
+    var rows = [["zoom", "tiles", "at most 256 colours", "memory in the palette tier"]]
+    for line in zooms { rows.append(line.cells("\(line.zoom)")) }
+    rows.append(total.cells("all"))
+    return "\(path)\n" + TextTable.text(rows)
+  }
+
+  /// One line: `{"bundle": ..., "tiles": ..., "inPalette": ..., "paletteShare": ..., "zooms": [...]}`.
+  public var json: String {
+    JSONValue.object(
+      [.init("bundle", .string(path))] + total.members
+        + [
+          .init("zooms", .array(zooms.map { .object([.init("zoom", .number($0.zoom))] + $0.members) }))
+        ]
+    ).text(insideMarkup: false)
+  }
+}
+
+extension PaletteCensus.Zoom {
+  /// Of all tiles; 0 where there are none.
+  public var share: Double { tiles == 0 ? 0 : Double(inPalette) / Double(tiles) }
+  /// What they take in the palette tier, of what they take as RGBA.
+  public var memoryShare: Double { bytes == 0 ? 0 : Double(paletteBytes) / Double(bytes) }
+
+  fileprivate func cells(_ name: String) -> [String] {
+    [name, "\(tiles)", TextTable.percent(share), TextTable.percent(memoryShare)]
+  }
+
+  fileprivate var members: [JSONValue.Member] {
+    [
+      .init("tiles", .number(tiles)), .init("inPalette", .number(inPalette)), .init("paletteShare", .number(share)),
+      .init("memoryShare", .number(memoryShare)),
+    ]
+  }
+}

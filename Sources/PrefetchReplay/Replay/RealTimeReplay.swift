@@ -1,0 +1,123 @@
+import Foundation
+import TileIndex
+import TilePrefetch
+
+/// Replays a session on a bundle in real time: the map moves by the clock, and as many threads as the source has loaders read and decode, as in an app.
+///
+/// 1. The first screen is loaded before the session begins.
+/// 2. The calling thread takes each frame when it is due, and wakes the loaders.
+/// 3. A loader takes what is most urgent, loads it and books its end; when there is nothing to do it sleeps.
+///
+/// What changes is guarded by `condition`, which is what the unchecked `Sendable` promises.
+final class RealTimeReplay: @unchecked Sendable {
+  private let frames: SessionFrames
+  private let setup: ReplaySetup
+  private let loader: MapLoader<ReplayTile>
+  /// How many times faster than life the map moves.
+  private let speed: Double
+  private let condition = NSCondition()
+  private var ledger = ScreenLedger()
+  /// Grows with every frame and every finished load: a loader that found nothing to do sleeps until it has grown.
+  private var changeCount = 0
+  /// Loaders that found nothing to do since the last change.
+  private var idleCount = 0
+  private var isOver = false
+  private var begin = ContinuousClock.now
+
+  init(_ frames: SessionFrames, _ setup: ReplaySetup, speed: Double) {
+    self.frames = frames
+    self.setup = setup
+    self.speed = speed
+    loader = setup.make()
+  }
+
+  /// Takes as long as the session, by its speed.
+  ///
+  /// - Parameter open: gives each thread its own reader of the bundle.
+  /// - Throws: what `open` throws.
+  func run(_ open: () throws -> BundleTiles) throws -> ReplayScore {
+    let tiles = try open()
+    let readers = try (0..<setup.loaderCount).map { _ in try open() }
+    guard let first = frames.frames.first else { return ReplayScore() }
+    setup.beforePlanning(0)
+    let missing = loader.update(first.viewport, phase: first.phase, at: 0).missing
+    for _ in missing {
+      guard let load = loader.next() else { break }
+      loader.finish(load, tiles.load(load.key).outcome)
+    }
+    begin = .now
+    let loaders = DispatchGroup()
+    for reader in readers {
+      loaders.enter()
+      Thread.detachNewThread { [self] in
+        work(reader)
+        loaders.leave()
+      }
+    }
+    for index in frames.frames.indices.dropFirst() { show(index, tiles) }
+    end()
+    loaders.wait()
+    return ledger.score(loader.cache.statistics, preloaded: missing.count)
+  }
+
+  private func show(_ index: Int, _ tiles: BundleTiles) {
+    let frame = frames.frames[index]
+    let seconds = Double(frame.tick) / SessionFrames.rate / speed
+    let wait = begin + .seconds(seconds) - .now
+    if wait > .zero { Thread.sleep(forTimeInterval: wait / .seconds(1)) }
+    condition.lock()
+    setup.beforePlanning(index)
+    // Under the lock: what the screen lacks is booked before a loader books that it came.
+    let step = loader.update(
+      frame.viewport, phase: frame.phase, at: seconds, replans: setup.plansEveryFrame || frames.isEvent[index])
+    ledger.take(step, at: frame.tick, loader.cache, tiles)
+    changed()
+    condition.unlock()
+  }
+
+  /// A loading thread, until the session is over.
+  private func work(_ reader: BundleTiles) {
+    condition.lock()
+    var seen = -1
+    while !isOver {
+      guard seen != changeCount else {
+        condition.wait()
+        continue
+      }
+      seen = changeCount
+      while !isOver, let load = loader.next() {
+        condition.unlock()
+        let outcome = reader.load(load.key).outcome
+        if reader.delay > 0 { Thread.sleep(forTimeInterval: reader.delay) }
+        condition.lock()
+        loader.finish(load, outcome)
+        ledger.finished(load.key, at: tickNow)
+        changed()
+      }
+      guard seen == changeCount else { continue }
+      idleCount += 1
+      condition.broadcast()
+    }
+    condition.unlock()
+  }
+
+  /// What is missing at the end still comes, unless it cannot be read.
+  private func end() {
+    condition.lock()
+    while ledger.isMissingAny, idleCount < setup.loaderCount { condition.wait() }
+    isOver = true
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  private func changed() {
+    changeCount += 1
+    idleCount = 0
+    condition.broadcast()
+  }
+
+  /// The frame that is shown after now.
+  private var tickNow: Int {
+    Int((ContinuousClock.now - begin) / .seconds(1) * speed * SessionFrames.rate) + 1
+  }
+}
