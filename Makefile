@@ -7,13 +7,14 @@
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
 # make bench-cache  measures what a hit of the tile cache costs
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
+# make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
 # make fuzz    lets libFuzzer loose on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Release binaries hold Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger fuzz soak soak-short clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store fuzz soak soak-short clean
 
 all: build
 
@@ -84,6 +85,11 @@ bench-cache:
 bench-ledger:
 	@swift build $(RELEASE) --product LedgerBench 2>&1 | scripts/quiet-build.sh
 	@.build/release/LedgerBench
+
+bench-store: build
+	@scripts/install-packages.sh --bench
+	@swift build $(RELEASE) --product StoreBench 2>&1 | scripts/quiet-build.sh
+	@scripts/bench-store.sh
 
 fuzz: packages
 	@scripts/fuzz.sh

@@ -170,8 +170,12 @@ let package = Package(
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "Crypto", package: "swift-crypto"),
+        // RSA for the tokens of Google's pushes.
+        .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
@@ -202,6 +206,10 @@ let package = Package(
 
     .executableTarget(
       name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
+    .executableTarget(
+      name: "StoreBench",
+      dependencies: ["PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
+      path: "Benchmarks/StoreBench", swiftSettings: strict),
     .executableTarget(
       name: "CacheBench", dependencies: ["TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
       swiftSettings: strict),
@@ -276,6 +284,7 @@ let package = Package(
         "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -291,7 +300,10 @@ let package = Package(
     // Browsers and map programs against the built `tileserve`.
     .testTarget(
       name: "ClientTests",
-      dependencies: ["TileServeCommand", "TileServe", "TileCut", "TileImage", "TileIndex", "TestSupport"],
+      dependencies: [
+        "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
+        "PurchaseLedger", "TestSupport",
+      ],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

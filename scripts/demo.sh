@@ -1,10 +1,11 @@
 #!/bin/sh
-# The main job on the sample regions: a shelf of them is built, verified, asked for parcels, and served.
+# The main job on the sample regions: a shelf of them is built, verified, asked for parcels, served, and sold.
 set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}
 tileserve=${TILESERVE:-.build/release/tileserve}
 ledger=${PURCHASE_LEDGER:-.build/release/purchase-ledger}
+mapstore=${MAPSTORE:-.build/release/mapstore}
 out=${DEMO_OUTPUT:-demo}
 mkdir -p "$out"
 run() {
@@ -63,5 +64,11 @@ if [ -x "$ledger" ]; then
   echo "\$ purchase-ledger demo"
   "$ledger" demo ${DEMO_BUYERS:+--buyers "$DEMO_BUYERS"}
 fi
-echo
+# And the shop itself, with its customers.
+if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
+  echo
+  TILECUT=$tilecut PURCHASE_LEDGER=$ledger MAPSTORE=$mapstore scripts/demo-store.sh "$out"
+  echo
+  echo "to look at the shop, with a map of what its regions cover: $mapstore serve --shelf $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
+fi
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"

@@ -43,6 +43,8 @@ public struct RegionListing: Sendable, Hashable, Codable {
   public var parcels: Int
   /// Path of the preview's picture, if there is one.
   public var preview: String?
+  /// Where the question's words are names of places in the region: the most important of them.
+  public var places: [FoundPlace]?
 
   public init(
     id: String, productId: String, title: String, category: String, description: String?, bounds: [Double],
@@ -64,6 +66,20 @@ public struct RegionListing: Sendable, Hashable, Codable {
     self.attribution = attribution
     self.parcels = parcels
     self.preview = preview
+  }
+}
+
+/// A place of a region, by which the region was found.
+public struct FoundPlace: Sendable, Hashable, Codable {
+  public var name: String
+  /// `city`, `lake`, `peak`; empty where nothing is known.
+  public var kind: String
+  /// Degrees.
+  public var longitude: Double
+  public var latitude: Double
+
+  public init(name: String, kind: String, longitude: Double, latitude: Double) {
+    (self.name, self.kind, self.longitude, self.latitude) = (name, kind, longitude, latitude)
   }
 }
 

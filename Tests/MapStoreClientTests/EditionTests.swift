@@ -128,6 +128,43 @@ import TileIndex
     #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
   }
 
+  /// Parcels give way to those of the new edition that have their ground, and to no others; old ones stay until all of the new are there.
+  @Test func parcelsComeUpToDate() async throws {
+    let old = try shop.publish("coast", parcels: true)
+    store.book.withLock { _ = $0.owned.insert("coast") }
+    let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
+    // The overview alone.
+    _ = try await shelf.install(
+      ShelfPart(region: "coast", parcel: old.parcels[0].file), from: device.client, onProgress: { _ in })
+    try await shelf.refreshLibrary(from: device.client)
+    #expect(try await shelf.update(from: device.client).isEmpty)
+    let new = try shop.publish("coast", parcels: true)
+    try await shelf.refreshLibrary(from: device.client)
+    store.fault.withLock { $0 = { _ in .status(500, retryAfter: nil) } }
+    let failed = try await shelf.update(from: device.client)
+    #expect(failed.count == 1 && (try? failed[0].result.get()) == nil)
+    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == [old.parcels[0].file])
+    store.fault.withLock { $0 = { _ in .none } }
+    let done = try await shelf.update(from: device.client)
+    #expect(try done.map { try $0.result.get().part.parcel } == [new.parcels[0].file])
+    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == [new.parcels[0].file])
+    #expect(try device.folder.bytes(new.parcels[0].file) == shop.folder.bytes(new.parcels[0].file))
+    #expect(try await shelf.update(from: device.client).isEmpty)
+  }
+
+  @Test func wholeRegionsComeUpToDateAndNothingElse() async throws {
+    try shop.publish("delta")
+    store.book.withLock { _ = $0.owned.insert("delta") }
+    let shelf = try device.shelf()
+    try await shelf.install("alps", from: device.client)
+    let next = try shop.publish("alps")
+    try await shelf.refreshLibrary(from: device.client)
+    let done = try await shelf.update(from: device.client)
+    #expect(try done.map { try $0.result.get().edition } == ["2"])
+    #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
+    #expect(!device.folder.names.contains("delta.mbtiles"))
+  }
+
   @Test func whatIsRemovedStaysOwned() async throws {
     let shelf = try device.shelf()
     try await shelf.install("alps", from: device.client)

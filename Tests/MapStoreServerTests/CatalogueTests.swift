@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MapStoreWire
 import PurchaseLedger
 import TestSupport
@@ -60,6 +61,62 @@ import TileIndex
     }
   }
 
+  /// A town finds the regions whose bundles name it, behind those that have its name in their texts; retired regions are not found by what lies in them.
+  @Test func placesFindTheirRegions() async throws {
+    let ready = TestShelf.regions.filter { $0 != "retired" }.map { "\(TestShelf.product($0)),ready" }
+    try await TestStore.run(products: ready.joined(separator: "\n")) { store in
+      let basel = Place(name: "Basel", kind: "city", longitude: 7.6, latitude: 47.6, importance: 0.6)
+      let folder = URL(fileURLWithPath: store.shelf.path).lastPathComponent
+      func write(_ region: String, _ places: [Place]) throws {
+        try store.folder.writeBundle("\(folder)/\(region)-1.mbtiles", zooms: 0...0, places: places)
+      }
+      try write("alps", [basel, Place(name: "Säntis", kind: "peak", longitude: 9.3, latitude: 47.2, importance: 0.4)])
+      try write("rhine", [basel, Place(name: "Alpsee", longitude: 10.2, latitude: 47.5, importance: 0.3)])
+      try write("retired", [basel])
+      // The same catalogue as a new file: the shelf is read again.
+      try store.shelf.write(edition: "1", keepingBundles: true)
+      var found = try await page(store, "q=basel")
+      for _ in 0..<400 where found.total == 0 {
+        try await Task.sleep(for: .milliseconds(50))
+        found = try await page(store, "q=basel")
+      }
+      #expect(found.regions.map(\.id) == ["alps", "rhine"] && found.total == 2)
+      #expect(
+        found.regions[0].places == [FoundPlace(name: "Basel", kind: "city", longitude: 7.6, latitude: 47.6)])
+      #expect(try await page(store, "q=santi").regions.map(\.id) == ["alps"])
+      #expect(try await page(store, "q=alps").regions.map(\.id) == ["alps", "rhine"])
+      #expect(try await page(store, "q=basel&category=state").total == 0)
+      #expect(try await page(store, "q=basel&limit=1&cursor=alps").regions.map(\.id) == ["rhine"])
+      #expect(try await page(store, "q=basel+nowhere").total == 0)
+      for hostile in ["%22", "%22+OR+%22", "basel%22+AND", "*", "name:basel", "NEAR(", "-", "%00"] {
+        #expect([200, 400].contains(try await store.send("GET", "\(StoreRoute.catalogue.path)?q=\(hostile)").status))
+      }
+      #expect(try await store.send("GET", "/catalogue?q=basel").text.contains("Has Basel (city)"))
+    }
+  }
+
+  /// Libraries are compressed and known again, and change with what is owned.
+  @Test func librariesAreTagged() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      let bert = try store.person()
+      func library(_ person: TestStore.Person, _ fields: [String: String] = [:]) async throws -> HTTPResponse {
+        try await store.send("GET", StoreRoute.library.path, token: person.token, fields)
+      }
+      let plain = try await library(anna)
+      let tag = try #require(plain["ETag"])
+      #expect(plain["Cache-Control"] == "private, no-cache")
+      #expect(try await library(anna, ["If-None-Match": tag]).status == 304)
+      #expect(try await library(bert)["ETag"] == tag)
+      let packed = try await library(anna, ["Accept-Encoding": "gzip"])
+      #expect(packed["Content-Encoding"] == "gzip" && packed.body.count < plain.body.count / 2)
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let changed = try await library(anna, ["If-None-Match": tag])
+      #expect(changed.status == 200 && changed["ETag"] != tag && changed.text.contains("ownedNotInstalled"))
+      #expect(try await library(bert, ["If-None-Match": tag]).status == 304)
+    }
+  }
+
   @Test func regionPreviewAndParcels() async throws {
     try await TestStore.run { store in
       let answer = try await store.send("GET", "/v1/regions/alps")
@@ -82,7 +139,10 @@ import TileIndex
   @Test func libraryTextIsTheMessage() async throws {
     let folder = try TemporaryFolder()
     let shelf = try TestShelf(folder)
-    let view = ShelfView(try shelf.catalogue(), products: nil)
+    let catalogue = try shelf.catalogue()
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let view = ShelfView(
+      catalogue, products: nil, places: PlaceDirectory(catalogue.regions, folder: shelf.path, logger: logger))
     let entries = [
       LibraryEntry(region: 0, status: .forSale), LibraryEntry(region: 2, status: .revoked),
       LibraryEntry(region: 1, status: .updateAvailable, installedEdition: "\"0\\", patchBytes: 5),

@@ -157,6 +157,29 @@ import TileIndex
     }
   }
 
+  /// A bundle that is cut short while it is sent ends the answer; nobody waits for bytes that are not there.
+  @Test func aFileThatBecomesShorter() async throws {
+    try await TestStore.run(alpsBytes: 16_000_000) { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let link = try await store.ticket("alps", as: anna)
+      let (port, path) = (store.server.port, "\(store.shelf.path)/\(link.file)")
+      let received = try await onThread {
+        let socket = try Socket(port: port, receiveBytes: 4096)
+        try socket.send("GET \(link.url) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        var count = try socket.receive().count
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.truncate(atOffset: 1000)
+        while let more = try? socket.receive(), !more.isEmpty { count += more.count }
+        return count
+      }
+      #expect(received < 16_000_000)
+      #expect(try await store.send("GET", StoreRoute.health.path).status == 200)
+      let later = try await store.send("GET", try await store.ticket("alps", as: anna).url)
+      #expect(try later.status == 503 && later.problem().type == .unavailable)
+    }
+  }
+
   @Test func linkKeysRotate() throws {
     let old = LinkKeys(secrets: [.init(size: .bits256)])
     let link = DownloadLink(

@@ -72,6 +72,37 @@ import Testing
     return count
   }
 
+  /// One address has so many connections; more are ended at once, and ended ones make room.
+  @Test func connectionsOfOneAddress() async throws {
+    try await TestStore.run {
+      $0.limits.connectionsByAddress = 3
+    } _: { store in
+      let port = store.server.port
+      let sockets = try await onThread { try (0..<3).map { _ in SendableSocket(try Socket(port: port)) } }
+      var isRefused = false
+      for _ in 0..<400 where !isRefused {
+        isRefused = (try? await store.send("GET", StoreRoute.health.path)) == nil
+        if !isRefused { try await Task.sleep(for: .milliseconds(25)) }
+      }
+      #expect(isRefused)
+      sockets[0].socket.close()
+      var answer: HTTPResponse?
+      for _ in 0..<400 where answer == nil {
+        answer = try? await store.send("GET", StoreRoute.health.path)
+        if answer == nil { try await Task.sleep(for: .milliseconds(25)) }
+      }
+      #expect(answer?.status == 200)
+      for socket in sockets.dropFirst() { socket.socket.close() }
+    }
+  }
+
+  @Test func proxiesHaveAnyNumberOfConnections() {
+    let counts = AddressCounts(max: 1, exempt: ["10.0.0.1"])
+    let seats = [counts.take("10.0.0.1"), counts.take("10.0.0.1"), counts.take("10.0.0.2")]
+    #expect(!seats.contains { $0 == nil })
+    #expect(counts.take("10.0.0.2") == nil)
+  }
+
   @Test func largeBodiesAndHeads() async throws {
     try await TestStore.run {
       $0.limits.bodyBytes = 100_000

@@ -23,12 +23,17 @@ final class TestShelf: Sendable {
 
   /// Writes all files of an edition, then the catalogue.
   ///
-  /// - Parameter patchesFrom: the edition from which there are patches.
-  func write(edition: String, patchesFrom: String? = nil) throws {
+  /// - Parameters:
+  ///   - patchesFrom: the edition from which there are patches.
+  ///   - keepingBundles: takes the bundles as they lie there.
+  func write(edition: String, patchesFrom: String? = nil, keepingBundles: Bool = false) throws {
     let regions = try Self.regions.enumerated().map { index, id in
       let west = Double(index) * 20 - 40
       let bounds = "[\(west),40,\(west + 10),50]"
-      let bundle = try file("\(id)-\(edition).mbtiles", bytes: index == 0 ? alpsBytes : 700_000 + index * 1000)
+      let bundle =
+        keepingBundles
+        ? try member("\(id)-\(edition).mbtiles", bytes("\(id)-\(edition).mbtiles"))
+        : try file("\(id)-\(edition).mbtiles", bytes: index == 0 ? alpsBytes : 700_000 + index * 1000)
       let preview = try file("\(id)-\(edition).png", bytes: 2000)
       let parcel = try file("\(id)-\(edition)-overview.mbtiles", bytes: 5000)
       let patches = try patchesFrom.map { from in
@@ -64,7 +69,11 @@ final class TestShelf: Sendable {
     // The rest of a large file need not be random.
     bytes.append(contentsOf: [UInt8](repeating: 0, count: count - bytes.count))
     try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+    return try member(name, bytes)
+  }
+
+  private func member(_ name: String, _ bytes: [UInt8]) throws -> String {
     let hash = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
-    return "\"file\":\"\(name)\",\"bytes\":\(count),\"sha256\":\"\(hash)\""
+    return "\"file\":\"\(name)\",\"bytes\":\(bytes.count),\"sha256\":\"\(hash)\""
   }
 }

@@ -30,6 +30,12 @@ extension StoreClient {
     _ = try await exchange(route, target: route.path, body: nil, repeats: true)
   }
 
+  /// Hands in a message as the app store does: for made-up stores. The server books it before it answers, and takes it as often as it comes.
+  package func notify(apple notification: [UInt8]) async throws {
+    _ = try await exchange(
+      .appleNotifications, target: StoreRoute.appleNotifications.path, body: notification, repeats: true)
+  }
+
   private func decode<Answer: Decodable>(_ bytes: [UInt8], _ target: String) throws -> Answer {
     do {
       return try WireJSON.decode(Answer.self, from: bytes)

@@ -109,6 +109,10 @@ struct TransferAttempt {
         }
         offset = bytes.upperBound
         transfer.report(.downloading, done, nil)
+        if let rate = transfer.options.bytesPerSecondMax {
+          // Nothing is read meanwhile, so the sender has to wait as well.
+          try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate)))
+        }
         // What follows is of no use; the connection goes with the rest of the body.
         if offset >= (missing.ranges.last?.upperBound ?? 0) { break }
       }

@@ -8,6 +8,8 @@ public struct ShelfOptions: Sendable {
   public var downloadsMax = 3
   /// After so many bytes a download is put on the disk and its checksum noted: what a kill can cost at most.
   public var pieceBytes = 4 << 20
+  /// The most bytes a second that each download takes of the network; nil for all that it can get.
+  public var bytesPerSecondMax: Int?
   public var retry = RetryRule()
   public var clock = ShelfClock()
   /// Free bytes at a path; the system's answer unless replaced.

@@ -35,9 +35,9 @@ struct DownloadLink: Hashable, Sendable {
     guard let start = query["v"], let account = query["a"].flatMap({ AccountID($0) }), let region = query["r"],
       let expiresAt = query["e"].flatMap({ Int64($0) }), let nonce = query["n"], let key = query["k"],
       let signature = query["s"]
-    else { throw .linkRefused("it is not signed") }
+    else { throw .linkRefused("it is not signed; ask for one") }
     self.init(file: file, sha256Start: start, account: account, region: region, expiresAt: expiresAt, nonce: nonce)
-    guard keys.isSigned(signedText, by: key, signature) else { throw .linkRefused("its signature is wrong") }
+    guard keys.isSigned(signedText, by: key, signature) else { throw .linkRefused("its signature is wrong; ask for another") }
   }
 
   init(file: String, sha256Start: String, account: AccountID, region: String, expiresAt: Int64, nonce: String) {

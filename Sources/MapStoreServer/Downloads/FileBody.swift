@@ -1,29 +1,19 @@
 import Hummingbird
 import NIOCore
-import NIOPosix
 
-/// A part of a file as a response's body: a few pieces are in memory at a time, and the next is sent when the system has taken those.
+/// A part of a file as a response's body.
 enum FileBody {
-  private static let pieceBytes = 1 << 18
-
   /// - Parameters:
   ///   - ticket: lives as long as the body.
   ///   - whenSent: is called after the last byte was handed to the system.
   static func make(
-    _ file: OpenFile, _ range: Range<Int>, ticket: Transfers.Ticket, gate: WriteGate, metrics: StoreMetrics,
+    _ file: OpenFile, _ range: Range<Int>, ticket: Transfers.Ticket, channel: any Channel, metrics: StoreMetrics,
     whenSent: @escaping @Sendable () async -> Void
   ) -> ResponseBody {
     ResponseBody(contentLength: range.count) { writer in
       defer { withExtendedLifetime(ticket) {} }
-      var offset = range.lowerBound
-      while offset < range.upperBound {
-        let (place, count) = (offset, min(pieceBytes, range.upperBound - offset))
-        let piece = try await NIOThreadPool.singleton.runIfActive { try file.bytes(at: place, count: count) }
-        await gate.enter()
-        try await writer.write(piece)
-        metrics.count(sentBytes: count)
-        offset += count
-      }
+      // The head was given to the event loop before this is called, so it goes first.
+      try await ConnectionGuard.send(file, range, on: channel) { metrics.count(sentBytes: $0) }
       try await writer.finish(nil)
       await whenSent()
     }

@@ -1,8 +1,9 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
-/// Ends connections of clients that send a request or take an answer too slowly, and after answers that say so.
+/// Ends connections of clients that send a request or take an answer too slowly, after answers that say so, and those of addresses that have too many.
 ///
 /// Hummingbird ends idle connections, but waits without end for the rest of a body, and for a client that takes nothing of an answer.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
@@ -19,12 +20,19 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var pendingWrites = 0
   private var takenWrites = 0
   private var closesAfterResponse = false
-  /// Opens as bodies are taken.
-  let gate = WriteGate()
+  private let addresses: AddressCounts
+  private var seat: AddressCounts.Seat?
 
-  init(_ limits: StoreLimits) {
+  init(_ limits: StoreLimits, addresses: AddressCounts) {
+    self.addresses = addresses
     requestTime = .seconds(Int64(limits.requestSeconds))
     stallTime = .seconds(Int64(limits.stallSeconds))
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    seat = addresses.take(context.remoteAddress?.ipAddress ?? "local")
+    if seat == nil { return context.close(promise: nil) }
+    context.fireChannelActive()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -41,21 +49,27 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
-    pendingWrites += 1
     let part = unwrapOutboundIn(data)
     if case .head(let head) = part, head.headerFields[.connection] == "close" { closesAfterResponse = true }
     let isLast = if case .end = part { closesAfterResponse } else { false }
-    let isBody = if case .body = part { true } else { false }
-    let bound = context.loopBound { $0.close(promise: nil) }
+    let promise = watched(promise, context)
+    if isLast {
+      let bound = context.loopBound { $0.close(promise: nil) }
+      promise.futureResult.assumeIsolated().whenComplete { _ in bound.run() }
+    }
+    context.write(data, promise: promise)
+  }
+
+  /// Counts a write until the system has taken it.
+  private func watched(_ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) -> EventLoopPromise<Void> {
+    let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
+    pendingWrites += 1
     promise.futureResult.assumeIsolated().whenComplete { _ in
       self.pendingWrites -= 1
       self.takenWrites += 1
-      if isBody { self.gate.leave() }
-      if isLast { bound.run() }
     }
-    context.write(data, promise: promise)
     watchStall(context)
+    return promise
   }
 
   private func watchStall(_ context: ChannelHandlerContext) {
@@ -76,7 +90,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func stop() {
-    gate.close()
+    seat = nil
     requestDeadline?.cancel()
     stallCheck?.cancel()
     (requestDeadline, stallCheck) = (nil, nil)
@@ -87,11 +101,30 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 extension ConnectionGuard: Sendable {}
 
 extension ConnectionGuard {
-  /// The gate of a connection.
-  static func gate(of channel: any Channel) async throws -> WriteGate {
-    try await channel.eventLoop.submit {
-      try channel.pipeline.syncOperations.handler(type: ConnectionGuard.self).gate
+  /// Sends a part of a file after what was written before, and returns when the system has taken all of it.
+  ///
+  /// Hummingbird's writer takes bytes only, so this goes past it, to the encoder of HTTP/1: the system moves the bytes from its cache to the connection (`sendfile`), and none of them
+  /// come into this process. One piece at a time is on its way; the next follows as soon as it was taken.
+  ///
+  /// - Parameter sent: is told of each piece, in bytes.
+  /// - Throws: what the connection or the disk fails with; `ChannelError` when the client has gone.
+  static func send(
+    _ file: OpenFile, _ range: Range<Int>, on channel: any Channel, sent: @escaping @Sendable (Int) -> Void
+  ) async throws {
+    try await channel.eventLoop.flatSubmit {
+      do {
+        let pipeline = channel.pipeline.syncOperations
+        let sender = FileSender(
+          file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self), sent: sent)
+        return try pipeline.handler(type: ConnectionGuard.self).run(sender)
+      } catch {
+        return channel.eventLoop.makeFailedFuture(error)
+      }
     }.get()
+  }
+
+  private func run(_ sender: FileSender) -> EventLoopFuture<Void> {
+    sender.run { self.watched(nil, $0) }
   }
 }
 

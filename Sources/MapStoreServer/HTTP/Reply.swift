@@ -27,20 +27,21 @@ enum Reply {
       body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
   }
 
-  /// A body that everybody gets alike: 304 where the client has it, compressed where it takes that.
+  /// A body that many get alike: 304 where the client has it, compressed where it takes that.
   static func shared(
-    _ body: ReplyCache.Body, type: String, etag: String, caching: String, for request: StoreRequest
+    _ body: ReplyBody, type: String, etag: String, caching: String, for request: StoreRequest
   ) -> Response {
-    let takesGzip = body.gzip != nil && acceptsGzip(request.field(.acceptEncoding))
+    let takesGzip = body.isWorthPacking && acceptsGzip(request.field(.acceptEncoding))
     // The compressed form is another representation, so it has another tag (RFC 9110, section 8.8.3.3).
     let tag = "\"\(etag)\(takesGzip ? "-gzip" : "")\""
     var headers: HTTPFields = [.eTag: tag, .cacheControl: caching, .vary: "Accept-Encoding"]
     if matches(request.field(.ifNoneMatch), tag) { return Response(status: .notModified, headers: headers) }
     headers[.contentType] = type
-    if takesGzip { headers[.contentEncoding] = "gzip" }
-    return Response(
-      status: .ok, headers: headers,
-      body: ResponseBody(byteBuffer: takesGzip ? body.gzip ?? body.plain : body.plain))
+    guard takesGzip, let packed = body.gzip() else {
+      return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body.plain))
+    }
+    headers[.contentEncoding] = "gzip"
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: packed))
   }
 
   /// Whether a list of entity tags has this one; weakly compared, as `If-None-Match` is.

@@ -32,7 +32,7 @@ enum StorePage {
       <header>
       <h1><a href="/catalogue">Maps</a></h1>
       <form action="/catalogue" role="search">
-      <input type="search" name="q" value="\(escaped(words))" placeholder="Search regions" aria-label="Search regions">
+      <input type="search" name="q" value="\(escaped(words))" placeholder="Search regions and places" aria-label="Search regions and places">
       <select name="category" aria-label="Category"><option value="">All categories</option>\
       \(page.categories.map { option($0, question.category) }.joined())</select>
       <button>Search</button>
@@ -75,9 +75,14 @@ enum StorePage {
       <li id="region-\(escaped(region.id))" data-region="\(escaped(region.id))">\(picture)<div>
       <h2>\(escaped(region.title))</h2>
       \(region.description.map { "<p>\(escaped($0))</p>" } ?? "")
+      \(region.places.map { "<p class=\"places\">Has \(escaped(names($0)))</p>" } ?? "")
       <p class="facts">\(facts.map { "<span>\(escaped($0))</span>" }.joined())</p>
       </div></li>
       """
+  }
+
+  private static func names(_ places: [FoundPlace]) -> String {
+    places.map { $0.kind.isEmpty ? $0.name : "\($0.name) (\($0.kind))" }.joined(separator: ", ")
   }
 
   private static func more(_ cursor: String, _ question: CatalogueQuestion) -> String {

@@ -10,7 +10,8 @@ import NIOCore
 
 /// A plain file that is open for reading. It stays what it was when its name is given to another file.
 final class OpenFile: Sendable {
-  private let descriptor: CInt
+  /// Valid as long as this object.
+  let descriptor: CInt
   let byteCount: Int
 
   /// Nil when there is no plain file of this name, or it may not be read.
@@ -55,9 +56,27 @@ final class OpenFile: Sendable {
     return buffer
   }
 
+  /// Whether the file still has all bytes up to a place.
+  func reaches(_ end: Int) -> Bool {
+    var info = stat()
+    return fstat(descriptor, &info) == 0 && Int(info.st_size) >= end
+  }
+
+  /// Has the system read a part into its cache meanwhile; does not wait for it.
+  func prefetch(_ range: Range<Int>) {
+    guard !range.isEmpty else { return }
+    #if canImport(Darwin)
+      var advice = radvisory(ra_offset: off_t(range.lowerBound), ra_count: CInt(clamping: range.count))
+      _ = fcntl(descriptor, F_RDADVISE, &advice)
+    #else
+      _ = posix_fadvise(descriptor, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
+    #endif
+  }
+
   /// An errno.
   struct Failure: Error, CustomStringConvertible {
     let number: Int32
+    static let becameShorter = Self(number: ENODATA)
     var description: String { String(cString: strerror(number)) }
   }
 }

@@ -39,15 +39,20 @@ public final class MapStoreServer: Sendable {
       options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity), clock: clock, logger: logger)
     let (ports, reportPort) = AsyncStream<Int>.makeStream()
     let limits = options.limits
+    let addresses = AddressCounts(max: limits.connectionsByAddress, exempt: options.trustedProxies)
     let application = Application(
       responder: StoreResponder(service),
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [ConnectionGuard(limits)],
-          idleTimeout: .seconds(Int64(limits.idleSeconds)),
-          httpDecoderConfiguration: .init(
-            maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
-            maxHeaderFieldCount: limits.headerFields))),
+      server: HTTPServerBuilder { responder in
+        LoopBoundChannel(
+          base: HTTP1Channel(
+            responder: responder,
+            configuration: .init(
+              additionalChannelHandlers: [ConnectionGuard(limits, addresses: addresses)],
+              idleTimeout: .seconds(Int64(limits.idleSeconds)),
+              httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+                maxHeaderFieldCount: limits.headerFields))))
+      },
       configuration: ApplicationConfiguration(
         address: .hostname(options.host, port: options.port), backlog: 1024,
         availableConnectionsDelegate: MaximumAvailableConnections(limits.connections, logger: logger)),

@@ -7,12 +7,21 @@ import TileIndex
 extension StoreService {
   private static let caching = "public, max-age=60"
 
-  func catalogue(_ request: StoreRequest) throws -> Response {
+  func catalogue(_ request: StoreRequest) async throws -> Response {
     let view = shelf.view
     let question = try CatalogueQuestion(request.query)
-    let body = try view.replies.body(for: "catalogue \(question)") { try WireJSON.encode(question.page(of: view)) }
+    let body = try await body(of: question, view, "catalogue") { try WireJSON.encode(question.page(of: view)) }
     return Reply.shared(
       body, type: "application/json", etag: "\(view.etag)-\(question.hashText)", caching: Self.caching, for: request)
+  }
+
+  /// The answer to a question; a search is done where it holds up nobody.
+  func body(
+    of question: CatalogueQuestion, _ view: ShelfView, _ kind: String, _ make: @escaping @Sendable () throws -> [UInt8]
+  ) async throws -> ReplyBody {
+    let (replies, key) = (view.replies, "\(kind) \(question)")
+    if question.words.isEmpty { return try replies.body(for: key, make) }
+    return try await blocking { try replies.body(for: key, make) }
   }
 
   func region(_ request: StoreRequest) throws -> Response {

@@ -42,7 +42,7 @@ extension StoreService {
       case .pending?: "the store waits for approval or payment"
       case .revoked?: "it was refunded or taken back"
       case .held?, .withheld?: "it was bought in a way that grants nothing here (\(entitlement?.reason ?? ""))"
-      case .active?, nil: "buy it first, or post the purchase again"
+      case .active?, nil: "no purchase of it is known"
       }
     throw Rejection(.notOwned(reason), subject: id, account: account)
   }
@@ -60,7 +60,7 @@ extension StoreService {
     case .patch:
       guard let patch = region.patches.first(where: { $0.fromEdition == wanted.fromEdition }) else {
         throw Rejection(
-          .editionGone("there is no patch from \(wanted.fromEdition ?? "no edition"); fetch the whole bundle"),
+          .editionGone("there is no patch from \(wanted.fromEdition ?? "no edition")"),
           subject: region.id, account: account)
       }
       return Catalogue.File(file: patch.file, bytes: patch.bytes, sha256: patch.sha256)
@@ -78,15 +78,17 @@ extension StoreService {
     func refused(_ problem: Problem) -> Rejection {
       Rejection(problem, subject: link.file, account: link.account)
     }
-    guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended")) }
-    guard !usedLinks.contains(link) else { throw refused(.linkRefused("the file was fetched through it already")) }
+    guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended; ask for another")) }
+    guard !usedLinks.contains(link) else {
+      throw refused(.linkRefused("the file was fetched through it already; ask for another"))
+    }
     if let session = request.session, session.account != link.account {
-      throw refused(.linkRefused("it is another account's"))
+      throw refused(.linkRefused("it is another account's; ask for one"))
     }
     let view = shelf.view
     guard let place = view.file(named: link.file), view.regions[place.region].id == link.region,
       place.file.sha256.hasPrefix(link.sha256Start)
-    else { throw refused(.editionGone("the file is not on the shelf any more; look at the region again")) }
+    else { throw refused(.editionGone("the file is not on the shelf any more")) }
     guard try owns(view.regions[place.region], link.account) else {
       throw refused(.linkRefused("the account does not own the region any more"))
     }
@@ -137,9 +139,8 @@ extension StoreService {
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
-    let gate = try await ConnectionGuard.gate(of: request.channel)
     let reachesEnd = range.upperBound == file.byteCount
-    let body = FileBody.make(file, range, ticket: ticket, gate: gate, metrics: metrics) { [self] in
+    let body = FileBody.make(file, range, ticket: ticket, channel: request.channel, metrics: metrics) { [self] in
       guard reachesEnd else { return }
       usedLinks.insert(link, now: clock.now())
       // The client has its bytes: what the ledger says now changes nothing for it.

@@ -4,11 +4,12 @@ import MapStoreWire
 import NIOCore
 
 extension StoreService {
-  func cataloguePage(_ request: StoreRequest) throws -> Response {
+  func cataloguePage(_ request: StoreRequest) async throws -> Response {
     let view = shelf.view
     let question = try CatalogueQuestion(request.query)
-    let body = try view.replies.body(for: "page \(question)") {
-      StorePage.document(try question.page(of: view), question: question, hasMap: libraries.leaflet != nil)
+    let hasMap = libraries.leaflet != nil
+    let body = try await body(of: question, view, "page") {
+      StorePage.document(try question.page(of: view), question: question, hasMap: hasMap)
     }
     var response = Reply.shared(
       body, type: "text/html; charset=utf-8", etag: "\(view.etag)-p\(question.hashText)",

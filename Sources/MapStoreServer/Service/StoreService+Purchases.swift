@@ -12,7 +12,9 @@ extension StoreService {
     let view = shelf.view
     let entries = LibraryEntry.all(
       of: view, entitlements: try ledger.entitlements(of: account), installed: installed)
-    return Reply.json(view.libraryText.document(entries))
+    let body = view.libraries.body(for: entries) { view.libraryText.document(entries) }
+    return Reply.shared(
+      body, type: "application/json", etag: "\(view.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
   }
 
   /// Books what an app posts. Pieces share commits with each other and with other requests.
@@ -24,7 +26,8 @@ extension StoreService {
     }
     let results = try await withThrowingTaskGroup(of: (Int, PurchaseResult).self) { group in
       for (index, evidence) in submission.transactions.enumerated() {
-        group.addTask {
+        // Away from the connection's event loop: signatures take their time, and a restore has hundreds.
+        group.addTask(executorPreference: globalConcurrentExecutor) {
           (index, try await self.book(Array(evidence.utf8), account: account, isExplicit: submission.isRestore))
         }
       }
@@ -47,6 +50,12 @@ extension StoreService {
       Submission(evidence: evidence, account: account, isExplicit: isExplicit, channel: .app), with: verifier)
     let view = shelf.view
     return PurchaseResult(booking) { product in view.index(ofProduct: product).map { view.regions[$0].id } }
+  }
+
+  /// Google signs no notification; who pushes it can be known by the token that comes along.
+  func googleNotification(_ request: StoreRequest) async throws -> Response {
+    try googlePush?.check(request.field(.authorization), now: clock.now())
+    return try await notification(request, kinds: [.googleNotification])
   }
 
   /// Takes a message of a store. It is answered after the commit only: a message that was not answered comes again.

@@ -15,6 +15,7 @@ final class StoreService: Sendable {
   let clock: LedgerClock
   let linkKeys: LinkKeys
   let grants: GrantSigner
+  let googlePush: GooglePush?
   let logger: Logger
   let metrics = StoreMetrics()
   let transfers = Transfers()
@@ -38,6 +39,7 @@ final class StoreService: Sendable {
     shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger)
     linkKeys = try LinkKeys(files: options.linkKeys)
     grants = try GrantSigner(files: options.grantKeys)
+    googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
     libraries = WebLibrary(folders: options.webFolders)
     passwordsByAddress = RateLimiter(options.limits.passwordsByAddress)
     passwordsByLogin = RateLimiter(options.limits.passwordsByLogin)
@@ -49,7 +51,7 @@ final class StoreService: Sendable {
   /// Answers a request whose route was found.
   func answer(_ request: StoreRequest) async throws -> Response {
     switch request.route {
-    case .catalogue: try catalogue(request)
+    case .catalogue: try await catalogue(request)
     case .region: try region(request)
     case .preview: try preview(request)
     case .parcels: try parcels(request)
@@ -67,8 +69,8 @@ final class StoreService: Sendable {
     case .grants: try await grants(request)
     case .grantKeys: try Reply.message(grants.published, caching: "public, max-age=300")
     case .appleNotifications: try await notification(request, kinds: [.notification, .notificationV1])
-    case .googleNotifications: try await notification(request, kinds: [.googleNotification])
-    case .home, .cataloguePage: try cataloguePage(request)
+    case .googleNotifications: try await googleNotification(request)
+    case .home, .cataloguePage: try await cataloguePage(request)
     case .asset: try asset(request)
     case .health: Reply.text("ok\n")
     case .ready: try ready()
@@ -82,7 +84,7 @@ final class StoreService: Sendable {
   /// - Throws: ``Rejection`` 429.
   func take(_ limiter: RateLimiter, _ key: String, _ what: String, account: AccountID? = nil) throws {
     guard let seconds = limiter.take(key) else { return }
-    throw Rejection(.tooMany("\(what); wait \(seconds) seconds"), retryAfter: seconds, account: account)
+    throw Rejection(.tooMany(what), retryAfter: seconds, account: account)
   }
 
   /// Does what blocks on a thread for that.

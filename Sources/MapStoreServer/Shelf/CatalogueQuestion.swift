@@ -3,7 +3,7 @@ import TileIndex
 
 /// What somebody wants to see of the catalogue.
 struct CatalogueQuestion: Hashable, Sendable {
-  /// All words must occur in id, title, category or description, in any case.
+  /// All words must occur in id, title, category or description, in any case, or in the name of a place.
   var words: [String] = []
   var category: String?
   /// Nearest first, in degrees.
@@ -53,7 +53,7 @@ struct CatalogueQuestion: Hashable, Sendable {
         counts.append((category, 1))
       }
     }
-    var found = sold.filter { matches(view.regions[$0]) }
+    var (found, places) = found(in: view)
     if let near {
       let distances = Dictionary(uniqueKeysWithValues: found.map { ($0, view.regions[$0].distance(to: near)) })
       // Positions break ties, so that pages do not overlap.
@@ -68,14 +68,32 @@ struct CatalogueQuestion: Hashable, Sendable {
     }
     let page = rest.prefix(limit)
     return CataloguePage(
-      regions: page.map { view.listings[$0] }, total: found.count,
+      regions: page.map { index in
+        var listing = view.listings[index]
+        listing.places = places[index]
+        return listing
+      }, total: found.count,
       categories: counts.map { CategoryCount(category: $0.0, regions: $0.1) },
       nextCursor: page.count < rest.count ? page.last.map { view.regions[$0].id } : nil)
   }
 
-  private func matches(_ region: Catalogue.Region) -> Bool {
-    if let category, region.category != category { return false }
-    if words.isEmpty { return true }
+  /// What is for sale and meant by the question: first what has the words in its texts, in the shelf's order, then what has them in the names of its places.
+  private func found(in view: ShelfView) -> (regions: [Int], places: [Int: [FoundPlace]]) {
+    let sold = view.regions.indices.filter {
+      view.isForSale[$0] && (category == nil || view.regions[$0].category == category)
+    }
+    if words.isEmpty { return (sold, [:]) }
+    let named = sold.filter { hasWords(view.regions[$0]) }
+    let candidates = Set(sold)
+    let found = view.places.regions(having: words).filter { candidates.contains($0.region) }
+    let others = Set(named)
+    return (
+      named + found.map(\.region).filter { !others.contains($0) },
+      Dictionary(uniqueKeysWithValues: found.map { ($0.region, $0.places) })
+    )
+  }
+
+  private func hasWords(_ region: Catalogue.Region) -> Bool {
     let text = [region.id, region.title, region.category, region.description ?? ""].joined(separator: "\n").lowercased()
     return words.allSatisfy { text.contains($0) }
   }

@@ -1,31 +1,49 @@
+import Crypto
 import NIOCore
 import Synchronization
 
-/// Finished bodies of questions that many ask, plain and compressed.
-final class ReplyCache: Sendable {
-  struct Body: Sendable {
-    let plain: ByteBuffer
-    /// Nil where it would not be smaller.
-    let gzip: ByteBuffer?
-
-    init(_ bytes: [UInt8]) {
-      plain = ByteBuffer(bytes: bytes)
-      gzip = bytes.count < 512 ? nil : Gzip.compress(bytes).map { ByteBuffer(bytes: $0) }
-    }
-  }
-
+/// Finished bodies of questions that are asked again and again, plain and compressed.
+final class ReplyCache<Question: Hashable & Sendable>: Sendable {
   /// Questions can be made up without end.
-  private static let countMax = 512
-  private let bodies = Mutex<[String: Body]>([:])
+  private let countMax: Int
+  private let bodies = Mutex<[Question: ReplyBody]>([:])
+
+  init(countMax: Int) { self.countMax = countMax }
 
   /// The body of a question, made when it is not there.
-  func body(for question: String, _ make: () throws -> [UInt8]) rethrows -> Body {
+  func body(for question: Question, _ make: () throws -> [UInt8]) rethrows -> ReplyBody {
     if let known = bodies.withLock({ $0[question] }) { return known }
-    let body = Body(try make())
+    let body = ReplyBody(try make())
     bodies.withLock { bodies in
-      if bodies.count >= Self.countMax { bodies.removeAll() }
+      if bodies.count >= countMax { bodies.removeAll() }
       bodies[question] = body
     }
     return body
+  }
+}
+
+/// The bytes of an answer.
+final class ReplyBody: Sendable {
+  let plain: ByteBuffer
+  /// The same for the same bytes.
+  let tag: String
+  private let packed = Mutex<ByteBuffer?>(nil)
+  /// Less is not worth it.
+  private static let packedBytesMin = 512
+
+  init(_ bytes: [UInt8]) {
+    plain = ByteBuffer(bytes: bytes)
+    tag = Hexadecimal.text(SHA256.hash(data: bytes).prefix(12))
+  }
+
+  var isWorthPacking: Bool { plain.readableBytes >= Self.packedBytesMin }
+
+  /// Made when it is asked for the first time; nil where it would not be smaller.
+  func gzip() -> ByteBuffer? {
+    guard isWorthPacking else { return nil }
+    return packed.withLock { packed in
+      if packed == nil { packed = Gzip.compress(Array(plain.readableBytesView)).map { ByteBuffer(bytes: $0) } }
+      return packed
+    }
   }
 }

@@ -21,7 +21,7 @@ final class StoreShelf: Sendable {
   init(folder: String, products: String?, logger: Logger) throws {
     (self.folder, self.products, self.logger) = (folder, products, logger)
     let stamps = Self.stamps(folder, products)
-    state = Mutex(State(view: try Self.load(folder, products), stamps: stamps))
+    state = Mutex(State(view: try Self.load(folder, products, logger), stamps: stamps))
   }
 
   var view: ShelfView { state.withLock { $0.view } }
@@ -35,7 +35,7 @@ final class StoreShelf: Sendable {
     let stamps = Self.stamps(folder, products)
     guard state.withLock({ $0.stamps != stamps }) else { return }
     do {
-      let view = try Self.load(folder, products)
+      let view = try Self.load(folder, products, logger)
       state.withLock { $0 = State(view: view, stamps: stamps) }
       logger.info("the shelf has changed: \(view.regions.count) regions")
     } catch {
@@ -56,9 +56,10 @@ final class StoreShelf: Sendable {
     [FileStamp("\(folder)/\(Catalogue.fileName)"), products.flatMap { FileStamp($0) }]
   }
 
-  private static func load(_ folder: String, _ products: String?) throws -> ShelfView {
-    ShelfView(
-      try Catalogue(path: "\(folder)/\(Catalogue.fileName)"),
-      products: try products.map { try ProductStates(path: $0) })
+  private static func load(_ folder: String, _ products: String?, _ logger: Logger) throws -> ShelfView {
+    let catalogue = try Catalogue(path: "\(folder)/\(Catalogue.fileName)")
+    return ShelfView(
+      catalogue, products: try products.map { try ProductStates(path: $0) },
+      places: PlaceDirectory(catalogue.regions, folder: folder, logger: logger))
   }
 }

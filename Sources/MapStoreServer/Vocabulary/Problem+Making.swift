@@ -13,7 +13,7 @@ extension Problem {
     Self(.notOwned, title: "the account does not own this", status: 403, detail: detail)
   }
   static func linkRefused(_ detail: String) -> Self {
-    Self(.linkRefused, title: "the link does not count", status: 403, detail: "\(detail); ask for another")
+    Self(.linkRefused, title: "the link does not count", status: 403, detail: detail)
   }
   static let notFound = Self(.notFound, title: "there is nothing of this name", status: 404)
   static func methodNotAllowed(_ allowed: String) -> Self {

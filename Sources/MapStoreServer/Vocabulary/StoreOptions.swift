@@ -13,6 +13,8 @@ public struct StoreOptions: Sendable {
   public var linkKeys: [String] = []
   /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any a key is made up.
   public var grantKeys: [String] = []
+  /// Whose pushes of Google's notifications are taken; nil takes anybody's, which cause look-ups only.
+  public var googlePush: GooglePush?
   /// Where nginx keeps the shelf as an internal location, such as `/shelf/`: files are then left to it (`X-Accel-Redirect`).
   public var accelPrefix: String?
   /// Addresses of proxies whose `X-Forwarded-For` is believed.
@@ -26,6 +28,20 @@ public struct StoreOptions: Sendable {
   public var limits = StoreLimits()
 
   public init(shelf: String) { self.shelf = shelf }
+
+  /// What the token of a push (OpenID Connect) must say.
+  public struct GooglePush: Sendable, Hashable {
+    /// A file with Google's public keys, a JSON Web Key Set.
+    public var keys: String
+    /// As the subscription has it.
+    public var audience: String
+    /// The service account's address; nil takes any of Google's.
+    public var account: String?
+
+    public init(keys: String, audience: String, account: String? = nil) {
+      (self.keys, self.audience, self.account) = (keys, audience, account)
+    }
+  }
 }
 
 /// What strangers may use up.
@@ -49,6 +65,8 @@ public struct StoreLimits: Sendable {
   /// Files that are on their way to one account at a time.
   public var transfersByAccount = 4
   public var connections = 4_096
+  /// Many customers may share one address; proxies that are trusted may have any number.
+  public var connectionsByAddress = 512
   /// Of a request's body; a restore posts a lifetime of purchases.
   public var bodyBytes = 4 << 20
   /// Bodies of everything but purchases and notifications.

@@ -17,7 +17,7 @@ package final class SQLiteStatement {
 
   package func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, sqlite3_int64(value)) }
 
-  func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
+  package func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
   package func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
 
   /// The text is copied.

@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread) struct ClientHelpTests {
   static let commands = [
     "register", "login", "logout", "library", "list", "buy", "get", "around", "pause", "remove", "sync", "check",
-    "store-key",
+    "store-key", "refund",
   ]
 
   @Test(arguments: [["help", "client"]] + commands.map { ["help", "client", $0] })

@@ -16,6 +16,6 @@ struct ClientCommand: ParsableCommand {
     subcommands: [
       RegisterCommand.self, LoginCommand.self, LogoutCommand.self, LibraryCommand.self, ListCommand.self,
       BuyCommand.self, GetCommand.self, AroundCommand.self, PauseCommand.self, RemoveCommand.self, SyncCommand.self,
-      CheckCommand.self, StoreKeyCommand.self,
+      CheckCommand.self, StoreKeyCommand.self, RefundCommand.self,
     ])
 }

@@ -26,11 +26,14 @@ struct DownloadFlags: ParsableArguments {
   @Option(
     help: ArgumentHelp("How much a kill may cost: a piece that is put on the disk and noted.", valueName: "bytes"))
   var piece = BytesArgument(bytes: 4 << 20)
+  @Option(help: ArgumentHelp("The most that each download takes of the network in a second.", valueName: "bytes"))
+  var rate: BytesArgument?
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
 
   func validate() throws {
     if !(1...64).contains(downloads) { throw ValidationError("--downloads goes from 1 to 64") }
+    if let rate, rate.bytes < 16_384 { throw ValidationError("--rate must be at least 16384") }
     if piece.bytes < 4096 { throw ValidationError("--piece must be at least 4096") }
   }
 
@@ -40,6 +43,7 @@ struct DownloadFlags: ParsableArguments {
     options.reserveBytes = reserve.bytes
     options.downloadsMax = downloads
     options.pieceBytes = piece.bytes
+    options.bytesPerSecondMax = rate?.bytes
     return options
   }
 }

@@ -10,10 +10,11 @@ struct StoreKeyError: Error, CustomStringConvertible {
   let isUnreadable: Bool
 }
 
-/// An app store for tests and demonstrations: signs as Apple does, with an authority that nobody has to believe.
+/// An app store for tests and demonstrations: signs as Apple does, with an authority that nobody has to believe. It keeps a book of what it sold beside its keys.
 struct MadeUpStore {
   private let authority: ThrowAwayAuthority
   private let bundleID: String
+  private let book: MadeUpBook
 
   private struct File: Codable {
     var bundleId: String
@@ -46,6 +47,7 @@ struct MadeUpStore {
         description: "\(keyFile): is none of a made-up store's keys; make one with mapstore client store-key",
         isUnreadable: false)
     }
+    book = MadeUpBook(path: "\(keyFile).book.jsonl")
   }
 
   /// A signed transaction of somebody who has just paid.
@@ -57,39 +59,31 @@ struct MadeUpStore {
       productID: product, productType: .nonConsumable, purchaseDate: now, ownership: .purchased,
       appAccountToken: UUID(uuidString: token).map(AccountToken.init), reason: "PURCHASE", signedDate: now,
       trust: .signed, statement: .purchased)
+    let signed = String(decoding: try authority.transaction(fact, bundleID: bundleID), as: UTF8.self)
+    try book.add(signed)
+    return OutstandingTransaction(id: id, signed: signed)
+  }
+
+  /// Gives the money back for what an account bought last of a product.
+  ///
+  /// - Returns: the notification that the store sends to the shop; nil when it sold no such thing.
+  func refund(_ product: String, of token: String) throws -> [UInt8]? {
+    guard let line = try book.last(product, of: token) else { return nil }
+    let sold = line.sale
+    let now = WallClock.now()
+    let environment: StoreEnvironment = sold.environment == StoreEnvironment.sandbox.rawValue ? .sandbox : .production
+    var fact = StoreTransaction(
+      store: .apple, environment: environment, transactionID: sold.transactionId,
+      originalTransactionID: sold.originalTransactionId, productID: sold.productId, productType: .nonConsumable,
+      purchaseDate: sold.purchaseDate, ownership: .purchased,
+      appAccountToken: UUID(uuidString: token).map(AccountToken.init), reason: "PURCHASE", signedDate: now,
+      trust: .signed, statement: .revoked)
+    fact.revocation = Revocation(date: now, reason: "0")
     let signed = try authority.transaction(fact, bundleID: bundleID)
-    return OutstandingTransaction(id: id, signed: String(decoding: signed, as: UTF8.self))
-  }
-}
-
-/// The made-up store's list of what was paid and not finished, in the device's folder: `.mapstore-queue.json`.
-final class MadeUpQueue: StoreQueue {
-  private let path: String
-
-  init(folder: String) { path = "\(folder)/.mapstore-queue.json" }
-
-  func outstanding() async throws -> [OutstandingTransaction] { try read() }
-
-  func add(_ transaction: OutstandingTransaction) throws { try write(try read() + [transaction]) }
-
-  func finish(_ id: String) async throws { try write(try read().filter { $0.id != id }) }
-
-  private func read() throws -> [OutstandingTransaction] {
-    let bytes: [UInt8]
-    do {
-      bytes = try JSONFile.bytes(path)
-    } catch let error as JSONFile.Unreadable where error.isMissing {
-      return []
-    }
-    do {
-      return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
-    } catch {
-      throw StoreKeyError(
-        description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
-    }
-  }
-
-  private func write(_ transactions: [OutstandingTransaction]) throws {
-    try OutputFile.write(try WireJSON.encode(transactions), to: path, replacing: true)
+    let notification = try authority.notification(
+      type: "REFUND", uuid: UUID().uuidString.lowercased(), signedDate: now, environment: environment,
+      bundleID: bundleID, transaction: signed)
+    try book.replace(line.number, with: String(decoding: signed, as: UTF8.self))
+    return Array("{\"signedPayload\":\"\(String(decoding: notification, as: UTF8.self))\"}".utf8)
   }
 }

@@ -70,9 +70,13 @@ struct SyncCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
     abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
-    discussion: "With --all everything that is owned is installed and brought up to date.")
+    discussion: """
+      With --update what is installed is brought up to date, parcels too; with --all everything else that is owned is installed as well.
+      """)
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
+  @Flag(help: "Bring what is installed up to date, parcels too.")
+  var update = false
   @Flag(help: "Install and update all that is owned.")
   var all = false
 
@@ -85,10 +89,13 @@ struct SyncCommand: AsyncParsableCommand {
     let device = try flags.device(download.options)
     let printer = DownloadPrinter(style: download.progress)
     let queue = MadeUpQueue(folder: device.folder)
-    let installsAll = all
+    let (installsAll, updates) = (all, update)
     let (report, results) = try await device.interruptibly { device in
       let report = try await device.shelf.sync(with: device.client, queue: queue) { printer.show($0) }
       var results = report.resumed.map(\.result)
+      if updates, !installsAll {
+        results += try await device.shelf.update(from: device.client) { printer.show($0) }.map(\.result)
+      }
       if installsAll {
         results += try await withThrowingTaskGroup(of: Result<InstalledFile, any Error>.self) { group in
           let wanted = report.regions.filter { $0.status == .ownedNotInstalled || $0.status == .updateAvailable }

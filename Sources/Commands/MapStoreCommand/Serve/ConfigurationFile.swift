@@ -5,7 +5,8 @@ import MapStoreServer
 enum ConfigurationFile {
   static let texts: Set<String> = [
     "shelf", "ledger", "products", "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "appAppleId",
-    "googlePublicKey", "packageName", "logLevel", "web",
+    "googlePublicKey", "packageName", "logLevel", "web", "googlePushKeys",
+    "googlePushAudience", "googlePushAccount",
   ]
   static let lists: Set<String> = ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"]
   static let numbers: [String: ClosedRange<Int>] = [
@@ -13,7 +14,8 @@ enum ConfigurationFile {
     "grantSeconds": 60...315_360_000,
   ]
   static let limits: [String: ClosedRange<Int>] = [
-    "transfersByAccount": 1...1_000, "connections": 1...1_000_000, "bodyBytes": 1_024...(64 << 20),
+    "transfersByAccount": 1...1_000, "connections": 1...1_000_000, "connectionsByAddress": 1...1_000_000,
+    "bodyBytes": 1_024...(64 << 20),
     "idleSeconds": 1...3_600, "requestSeconds": 1...3_600, "stallSeconds": 1...3_600,
     "requestsByAddressPerMinute": 1...100_000_000, "requestsByAccountPerMinute": 1...100_000_000,
     "passwordsByAddressPerMinute": 1...100_000_000, "passwordsByLoginPerMinute": 1...100_000_000,

@@ -68,6 +68,18 @@ struct ServeFlags: ParsableArguments {
   @Option(help: "The app's package name at Google.")
   var packageName: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes whose token they verify are taken. (default: all are)",
+      valueName: "file"))
+  var googlePushKeys: String?
+
+  @Option(help: ArgumentHelp("The audience that the token of a push must name.", valueName: "text"))
+  var googlePushAudience: String?
+
+  @Option(help: ArgumentHelp("The service account that the token of a push must name. (default: any)", valueName: "address"))
+  var googlePushAccount: String?
+
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 

@@ -50,6 +50,7 @@ struct ServeSettings {
     options.linkKeys = paths("hmacKeyFiles")
     options.grantKeys = paths("grantKeyFiles")
     options.accelPrefix = try text("accelPrefix").map(Self.checkedPrefix)
+    options.googlePush = try readGooglePush()
     options.trustedProxies = Set(Self.list(text("trustedProxies")))
     options.webFolders = Self.list(text("web")) + options.webFolders
     options.linkSeconds = try number("linkSeconds") ?? options.linkSeconds
@@ -73,6 +74,7 @@ struct ServeSettings {
     var limits = options.limits
     try set("transfersByAccount", \.transfersByAccount, &limits)
     try set("connections", \.connections, &limits)
+    try set("connectionsByAddress", \.connectionsByAddress, &limits)
     try set("bodyBytes", \.bodyBytes, &limits)
     try set("idleSeconds", \.idleSeconds, &limits)
     try set("requestSeconds", \.requestSeconds, &limits)
@@ -86,6 +88,17 @@ struct ServeSettings {
       limits[keyPath: path] = StoreLimits.Rate(burst: max(limits[keyPath: path].burst, number / 2), perMinute: number)
     }
     options.limits = limits
+  }
+
+  private func readGooglePush() throws -> StoreOptions.GooglePush? {
+    let (keys, audience) = (path("googlePushKeys"), text("googlePushAudience"))
+    if keys == nil, audience == nil, text("googlePushAccount") == nil { return nil }
+    guard let keys, let audience else {
+      throw StoreError(
+        .invalidOption, at: keys == nil ? "googlePushKeys" : "googlePushAudience", "is missing",
+        remedy: "pushes are verified with both, the file of Google's keys and the audience of the subscription")
+    }
+    return StoreOptions.GooglePush(keys: keys, audience: audience, account: text("googlePushAccount"))
   }
 
   private mutating func readIdentity() throws {
@@ -176,7 +189,8 @@ extension ServeFlags {
       "shelf": shelf, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
       "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "bundleId": bundleId,
       "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName, "logLevel": logLevel,
-      "web": web,
+      "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
+      "googlePushAccount": googlePushAccount,
     ]
     for (name, text) in texts {
       if let text { values[AbsoluteConfigKey([name])] = ConfigValue(.string(text), isSecret: false) }

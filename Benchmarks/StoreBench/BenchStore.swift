@@ -1,0 +1,76 @@
+import Crypto
+import Foundation
+import PurchaseLedger
+
+/// A shop in a folder: `shelf/`, `ledger.sqlite`, `store.json`, and `signed`, a purchase a line.
+enum BenchStore {
+  static let bundleID = "org.example.maps"
+  static let regionCount = 170
+  static let largeBytes = 100_000_000
+  static func region(_ number: Int) -> String { "region-\(number)" }
+
+  static func make(in folder: String, purchases: Int) throws {
+    try FileManager.default.createDirectory(atPath: "\(folder)/shelf", withIntermediateDirectories: true)
+    try writeShelf("\(folder)/shelf")
+    let authority = try ThrowAwayAuthority()
+    try write(Data(authority.rootCertificate), "\(folder)/root.der")
+    _ = try Ledger.create(at: "\(folder)/ledger.sqlite", policy: LedgerPolicy(), clock: .system)
+    // Everything comes from one address and few accounts: their limits are not what is measured.
+    try write(
+      Data(
+        """
+        {"shelf": "shelf", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": "\(bundleID)", "linkSeconds": 86400,
+         "limits": {"passwordsByAddressPerMinute": 100000, "requestsByAddressPerMinute": 100000000,
+         "requestsByAccountPerMinute": 100000000, "transfersByAccount": 1000, "connectionsByAddress": 10000}}
+
+        """.utf8), "\(folder)/store.json")
+    try writePurchases("\(folder)/signed", count: purchases, authority)
+  }
+
+  private static func write(_ data: Data, _ path: String) throws { try data.write(to: URL(fileURLWithPath: path)) }
+
+  /// The first region has the large bundle.
+  private static func writeShelf(_ shelf: String) throws {
+    var random: UInt64 = 1
+    let regions = try (0..<regionCount).map { number in
+      let id = region(number)
+      var bytes = Data(count: number == 0 ? largeBytes : 4096)
+      bytes.withUnsafeMutableBytes { bytes in
+        for offset in stride(from: 0, to: bytes.count, by: 8) {
+          random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+          bytes.storeBytes(of: random, toByteOffset: offset, as: UInt64.self)
+        }
+      }
+      try write(bytes, "\(shelf)/\(id)-2026.1.mbtiles")
+      let hash = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+      let (west, south) = (Double(number % 17) * 20 - 170, Double(number / 17) * 12 - 60)
+      return """
+        {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\
+        "bounds":[\(west),\(south),\(west + 15),\(south + 10)],"grid":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
+        "file":"\(id)-2026.1.mbtiles","bytes":\(bytes.count),"sha256":"\(hash)","tileCount":9,"tilesHash":"00","edition":"2026.1",\
+        "priceTier":"tier-1","parcels":[],"patches":[]}
+        """
+    }
+    try write(
+      Data("{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n".utf8), "\(shelf)/catalogue.json")
+  }
+
+  /// Of many buyers who name no account: each is granted to whoever presents it first.
+  private static func writePurchases(_ path: String, count: Int, _ authority: ThrowAwayAuthority) throws {
+    let now = LedgerClock.system.now()
+    var text = Data()
+    for number in 0..<count {
+      let id = String(2_000_000_000_000 + number * 7)
+      let fact = StoreTransaction(
+        store: .apple, environment: .production, transactionID: id, originalTransactionID: id,
+        productID: "\(bundleID).\(region(number % regionCount))", productType: .nonConsumable,
+        purchaseDate: now - 86_400_000 + Int64(number), ownership: .purchased,
+        price: Money(milliunits: 4990, currency: "USD"), reason: "PURCHASE",
+        signedDate: now - 86_300_000 + Int64(number), trust: .signed, statement: .purchased)
+      text.append(contentsOf: "\(id) ".utf8)
+      text.append(contentsOf: try authority.transaction(fact, bundleID: bundleID))
+      text.append(0x0a)
+    }
+    try write(text, path)
+  }
+}

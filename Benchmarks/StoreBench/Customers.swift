@@ -1,0 +1,90 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+
+/// People with accounts at the running store.
+struct Customers {
+  let folder: String
+  let port: Int
+
+  /// Each owns twenty regions, the large one among them.
+  private static let regionsEach = 20
+
+  /// Opens accounts and gives them something to own. What is bought here is not posted again by ``Buyers``.
+  func register(_ count: Int) throws {
+    let connection = try KeepAliveConnection(port: port)
+    var purchases = try Purchase.all(in: folder)
+    var lines = ""
+    for number in 0..<count {
+      let credentials = try WireJSON.encode(Credentials(login: "customer-\(number)", password: "a long password"))
+      _ = try connection.post(StoreRoute.register.path, credentials).expecting(201)
+      let answer = try connection.post(StoreRoute.signIn.path, credentials).expecting(201)
+      let session = try WireJSON.decode(SessionDetails.self, from: answer)
+      // Every 170th purchase is of the large region; the others of the first hundred are of different ones.
+      let large = purchases.removeLast(where: { $0.region == 0 })
+      let others = (1..<Self.regionsEach).compactMap { region in purchases.removeLast { $0.region == region } }
+      let submission = PurchaseSubmission(transactions: ([large].compactMap { $0 } + others).map(\.signed))
+      _ = try connection.post(StoreRoute.purchases.path, token: session.token, WireJSON.encode(submission)).expecting(200)
+      lines += "\(session.token) \(session.account.id)\n"
+    }
+    try lines.write(toFile: "\(folder)/tokens", atomically: true, encoding: .utf8)
+    try Purchase.write(purchases, in: folder)
+  }
+
+  /// Links to the large bundle, for the customers in turn.
+  func fetchLinks(_ count: Int) throws {
+    let connection = try KeepAliveConnection(port: port)
+    let tokens = try Self.tokens(in: folder)
+    let request = try WireJSON.encode(DownloadRequest(regionId: BenchStore.region(0), kind: .bundle))
+    var links = ""
+    for number in 0..<count {
+      let answer = try connection.post(
+        StoreRoute.downloads.path, token: tokens[number % tokens.count].token, request
+      ).expecting(201)
+      links += try WireJSON.decode(DownloadTicket.self, from: answer).url + "\n"
+    }
+    try links.write(toFile: "\(folder)/links", atomically: true, encoding: .utf8)
+  }
+
+  static func tokens(in folder: String) throws -> [(token: String, account: String)] {
+    try String(contentsOfFile: "\(folder)/tokens", encoding: .utf8).split(separator: "\n").map { line in
+      let words = line.split(separator: " ").map(String.init)
+      return (words[0], words[1])
+    }
+  }
+}
+
+/// A line of `signed`.
+struct Purchase {
+  let id: String
+  let signed: String
+  /// The number of its region.
+  var region: Int { (Int(id)! - 2_000_000_000_000) / 7 % BenchStore.regionCount }
+
+  static func all(in folder: String) throws -> [Self] {
+    try String(contentsOfFile: "\(folder)/signed", encoding: .utf8).split(separator: "\n").map { line in
+      let words = line.split(separator: " ").map(String.init)
+      return Self(id: words[0], signed: words[1])
+    }
+  }
+
+  static func write(_ purchases: [Self], in folder: String) throws {
+    try purchases.map { "\($0.id) \($0.signed)\n" }.joined()
+      .write(toFile: "\(folder)/signed", atomically: true, encoding: .utf8)
+  }
+}
+
+extension KeepAliveConnection.Answer {
+  func expecting(_ status: Int) throws -> [UInt8] {
+    guard self.status == status else {
+      throw StoreBench.Failure(description: "\(self.status): \(String(decoding: body, as: UTF8.self))")
+    }
+    return body
+  }
+}
+
+extension Array {
+  fileprivate mutating func removeLast(where matches: (Element) -> Bool) -> Element? {
+    lastIndex(where: matches).map { remove(at: $0) }
+  }
+}

@@ -1,0 +1,35 @@
+import MapStoreClient
+import MapStoreWire
+import TileIndex
+
+/// The made-up store's list of what was paid and not finished, in the device's folder: `.mapstore-queue.json`.
+final class MadeUpQueue: StoreQueue {
+  private let path: String
+
+  init(folder: String) { path = "\(folder)/.mapstore-queue.json" }
+
+  func outstanding() async throws -> [OutstandingTransaction] { try read() }
+
+  func add(_ transaction: OutstandingTransaction) throws { try write(try read() + [transaction]) }
+
+  func finish(_ id: String) async throws { try write(try read().filter { $0.id != id }) }
+
+  private func read() throws -> [OutstandingTransaction] {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(path)
+    } catch let error as JSONFile.Unreadable where error.isMissing {
+      return []
+    }
+    do {
+      return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
+    } catch {
+      throw StoreKeyError(
+        description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
+    }
+  }
+
+  private func write(_ transactions: [OutstandingTransaction]) throws {
+    try OutputFile.write(try WireJSON.encode(transactions), to: path, replacing: true)
+  }
+}

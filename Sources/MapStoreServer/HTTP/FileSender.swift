@@ -1,0 +1,62 @@
+import NIOCore
+import NIOHTTP1
+
+/// A part of a file on its way to a connection, piece by piece, on the connection's event loop.
+final class FileSender {
+  /// What a slow client is measured by (``StoreLimits/stallSeconds``); larger ones are not faster.
+  private static let pieceBytes = 1 << 18
+  /// What the disk is asked for ahead of what is sent, so that the event loop seldom waits for it.
+  private static let aheadBytes = 4 << 20
+
+  private let file: OpenFile
+  private let handle: NIOFileHandle
+  private var rest: Range<Int>
+  /// Of the handler whose writes go to HTTP/1's encoder.
+  private let encoder: ChannelHandlerContext
+  private let sent: (Int) -> Void
+  private let done: EventLoopPromise<Void>
+  private var promise: (ChannelHandlerContext) -> EventLoopPromise<Void> = { $0.eventLoop.makePromise() }
+
+  init(_ file: OpenFile, _ range: Range<Int>, encoder: ChannelHandlerContext, sent: @escaping (Int) -> Void) {
+    (self.file, rest, self.encoder, self.sent) = (file, range, encoder, sent)
+    // Lent to it: the file is closed by its owner, who lives as long as this.
+    handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+    done = encoder.eventLoop.makePromise()
+  }
+
+  /// - Parameter promise: makes the promise of a piece's write.
+  func run(promise: @escaping (ChannelHandlerContext) -> EventLoopPromise<Void>) -> EventLoopFuture<Void> {
+    self.promise = promise
+    file.prefetch(rest.prefix(Self.aheadBytes))
+    sendPiece()
+    return done.futureResult
+  }
+
+  private func sendPiece() {
+    guard !rest.isEmpty else { return end(nil) }
+    let piece = rest.prefix(Self.pieceBytes)
+    // The system sends nothing of what is not there any more, without a word.
+    guard file.reaches(piece.endIndex) else { return end(OpenFile.Failure.becameShorter) }
+    file.prefetch((piece.startIndex + Self.aheadBytes..<piece.endIndex + Self.aheadBytes).clamped(to: rest))
+    let region = FileRegion(fileHandle: handle, readerIndex: piece.startIndex, endIndex: piece.endIndex)
+    let promise = promise(encoder)
+    promise.futureResult.assumeIsolated().whenComplete { [self] result in
+      switch result {
+      case .success:
+        sent(piece.count)
+        rest = piece.endIndex..<rest.upperBound
+        sendPiece()
+      case .failure(let error): end(error)
+      }
+    }
+    encoder.writeAndFlush(NIOAny(HTTPServerResponsePart.body(.fileRegion(region))), promise: promise)
+  }
+
+  private func end(_ error: (any Error)?) {
+    _ = try? handle.takeDescriptorOwnership()
+    if let error { done.fail(error) } else { done.succeed(()) }
+  }
+}
+
+@available(*, unavailable)
+extension FileSender: Sendable {}

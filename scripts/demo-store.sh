@@ -1,0 +1,153 @@
+#!/bin/sh
+# A shop and its customers in small, over a shelf that is there: demo-store.sh SHELF. All of it lies in SHELF/.store, which is made anew each time.
+#
+# Two people buy; a download is killed and goes on; a second phone has everything without paying; money is given back; a new edition comes as a patch; at the end the files are
+# compared byte for byte, and the books with the store's. Ends with 1 when anything of that is not so.
+set -eu
+cd "$(dirname "$0")/.."
+tilecut=${TILECUT:-.build/release/tilecut}
+ledger=${PURCHASE_LEDGER:-.build/release/purchase-ledger}
+mapstore=${MAPSTORE:-.build/release/mapstore}
+out=$1
+work=$out/.store
+log=$work/serve.log
+rm -rf "$work"
+mkdir -p "$work/shelf"
+server=""
+trap 'kill $server 2>/dev/null || true' EXIT
+fail() {
+  echo "demo: $*" >&2
+  exit 1
+}
+# quiet WHAT COMMAND...: what it prints is shown when it fails
+quiet() {
+  what=$1
+  shift
+  "$@" >"$work/last.log" 2>&1 || {
+    cat "$work/last.log" >&2
+    fail "$what failed"
+  }
+}
+# The app on somebody's phone: phone NAME COMMAND...
+phone() {
+  phone=$1
+  verb=$2
+  shift 2
+  MAPSTORE_PASSWORD="a long password" "$mapstore" client "$verb" --folder "$work/$phone" "$@"
+}
+
+# --- the shop: a shelf, a ledger, keys, and an app store that is made up and believed by nobody else
+cp -R "$out"/catalogue.json "$out"/*.mbtiles "$out"/*.png "$out"/.tilecut "$work/shelf/"
+bundle=org.example.maps
+quiet "the ledger" "$ledger" init --ledger "$work/ledger.sqlite"
+quiet "the made-up store" "$mapstore" client store-key "$work/appstore" --bundle-id $bundle
+for key in link grant; do head -c 32 /dev/urandom >"$work/$key.key"; done
+cat >"$work/store.json" <<JSON
+{"shelf": "shelf", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["appstore.root.der"], "bundleId": "$bundle",
+ "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"], "logLevel": "warning"}
+JSON
+echo "\$ mapstore serve --config store.json"
+"$mapstore" serve --config "$work/store.json" >"$log" 2>&1 &
+server=$!
+url=""
+tries=0
+while [ -z "$url" ] && [ "$tries" -lt 300 ] && kill -0 "$server" 2>/dev/null; do
+  sleep 0.1
+  url=$(sed -n 's/^catalogue: *\(http:.*\)\/catalogue$/\1/p' "$log")
+  tries=$((tries + 1))
+done
+cat "$log"
+[ -n "$url" ] || fail "the shop did not open"
+curl -sS -f -o "$work/page.html" "$url/catalogue" || fail "there is no catalogue page"
+curl -sS -f "$url/v1/catalogue?q=longs" | grep -q '"places":' && echo "a search for \"longs\" finds the regions that Longs Peak lies in"
+
+# --- two people buy; the app store's purchases are booked before they are finished with
+ids=$(sed -n 's/^.*"id":"\([^"]*\)","productId".*$/\1/p' "$out/catalogue.json" | head -n 5)
+first=$(echo "$ids" | head -n 1)
+second=$(echo "$ids" | sed -n 2p)
+large=rocky-mountain-np
+echo "$ids" | grep -qx "$large" || ids="$ids $large"
+for person in anna bert; do quiet "$person's account" phone $person register $person --server "$url"; done
+# shellcheck disable=SC2086
+quiet "anna's purchases" phone anna buy --store-key "$work/appstore" $ids
+# shellcheck disable=SC2086
+quiet "bert's purchases" phone bert buy --store-key "$work/appstore" $first $large
+# shellcheck disable=SC2086
+echo "anna buys $(echo $ids | sed 's/ /, /g'); bert buys $first, $large"
+quiet "a second attempt" phone anna buy --store-key "$work/appstore" "$first"
+grep -q "nothing was bought" "$work/last.log" || fail "what anna owns could be bought again"
+echo "anna asks for $first once more: nothing is bought twice"
+
+# --- a download is cut off by kill -9 and goes on from the bytes on the disk
+MAPSTORE_PASSWORD=- "$mapstore" client get "$large" --folder "$work/anna" --piece 64kB --rate 400kB --progress none >"$work/last.log" 2>&1 &
+app=$!
+tries=0
+part=""
+while [ "$tries" -lt 600 ] && kill -0 "$app" 2>/dev/null; do
+  part=$(find "$work/anna/.mapstore" -name '*.part' -size +128k 2>/dev/null | head -n 1)
+  [ -z "$part" ] || break
+  sleep 0.05
+  tries=$((tries + 1))
+done
+[ -n "$part" ] || fail "anna's download did not begin: $(cat "$work/last.log")"
+kill -9 "$app"
+wait "$app" 2>/dev/null || true
+echo "anna's phone loses power in the middle of $large, with $(wc -c <"$part" | tr -d ' ') bytes on the disk"
+before=$(curl -sS "$url/metrics" | sed -n 's/^mapstore_file_bytes_total //p')
+quiet "anna's download" phone anna sync --progress none
+after=$(curl -sS "$url/metrics" | sed -n 's/^mapstore_file_bytes_total //p')
+whole=$(wc -c <"$work/anna/$large.mbtiles" | tr -d ' ')
+[ $((after - before)) -lt "$whole" ] || fail "the download began anew"
+echo "it goes on with the next sync: $((after - before)) of $whole bytes had still to be sent"
+for person in anna bert; do quiet "$person's regions" phone $person sync --all --progress none; done
+
+# --- money back, and a second phone
+# shellcheck disable=SC2086
+quiet "the refund" phone anna refund --store-key "$work/appstore" $second
+phone anna library | grep -q "^$second .*revoked" || fail "$second is not taken back"
+echo "the store gives anna's money back for $second, and tells the shop: it is revoked"
+quiet "anna's second phone" phone anna-two login anna --server "$url"
+quiet "anna's second phone" phone anna-two sync --all --progress none
+[ ! -e "$work/anna-two/$second.mbtiles" ] || fail "the second phone has what was given back"
+echo "anna's second phone signs in and has her $(find "$work/anna-two" -name '*.mbtiles' | wc -l | tr -d ' ') regions, without paying"
+
+# --- a new edition, by patch
+ln -s "$(pwd)"/sample-regions/* "$work/"
+rm "$work/regions.json"
+sed "s|\"id\": \"$first\",|&\n      \"edition\": \"2026.2\", \"sources\": [\"continental-us/us-shadedrelief.tif\", \"jacksboro-fault/jacksboro-fault-relief.tif\"],|" \
+  sample-regions/regions.json >"$work/regions.json"
+# shellcheck disable=SC2086
+quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/shelf" --patches-from "$work/shelf" --progress none ${DEMO_REGIONS:+--only $DEMO_REGIONS}
+tries=0
+until phone bert library | grep -q "^$first .*update available"; do
+  tries=$((tries + 1))
+  [ "$tries" -lt 100 ] || fail "the shop does not know the new edition"
+  sleep 0.2
+done
+patch=$(find "$work/shelf" -name "$first-2026.2.from-2026.1.patch")
+[ -n "$patch" ] || fail "there is no patch for $first"
+for phone in bert anna-two; do quiet "the update" phone $phone sync --all --progress none; done
+echo "$first has a new edition: a patch of $(wc -c <"$patch" | tr -d ' ') bytes leads there, the whole has $(wc -c <"$work/shelf/$first-2026.2.mbtiles" | tr -d ' ')"
+
+# --- at the end: files, and books
+count=0
+for phone in bert anna-two; do
+  for file in "$work/$phone"/*.mbtiles; do
+    id=$(basename "$file" .mbtiles)
+    edition=2026.1
+    [ "$id" != "$first" ] || edition=2026.2
+    cmp "$file" "$work/shelf/$id-$edition.mbtiles" || fail "$phone's $id is not the shop's"
+    count=$((count + 1))
+  done
+done
+[ "$count" -gt 3 ] || fail "only $count regions are installed"
+echo "$count installed regions on two phones: byte for byte the shop's"
+kill $server
+wait $server || fail "the shop did not end in order"
+server=""
+believing="--ledger $work/ledger.sqlite --root-certificate $work/appstore.root.der --bundle-id $bundle"
+# shellcheck disable=SC2086
+"$ledger" verify $believing | tail -n 2
+# shellcheck disable=SC2086
+"$ledger" reconcile --store "$work/appstore.book.jsonl" $believing | tail -n 3
+rm -rf "$work/shelf" "$work/anna" "$work/bert" "$work/anna-two"
