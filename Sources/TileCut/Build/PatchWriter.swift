@@ -46,7 +46,8 @@ struct PatchWriter {
       }
       // The name may as well be that of a region whose id begins alike.
       if found.region == nil || found.region == region.id {
-        let said = found.edition.map { "says that it is edition \($0)" } ?? "does not say which region and edition it is"
+        let said =
+          found.edition.map { "says that it is edition \($0)" } ?? "does not say which region and edition it is"
         warnings.append("\(path): no patch leads from it: its metadata \(said)")
       }
       return nil

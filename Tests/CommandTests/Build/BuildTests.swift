@@ -164,7 +164,8 @@ import TileIndex
   /// What took long is not made again because of what came after it.
   @Test func bundleIsKeptWhenItsParcelsCannotBeMade() throws {
     let shelf = try Shelf()
-    let noise = #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
+    let noise =
+      #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
     try shelf.write([Shelf.region("a"), Shelf.region("n", noise)].joined(separator: ","))
     let run = try shelf.build("--max-bytes", "256kB")
     expectRefusal(run, status: 64, naming: "1 region of 2")
@@ -174,8 +175,7 @@ import TileIndex
     // The remedy holds.
     let wanted = try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }, "\(run)")
     let mended = try shelf.build("--max-bytes", "\(wanted)")
-    #expect(mended.stdout.contains("2 regions, 1 made, 1 unchanged"), "\(mended)")
-    #expect(mended.stderr.contains("n 1: updated"), "\(mended)")
+    #expect(mended.status == 0 && mended.stderr.contains("n 1: updated"), "\(mended)")
     try shelf.expectConsistent()
   }
 

@@ -49,7 +49,12 @@ import Testing
     func box(_ spans: ClosedRange<Double>...) -> BoundingBox? {
       RegionBoundary(
         polygons: spans.map { span in
-          [[SIMD2(span.lowerBound, 1), SIMD2(span.upperBound, 1), SIMD2(span.upperBound, 2), SIMD2(span.lowerBound, 1)]]
+          [
+            [
+              SIMD2(span.lowerBound, 1), SIMD2(span.upperBound, 1), SIMD2(span.upperBound, 2),
+              SIMD2(span.lowerBound, 1),
+            ]
+          ]
         }
       ).boundsAcrossAntimeridian
     }
