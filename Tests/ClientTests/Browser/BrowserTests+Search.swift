@@ -98,7 +98,8 @@ extension BrowserTests {
     case .vector: try writeVectorBundle(folder.file("map.mbtiles"), words, places)
     }
     let server = try RunningServer([folder.path])
-    let map = try MapPage(server, "map", at: "1/10/-20")
+    // Names are to be read in dark windows too.
+    let map = try MapPage(server, "map", at: "1/10/-20", isDark: byKeyboard)
     let start = try place(map)
     #expect(abs(start[0] + 20) < 1 && abs(start[1] - 10) < 1, "\(start)")
     for (typed, wanted) in [("kili", places[0]), ("kap", places[2]), ("kiel", places[1])] {
@@ -130,7 +131,7 @@ extension BrowserTests {
         """, as: [Double].self)
       #expect(marks.count == 1 && marks[0] < 40, "\(wanted.name): \(marks)")
       #expect(try map.page.evaluate("document.getElementById('map').innerText", as: String.self).contains(wanted.name))
-      if !byKeyboard { try Screenshots.take(map.page, "viewer-search-\(kind)-\(typed)") }
+      try Screenshots.take(map.page, "viewer-search-\(kind)-\(typed)\(byKeyboard ? "-dark" : "")")
     }
     map.expectClean()
   }
