@@ -48,6 +48,20 @@ struct DiskFullTests {
     #expect(run.stdout == "status 74\nout.mbtiles\nold\n", "\(run)")
   }
 
+  /// While the bundle is cut, and while what belongs to it is made. What there is room for is kept, and what was not finished is gone.
+  @Test(arguments: [40, 300, 700]) func buildSaysSo(kilobytes: Int) throws {
+    let shelf = try Shelf()
+    try shelf.writeVariety()
+    let disk = try TemporaryFolder()
+    let look = #"; echo "status $?"; ls -A dist/.tilecut/work; ls -A dist | grep -v '^.tilecut$'; exit 0"#
+    let build = try #require(
+      try SmallDisk.run(
+        in: disk.path, kilobytes: kilobytes, #""$@""# + look,
+        [Command(built: "tilecut").path, "build", shelf.manifest, "-o", "dist", "--jobs", "2", "--progress", "none"]))
+    #expect(build.stdout == "status 74\n", "\(build)")
+    #expect(build.stderr.contains("; free space or choose another disk"), "\(build)")
+  }
+
   @Test func contactSheetSaysSo() throws {
     let folder = try TemporaryFolder()
     let bundle = folder.file("out.mbtiles")

@@ -13,6 +13,8 @@ struct PatchWriter {
   private let bundle: String
   private let folder: String
   private let editions: [Edition]
+  /// What was found that is no earlier edition although its name says so.
+  let warnings: [String]
 
   /// Looks for earlier editions: `id-EDITION.mbtiles`, of which the bundle itself must not say that it is another region's, or a parcel.
   ///
@@ -23,10 +25,11 @@ struct PatchWriter {
   init(region: RegionManifest.Region, bundle: String, folder: String, editionsFolder: String?) throws {
     (self.region, self.bundle, self.folder) = (region, bundle, folder)
     guard let editionsFolder else {
-      editions = []
+      (editions, warnings) = ([], [])
       return
     }
     let (start, end) = ("\(region.id)-", ".mbtiles")
+    var warnings: [String] = []
     editions = try ShelfFiles.names(in: editionsFolder).compactMap { name in
       guard name.hasPrefix(start), name.hasSuffix(end), name.utf8.count > start.utf8.count + end.utf8.count else {
         return nil
@@ -36,11 +39,20 @@ struct PatchWriter {
       let path = "\(editionsFolder)/\(name)"
       let reader = try MBTilesReader(path: path)
       let metadata = reader.metadata
-      guard metadata[RegionMetadata.regionKey] == region.id, metadata[RegionMetadata.editionKey] == edition,
-        metadata[RegionMetadata.parcelKey] == nil
-      else { return nil }
-      return Edition(name: edition, path: path, matrixSet: reader.matrixSet)
+      guard metadata[RegionMetadata.parcelKey] == nil else { return nil }
+      let found = (region: metadata[RegionMetadata.regionKey], edition: metadata[RegionMetadata.editionKey])
+      if found.region == region.id, found.edition == edition {
+        return Edition(name: edition, path: path, matrixSet: reader.matrixSet)
+      }
+      // The name may as well be that of a region whose id begins alike.
+      if found.region == nil || found.region == region.id {
+        let said =
+          found.edition.map { "says that it is edition \($0)" } ?? "does not say which region and edition it is"
+        warnings.append("\(path): no patch leads from it: its metadata \(said)")
+      }
+      return nil
     }
+    self.warnings = warnings
   }
 
   /// A hash of what the patches depend on.

@@ -76,6 +76,7 @@ struct RegionBuilder {
       return record.parcelEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
     let patches = try PatchWriter(region: region, bundle: path, folder: work, editionsFolder: options.patchesFrom)
+    warnings += patches.warnings
     try make(&record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
       record.patchEntries = try patches.write(bundleBytes: bundle.file.bytes, &warnings)
       return record.patchEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }

@@ -98,9 +98,10 @@ extension BrowserTests {
     case .vector: try writeVectorBundle(folder.file("map.mbtiles"), words, places)
     }
     let server = try RunningServer([folder.path])
-    let map = try MapPage(server, "map", at: "2/10/-20")
+    // Names are to be read in dark windows too.
+    let map = try MapPage(server, "map", at: "1/10/-20", isDark: byKeyboard)
     let start = try place(map)
-    #expect(abs(start[0] + 20) < 0.1 && abs(start[1] - 10) < 0.1, "\(start)")
+    #expect(abs(start[0] + 20) < 1 && abs(start[1] - 10) < 1, "\(start)")
     for (typed, wanted) in [("kili", places[0]), ("kap", places[2]), ("kiel", places[1])] {
       try map.page.evaluateVoid("document.getElementById('place').value = ''")
       try map.page.click("#place")
@@ -116,7 +117,8 @@ extension BrowserTests {
       let shown = try place(map)
       // The same meridian, by whatever turns of the world.
       let east = (shown[0] - wanted.longitude + 540).truncatingRemainder(dividingBy: 360) - 180
-      #expect(abs(east) < 0.02 && abs(shown[1] - wanted.latitude) < 0.02, "\(wanted.name): \(shown)")
+      // Leaflet goes by whole pixels: a sixth of a degree at these zooms.
+      #expect(abs(east) < 0.25 && abs(shown[1] - wanted.latitude) < 0.25, "\(wanted.name): \(shown)")
       #expect(shown[2] > start[2], "\(wanted.name): \(shown)")
       #expect(try map.page.evaluate("document.getElementById('found').hidden", as: Bool.self))
       // One mark, in the middle of the map, and one only.
@@ -129,7 +131,7 @@ extension BrowserTests {
         """, as: [Double].self)
       #expect(marks.count == 1 && marks[0] < 40, "\(wanted.name): \(marks)")
       #expect(try map.page.evaluate("document.getElementById('map').innerText", as: String.self).contains(wanted.name))
-      if !byKeyboard { try Screenshots.take(map.page, "viewer-search-\(kind)-\(typed)") }
+      try Screenshots.take(map.page, "viewer-search-\(kind)-\(typed)\(byKeyboard ? "-dark" : "")")
     }
     map.expectClean()
   }

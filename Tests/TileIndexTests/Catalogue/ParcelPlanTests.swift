@@ -125,12 +125,21 @@ import Testing
     #expect(try ParcelPlan(coarse, matrixSet: grid, bytesMax: 100_000_000).parcels.map(\.tiles.count) == [coarse.count])
   }
 
+  /// The largest of those that are too large: a limit that it fits will do.
   @Test func tileThatIsTooLargeIsNamed() throws {
     let tile = try TileID(zoom: 3, column: 2, row: 1)
-    let tiles = [SizedTile(tile, bytes: 900_000)]
-    #expect { try ParcelPlan(tiles, matrixSet: .webMercatorQuad, bytesMax: 500_000) } throws: { error in
-      (error as? ParcelPlan.TileTooLarge)?.tile == tile
+    let tiles = [
+      SizedTile(try TileID(zoom: 3, column: 0, row: 0), bytes: 700_000), SizedTile(tile, bytes: 900_000),
+      SizedTile(try TileID(zoom: 3, column: 4, row: 4), bytes: 800_000),
+      SizedTile(try TileID(zoom: 2, column: 1, row: 0), bytes: 5000),
+    ]
+    let error = #expect(throws: ParcelPlan.TileTooLarge.self) {
+      try ParcelPlan(tiles, matrixSet: .webMercatorQuad, bytesMax: 500_000)
     }
+    let large = try #require(error)
+    #expect(large.tile == tile)
+    let plan = try ParcelPlan(tiles, matrixSet: .webMercatorQuad, bytesMax: large.bundleBytes)
+    #expect(Set(plan.parcels.flatMap(\.tiles)) == Set(tiles.map(\.tile)))
   }
 
   /// Estimates are what files take, and not less.

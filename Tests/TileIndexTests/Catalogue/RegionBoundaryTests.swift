@@ -45,6 +45,28 @@ import Testing
     #expect(tiles.count < near.count, context)
   }
 
+  @Test func boundsAcrossTheAntimeridianLeaveOutTheWidestGap() {
+    func box(_ spans: ClosedRange<Double>...) -> BoundingBox? {
+      RegionBoundary(
+        polygons: spans.map { span in
+          [
+            [
+              SIMD2(span.lowerBound, 1), SIMD2(span.upperBound, 1), SIMD2(span.upperBound, 2),
+              SIMD2(span.lowerBound, 1),
+            ]
+          ]
+        }
+      ).boundsAcrossAntimeridian
+    }
+    #expect(box(170...180, -180 ... -170) == BoundingBox(west: 170, south: 1, east: -170, north: 2))
+    #expect(box(-180 ... -170, 20...40, 30...180) == BoundingBox(west: 20, south: 1, east: -170, north: 2))
+    #expect(box(-180 ... -10, -5 ... -4, 3...180) == BoundingBox(west: 3, south: 1, east: -4, north: 2))
+    // On one side, all the way round, and up to the edge only.
+    for none in [box(10...20), box(-180...180), box(-180...0, 0...180), box(170...180), box(-180 ... -170)] {
+      #expect(none == nil)
+    }
+  }
+
   @Test func boxGivesItsTiles() {
     let grid = TileMatrixSet.worldCRS84Quad
     let ring = [SIMD2(10.0, 10), SIMD2(40, 10), SIMD2(40, 30), SIMD2(10, 30), SIMD2(10, 10)]

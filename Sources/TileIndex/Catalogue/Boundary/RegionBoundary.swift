@@ -36,18 +36,7 @@ public struct RegionBoundary: Hashable, Sendable {
   ///
   /// - Complexity: O(points).
   public func contains(longitude: Double, latitude: Double) -> Bool {
-    polygons.contains { rings in
-      rings.reduce(false) { $0 != Self.crosses($1, longitude, latitude) }
-    }
-  }
-
-  /// Whether a ray to the east meets the ring an odd number of times.
-  private static func crosses(_ ring: Ring, _ x: Double, _ y: Double) -> Bool {
-    zip(ring, ring.dropFirst()).reduce(false) { inside, edge in
-      let (a, b) = edge
-      guard (a.y > y) != (b.y > y) else { return inside }
-      return inside != (x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x))
-    }
+    polygons.contains { Polygon(rings: $0).contains(SIMD2(longitude, latitude)) }
   }
 }
 

@@ -17,7 +17,7 @@ package struct ParcelPlan: Sendable {
     var area = 0.0
   }
 
-  /// A tile that no parcel can hold.
+  /// A tile that no parcel can hold; the largest one, so that a limit it fits will do for all.
   package struct TileTooLarge: Error {
     package let tile: TileID
     /// What a bundle of just this tile takes.
@@ -38,6 +38,10 @@ package struct ParcelPlan: Sendable {
   package init(
     _ tiles: [SizedTile], matrixSet: TileMatrixSet, bytesMax: Int, squareMetresMax: Double = Self.squareMetresMax
   ) throws(TileTooLarge) {
+    if let largest = tiles.max(by: { ($0.bytes, $1.tile) < ($1.bytes, $0.tile) }) {
+      let bytes = BundleSize.emptyBundle + BundleSize.estimate(blob: largest.bytes)
+      guard bytes <= bytesMax else { throw TileTooLarge(tile: largest.tile, bundleBytes: bytes) }
+    }
     let finestZoom = tiles.map(\.tile.zoom).max() ?? 0
     let finest = tiles.lazy.filter { $0.tile.zoom == finestZoom }.map { matrixSet.area(of: $0.tile) }.max() ?? 0
     var deal = Deal(
@@ -45,7 +49,7 @@ package struct ParcelPlan: Sendable {
     var rounds: [[Parcel]] = []
     var rest = tiles.sorted { $0.tile < $1.tile }
     while !rest.isEmpty {
-      try deal.run(rest, isOverview: !rounds.isEmpty)
+      deal.run(rest, isOverview: !rounds.isEmpty)
       rounds.append(deal.parcels)
       rest = deal.rest
       // The overview's tiles are larger than any such limit.
@@ -68,13 +72,14 @@ package struct ParcelPlan: Sendable {
       (self.matrixSet, self.bytesMax, self.areaMax) = (matrixSet, bytesMax, areaMax)
     }
 
-    mutating func run(_ tiles: [SizedTile], isOverview: Bool) throws(TileTooLarge) {
-      try place(tiles, under: 0, isOverview)
+    /// Deals out tiles that would each fit a parcel.
+    mutating func run(_ tiles: [SizedTile], isOverview: Bool) {
+      place(tiles, under: 0, isOverview)
       rest.sort { $0.tile < $1.tile }
     }
 
     /// Deals out tiles that have their parent, one zoom above `zoom`, in common.
-    private mutating func place(_ tiles: [SizedTile], under zoom: Int, _ isOverview: Bool) throws(TileTooLarge) {
+    private mutating func place(_ tiles: [SizedTile], under zoom: Int, _ isOverview: Bool) {
       let groups = Dictionary(grouping: tiles) { matrixSet.ancestor(of: $0.tile, zoom: zoom) }
       for (root, members) in groups.sorted(by: { $0.key < $1.key }) {
         let bytes = members.reduce(0) { $0 + BundleSize.estimate(blob: $1.bytes) }
@@ -92,11 +97,8 @@ package struct ParcelPlan: Sendable {
           continue
         }
         flush()
-        guard members.count > 1 || area > areaMax else {
-          throw TileTooLarge(tile: members[0].tile, bundleBytes: BundleSize.emptyBundle + bytes)
-        }
         rest += members.filter { $0.tile == root }
-        try place(members.filter { $0.tile != root }, under: zoom + 1, isOverview)
+        place(members.filter { $0.tile != root }, under: zoom + 1, isOverview)
         flush()
       }
       // Parcels do not reach beyond the parent that their roots have in common.
