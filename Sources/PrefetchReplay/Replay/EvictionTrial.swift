@@ -14,8 +14,9 @@ struct EvictionTrial {
     /// What is needed last, or never again.
     case belady
 
-    /// As the reference counts for its own two, tiles that were found stay in the room they had while they are on the screen; otherwise they leave it to others.
-    fileprivate var countsFound: Bool { self == .lru || self == .reference }
+    /// As the reference simulator counts for its own two: tiles that leave the screen push others out before it is seen which of those come onto it, and what was found goes on
+    /// taking room while the screen shows it. This project's cache knows better on both counts; Belady's rule loses nothing by either.
+    fileprivate var isReference: Bool { self == .lru || self == .reference }
 
     fileprivate func eviction(_ future: Future) -> any EvictionPolicy {
       switch self {
@@ -36,7 +37,7 @@ struct EvictionTrial {
     let future = Future(frames)
     let cache = TileCache<TileID, Void>(byteCountMax: 0, eviction: policy.eviction(future))
     var visible: TileRange?
-    /// Of the tiles on the screen, those that were there when they came.
+    /// Of the tiles on the screen, those that were there when they came; for the reference's policies.
     var found: Set<TileID> = []
     var (requests, hits) = (0, 0)
     for (index, frame) in frames.frames.enumerated() {
@@ -48,13 +49,19 @@ struct EvictionTrial {
       }
       future.frame(index)
       let entered = tiles.filter { tile in !(visible?.contains(tile) ?? false) }
+      if policy.isReference, let before = visible {
+        let staying = before.filter { tiles.contains($0) }
+        found = found.filter { tiles.contains($0) }
+        cache.show(staying, focus: focus)
+        cache.resize(to: max(staying.count, roomCount + staying.count - found.count))
+      }
       let present = entered.filter { cache.contains($0) }
       requests += entered.count
       hits += present.count
-      found = found.filter { tiles.contains($0) }.union(present)
+      if policy.isReference { found.formUnion(present) }
       visible = tiles
       cache.show(tiles, focus: focus)
-      cache.resize(to: roomCount + tiles.count - (policy.countsFound ? min(found.count, roomCount) : 0))
+      cache.resize(to: max(tiles.count, roomCount + tiles.count - found.count))
       for tile in entered where !cache.contains(tile) { cache.insert((), for: tile, byteCount: 1) }
     }
     return (requests, hits)

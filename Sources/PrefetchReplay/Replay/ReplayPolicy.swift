@@ -32,8 +32,9 @@ extension ReplayPolicy {
       setup.eviction = ReferenceEviction()
       setup.planner = ZoomRingPlanner()
     case .default:
-      let options = PrefetchPredictor.Options(
+      var options = PrefetchPredictor.Options(
         tilesPerSecond: Double(source.loaderCount) / source.loadTime, zooms: zooms)
+      if settings.isMetered { options.chanceMin = PrefetchPredictor.Options.meteredChanceMin }
       setup.planner = PrefetchPredictor(options: options)
       setup.plansEveryFrame = true
     case .oracle, .belady:

@@ -151,7 +151,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
           return load
         }
       }
-      guard state.ahead.count < source.aheadMax, state.meter?.allowsAhead != false else { return nil }
+      guard state.ahead.count < source.aheadMax, state.meter?.allowsAhead ?? true else { return nil }
       while state.position < state.plan.count {
         let tile = state.plan[state.position]
         state.position += 1
@@ -187,6 +187,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
       }
     }
   }
+
+  /// For sources that cost money: how many tiles were loaded, and how many would have been without prefetch, both without the first screen. Nil for others.
+  public var meteredLoads: (all: Int, unaided: Int)? { state.withLock { $0.meter?.loads } }
 
   /// A tile to draw, when it is there.
   public func tile(_ tile: TileID) -> Value? {

@@ -18,6 +18,9 @@ public struct PrefetchPredictor: PrefetchPlanner {
     /// Tiles less probable than this are not loaded, however much room there is; higher for sources that cost money.
     public var chanceMin: Double
 
+    /// A good ``chanceMin`` for sources that cost money: docs/prefetch.md has the figures.
+    public static var meteredChanceMin: Double { 0.3 }
+
     public init(tilesPerSecond: Double = 800, zooms: ClosedRange<Int> = 0...22, chanceMin: Double = 0.05) {
       self.tilesPerSecond = tilesPerSecond
       self.zooms = zooms
