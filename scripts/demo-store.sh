@@ -9,6 +9,14 @@ tilecut=${TILECUT:-.build/release/tilecut}
 ledger=${PURCHASE_LEDGER:-.build/release/purchase-ledger}
 mapstore=${MAPSTORE:-.build/release/mapstore}
 out=$1
+large=rocky-mountain-np
+renewed=estes-park
+for id in $large $renewed; do
+  grep -q "\"id\":\"$id\"" "$out/catalogue.json" || {
+    echo "the shop's story is left out: it needs $id on the shelf"
+    exit 0
+  }
+done
 work=$out/.store
 log=$work/serve.log
 rm -rf "$work"
@@ -62,21 +70,19 @@ curl -sS -f -o "$work/page.html" "$url/catalogue" || fail "there is no catalogue
 curl -sS -f "$url/v1/catalogue?q=longs" | grep -q '"places":' && echo "a search for \"longs\" finds the regions that Longs Peak lies in"
 
 # --- two people buy; the app store's purchases are booked before they are finished with
-ids=$(sed -n 's/^.*"id":"\([^"]*\)","productId".*$/\1/p' "$out/catalogue.json" | head -n 5)
-first=$(echo "$ids" | head -n 1)
-second=$(echo "$ids" | sed -n 2p)
-large=rocky-mountain-np
-echo "$ids" | grep -qx "$large" || ids="$ids $large"
+others=$(sed -n 's/^.*"id":"\([^"]*\)","productId".*$/\1/p' "$out/catalogue.json" | grep -vx -e $large -e $renewed | head -n 3)
+returned=$(echo "$others" | head -n 1)
+ids="$others $large $renewed"
 for person in anna bert; do quiet "$person's account" phone $person register $person --server "$url"; done
 # shellcheck disable=SC2086
 quiet "anna's purchases" phone anna buy --store-key "$work/appstore" $ids
 # shellcheck disable=SC2086
-quiet "bert's purchases" phone bert buy --store-key "$work/appstore" $first $large
+quiet "bert's purchases" phone bert buy --store-key "$work/appstore" $renewed $large
 # shellcheck disable=SC2086
-echo "anna buys $(echo $ids | sed 's/ /, /g'); bert buys $first, $large"
-quiet "a second attempt" phone anna buy --store-key "$work/appstore" "$first"
+echo "anna buys $(echo $ids | sed 's/ /, /g'); bert buys $renewed, $large"
+quiet "a second attempt" phone anna buy --store-key "$work/appstore" $large
 grep -q "nothing was bought" "$work/last.log" || fail "what anna owns could be bought again"
-echo "anna asks for $first once more: nothing is bought twice"
+echo "anna asks for $large once more: nothing is bought twice"
 
 # --- a download is cut off by kill -9 and goes on from the bytes on the disk
 MAPSTORE_PASSWORD=- "$mapstore" client get "$large" --folder "$work/anna" --piece 64kB --rate 400kB --progress none >"$work/last.log" 2>&1 &
@@ -103,31 +109,31 @@ for person in anna bert; do quiet "$person's regions" phone $person sync --all -
 
 # --- money back, and a second phone
 # shellcheck disable=SC2086
-quiet "the refund" phone anna refund --store-key "$work/appstore" $second
-phone anna library | grep -q "^$second .*revoked" || fail "$second is not taken back"
-echo "the store gives anna's money back for $second, and tells the shop: it is revoked"
+quiet "the refund" phone anna refund --store-key "$work/appstore" $returned
+phone anna library | grep -q "^$returned .*revoked" || fail "$returned is not taken back"
+echo "the store gives anna's money back for $returned, and tells the shop: it is revoked"
 quiet "anna's second phone" phone anna-two login anna --server "$url"
 quiet "anna's second phone" phone anna-two sync --all --progress none
-[ ! -e "$work/anna-two/$second.mbtiles" ] || fail "the second phone has what was given back"
+[ ! -e "$work/anna-two/$returned.mbtiles" ] || fail "the second phone has what was given back"
 echo "anna's second phone signs in and has her $(find "$work/anna-two" -name '*.mbtiles' | wc -l | tr -d ' ') regions, without paying"
 
 # --- a new edition, by patch
 ln -s "$(pwd)"/sample-regions/* "$work/"
 rm "$work/regions.json"
-sed "s|\"id\": \"$first\",|&\n      \"edition\": \"2026.2\", \"sources\": [\"continental-us/us-shadedrelief.tif\", \"jacksboro-fault/jacksboro-fault-relief.tif\"],|" \
-  sample-regions/regions.json >"$work/regions.json"
+# A little more of the east: what lies in the west stays as it is.
+sed -e "s|\"id\": \"$renewed\",|& \"edition\": \"2026.2\",|" -e 's|-105.56, 40.33, -105.45, 40.42|-105.56, 40.33, -105.44, 40.42|' sample-regions/regions.json >"$work/regions.json"
 # shellcheck disable=SC2086
 quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/shelf" --patches-from "$work/shelf" --progress none ${DEMO_REGIONS:+--only $DEMO_REGIONS}
 tries=0
-until phone bert library | grep -q "^$first .*update available"; do
+until phone bert library | grep -q "^$renewed .*update available"; do
   tries=$((tries + 1))
   [ "$tries" -lt 100 ] || fail "the shop does not know the new edition"
   sleep 0.2
 done
-patch=$(find "$work/shelf" -name "$first-2026.2.from-2026.1.patch")
-[ -n "$patch" ] || fail "there is no patch for $first"
+patch=$(find "$work/shelf" -name "$renewed-2026.2.from-2026.1.patch")
+[ -n "$patch" ] || fail "there is no patch for $renewed"
 for phone in bert anna-two; do quiet "the update" phone $phone sync --all --progress none; done
-echo "$first has a new edition: a patch of $(wc -c <"$patch" | tr -d ' ') bytes leads there, the whole has $(wc -c <"$work/shelf/$first-2026.2.mbtiles" | tr -d ' ')"
+echo "$renewed has a new edition: a patch of $(wc -c <"$patch" | tr -d ' ') bytes leads there, the whole has $(wc -c <"$work/shelf/$renewed-2026.2.mbtiles" | tr -d ' ')"
 
 # --- at the end: files, and books
 count=0
@@ -135,7 +141,7 @@ for phone in bert anna-two; do
   for file in "$work/$phone"/*.mbtiles; do
     id=$(basename "$file" .mbtiles)
     edition=2026.1
-    [ "$id" != "$first" ] || edition=2026.2
+    [ "$id" != "$renewed" ] || edition=2026.2
     cmp "$file" "$work/shelf/$id-$edition.mbtiles" || fail "$phone's $id is not the shop's"
     count=$((count + 1))
   done
@@ -150,4 +156,5 @@ believing="--ledger $work/ledger.sqlite --root-certificate $work/appstore.root.d
 "$ledger" verify $believing | tail -n 2
 # shellcheck disable=SC2086
 "$ledger" reconcile --store "$work/appstore.book.jsonl" $believing | tail -n 3
+find "$work" -type l -exec rm {} +
 rm -rf "$work/shelf" "$work/anna" "$work/bert" "$work/anna-two"

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import Logging
 import MapStoreWire
 import PurchaseLedger
 import TestSupport

@@ -9,11 +9,10 @@ import Testing
 /// The service behind a real nginx, which sends the files (X-Accel-Redirect).
 @Suite(
   .ownThread,
-  .enabled(if: NginxTests.program != nil, "nginx is not installed (apt-get install nginx-light): X-Accel-Redirect is not tried with it"))
+  .enabled(
+    if: NginxProgram.path != nil,
+    "nginx is not installed (apt-get install nginx-light): X-Accel-Redirect is not tried with it"))
 struct NginxTests {
-  static let program = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx", "/opt/homebrew/bin/nginx"]
-    .first(where: FileManager.default.isExecutableFile)
-
   /// nginx as the documentation configures it, before a store; ends with the object.
   private final class Nginx {
     let process: ChildProcess
@@ -40,7 +39,7 @@ struct NginxTests {
         }
         """)
       listener.close()
-      process = try Command(path: NginxTests.program!).start(["-e", "stderr", "-c", path])
+      process = try Command(path: NginxProgram.path!).start(["-e", "stderr", "-c", path])
       let port = port
       guard eventually(seconds: 30, { (try? Socket(port: port)) != nil }) else {
         throw ServerProcess.NotServing(text: process.stderr)
@@ -87,13 +86,19 @@ struct NginxTests {
   }
 }
 
+private enum NginxProgram {
+  static let path = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx", "/opt/homebrew/bin/nginx"]
+    .first(where: FileManager.default.isExecutableFile)
+}
+
 /// A port of this machine that is free as long as this is open.
 private final class FreePort {
   let port: Int
   private let descriptor: Int32
 
   init() throws {
-    descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    self.descriptor = descriptor
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian

@@ -3,14 +3,17 @@ import NIOHTTP1
 
 /// A part of a file on its way to a connection, piece by piece, on the connection's event loop.
 final class FileSender {
-  /// What a slow client is measured by (``StoreLimits/stallSeconds``); larger ones are not faster.
-  private static let pieceBytes = 1 << 18
+  /// A client is slow when it takes no piece for long (``StoreLimits/stallSeconds``), so the first are small, and only who is fast gets larger ones, which cost less.
+  private static let pieceBytesMin = 1 << 18
+  private static let pieceBytesMax = 1 << 21
+  private static let fastTime = TimeAmount.milliseconds(200)
   /// What the disk is asked for ahead of what is sent, so that the event loop seldom waits for it.
   private static let aheadBytes = 4 << 20
 
   private let file: OpenFile
   private let handle: NIOFileHandle
   private var rest: Range<Int>
+  private var pieceBytes = pieceBytesMin
   /// Of the handler whose writes go to HTTP/1's encoder.
   private let encoder: ChannelHandlerContext
   private let sent: (Int) -> Void
@@ -34,7 +37,8 @@ final class FileSender {
 
   private func sendPiece() {
     guard !rest.isEmpty else { return end(nil) }
-    let piece = rest.prefix(Self.pieceBytes)
+    let piece = rest.prefix(pieceBytes)
+    let start = NIODeadline.now()
     // The system sends nothing of what is not there any more, without a word.
     guard file.reaches(piece.endIndex) else { return end(OpenFile.Failure.becameShorter) }
     file.prefetch((piece.startIndex + Self.aheadBytes..<piece.endIndex + Self.aheadBytes).clamped(to: rest))
@@ -44,6 +48,8 @@ final class FileSender {
       switch result {
       case .success:
         sent(piece.count)
+        let isFast = NIODeadline.now() - start < Self.fastTime
+        pieceBytes = isFast ? min(pieceBytes * 2, Self.pieceBytesMax) : Self.pieceBytesMin
         rest = piece.endIndex..<rest.upperBound
         sendPiece()
       case .failure(let error): end(error)

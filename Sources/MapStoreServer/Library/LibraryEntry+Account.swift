@@ -1,28 +1,16 @@
 import MapStoreWire
-import PurchaseLedger
 import TileIndex
 
 extension LibraryEntry {
   /// All that an account sees, in the order of the shelf.
-  ///
-  /// - Parameter installed: editions by region id.
-  static func all(
-    of view: ShelfView, entitlements: [Entitlement], installed: [String: String]
-  ) -> [LibraryEntry] {
-    var standing: [Int: Standing] = [:]
-    for entitlement in entitlements {
-      guard let index = entitlement.productID.flatMap(view.index(ofProduct:)),
-        let found = Standing(entitlement.status)
-      else { continue }
-      standing[index] = max(standing[index] ?? found, found)
-    }
-    return view.regions.indices.compactMap { index in
-      entry(index, view, standing[index], installed: installed[view.regions[index].id])
+  static func all(of view: ShelfView, _ question: LibraryQuestion) -> [LibraryEntry] {
+    view.regions.indices.compactMap { index in
+      entry(index, view, question.standing[index], installed: question.installed[view.regions[index].id])
     }
   }
 
   private static func entry(
-    _ index: Int, _ view: ShelfView, _ standing: Standing?, installed: String?
+    _ index: Int, _ view: ShelfView, _ standing: LibraryQuestion.Standing?, installed: String?
   ) -> LibraryEntry? {
     switch standing {
     case .owned?:
@@ -40,23 +28,6 @@ extension LibraryEntry {
       guard view.isForSale[index] else { return nil }
       return LibraryEntry(region: index, status: .forSale, installedEdition: installed)
     }
-  }
-
-  /// Several grants of one product: the best counts.
-  private enum Standing: Int, Comparable {
-    case revoked, pending, owned
-
-    /// Nil for what gives no region and took none: consumables, the other environment.
-    init?(_ status: Entitlement.Status) {
-      switch status {
-      case .active: self = .owned
-      case .pending: self = .pending
-      case .revoked: self = .revoked
-      case .held, .withheld: return nil
-      }
-    }
-
-    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   }
 
   /// Reads `id@edition,id@edition`, each percent-encoded once more inside the query's value.

@@ -11,15 +11,19 @@ final class StoreMetrics: Sendable {
   }
 
   private struct Key: Hashable {
-    let route: String
+    /// Nil for paths that are none.
+    let route: StoreRoute?
     let status: Int
   }
 
   private let counts = Mutex(Counts())
 
-  /// - Parameter route: method and path of the table, or `other`.
-  func count(route: String, status: Int) {
+  func count(route: StoreRoute?, status: Int) {
     counts.withLock { $0.requests[Key(route: route, status: status), default: 0] += 1 }
+  }
+
+  private static func name(_ route: StoreRoute?) -> String {
+    route.map { "\($0.method.rawValue) \($0.path)" } ?? "other"
   }
 
   func count(_ outcome: PurchaseResult.Outcome) { counts.withLock { $0.purchases[outcome, default: 0] += 1 } }
@@ -38,7 +42,7 @@ final class StoreMetrics: Sendable {
     }
     family(
       "requests_total", "counter", "Answered requests.",
-      counts.requests.map { ("{route=\"\($0.key.route)\",status=\"\($0.key.status)\"}", $0.value) }.sorted { $0 < $1 })
+      counts.requests.map { ("{route=\"\(Self.name($0.key.route))\",status=\"\($0.key.status)\"}", $0.value) }.sorted { $0 < $1 })
     family(
       "purchases_total", "counter", "Pieces of evidence that apps posted, by what became of them.",
       counts.purchases.map { ("{outcome=\"\($0.key.rawValue)\"}", $0.value) }.sorted { $0 < $1 })

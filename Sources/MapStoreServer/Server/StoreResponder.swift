@@ -28,9 +28,9 @@ struct StoreResponder: HTTPResponder {
       response = Reply.problem(rejection)
     }
     if case .found(let route, _) = match {
-      service.metrics.count(route: "\(route.method.rawValue) \(route.path)", status: response.status.code)
+      service.metrics.count(route: route, status: response.status.code)
     } else {
-      service.metrics.count(route: "other", status: response.status.code)
+      service.metrics.count(route: nil, status: response.status.code)
     }
     response.headers[Self.contentTypeOptions] = "nosniff"
     // Hummingbird says 0, which for 204 is not allowed and for 304 not true (RFC 9110, section 8.6).

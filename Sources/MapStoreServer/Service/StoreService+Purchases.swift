@@ -10,9 +10,8 @@ extension StoreService {
     let account = try request.account()
     let installed = try LibraryEntry.installed(request.query["installed"])
     let view = shelf.view
-    let entries = LibraryEntry.all(
-      of: view, entitlements: try ledger.entitlements(of: account), installed: installed)
-    let body = view.libraries.body(for: entries) { view.libraryText.document(entries) }
+    let question = LibraryQuestion(try ledger.entitlements(of: account), installed: installed, in: view)
+    let body = view.libraries.body(for: question) { view.libraryText.document(LibraryEntry.all(of: view, question)) }
     return Reply.shared(
       body, type: "application/json", etag: "\(view.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
   }

@@ -22,8 +22,8 @@ final class ShelfView: Sendable {
   private let parcelIndexes: [ParcelIndex?]
   /// Answers that everybody gets alike; they go when the shelf changes.
   let replies = ReplyCache<String>(countMax: 512)
-  /// Libraries by what they say, so that they need no watching of the ledger, and accounts that own the same share one. Of a shelf of 170 regions one takes 40 kB.
-  let libraries = ReplyCache<[LibraryEntry]>(countMax: 256)
+  /// Libraries by what makes them differ, so that they need no watching of the ledger, and accounts that own the same share one. Of a shelf of 170 regions one takes 40 kB.
+  let libraries = ReplyCache<LibraryQuestion>(countMax: 256)
   let libraryText: LibraryText
   let places: PlaceDirectory
 

@@ -78,7 +78,7 @@ public struct StoreLimits: Sendable {
   public var idleSeconds = 30
   /// The time that a whole request may take to arrive once its head is there.
   public var requestSeconds = 120
-  /// How long a client may take none of the pieces of 256 kB that an answer is sent in.
+  /// How long a client may take none of the pieces of 256 kB that a file is sent in.
   public var stallSeconds = 60
 
   public init() {}

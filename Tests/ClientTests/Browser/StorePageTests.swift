@@ -22,7 +22,7 @@ struct StorePageTests {
       let built = try Command(built: "tilecut").run(
         ["build", ProjectFiles.path("sample-regions/regions.json"), "-o", shelf, "--progress", "none"]
           + (regions.isEmpty ? [] : ["--only"] + regions), timeout: 300)
-      guard built.status == 0 else { throw Browser.Failure(description: "\(built)") }
+      try #require(built.status == 0, "\(built)")
       regionCount = try Catalogue(path: "\(shelf)/catalogue.json").regions.count
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
       let process = try Command(built: "mapstore").start(

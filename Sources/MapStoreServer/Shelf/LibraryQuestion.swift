@@ -1,0 +1,14 @@
+/// What makes one account's library of a shelf differ from another's.
+struct LibraryQuestion: Hashable, Sendable {
+  /// Several grants of one product: the best counts.
+  enum Standing: Int, Comparable, Sendable {
+    case revoked, pending, owned
+
+    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// By position on the shelf; of the regions that the account has to do with.
+  var standing: [Int: Standing]
+  /// Editions by region id, as the device told.
+  var installed: [String: String]
+}

@@ -1,0 +1,58 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+
+@testable import MapStoreServer
+
+/// schemathesis (from PyPI) makes up requests from docs/openapi.yaml and compares the running server's answers with what the document says. `SCHEMATHESIS` names the program where it is not
+/// on the search path; `SCHEMATHESIS_EXAMPLES` has it try more of each operation.
+@Suite(
+  .ownThread,
+  .enabled(
+    if: Schemathesis.command != nil,
+    "schemathesis is not installed (pip install schemathesis): the server is not compared with docs/openapi.yaml by it"))
+struct SchemathesisTests {
+  /// Those that end the session come last: all others would be 401 after them.
+  private static let ending = ["signOut", "signOutEverywhere", "eraseAccount", "changePassword"]
+
+  @Test func serverDoesWhatTheDocumentSays() async throws {
+    try await TestStore.run {
+      $0.limits.requestsByAddress = .init(burst: 1_000_000, perMinute: 1_000_000)
+      $0.limits.requestsByAccount = .init(burst: 1_000_000, perMinute: 1_000_000)
+      // Passwords cost a second each in a debug build; after some the answer is 429, which the document has too.
+      $0.limits.passwordsByAddress = .init(burst: 5, perMinute: 1)
+    } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let (port, token) = (store.server.port, anna.token)
+      try await onThread {
+        let ending = Self.ending.flatMap { ["--exclude-operation-id", $0] }
+        try Self.run(port: port, token: token, ending)
+        try Self.run(port: port, token: token, Self.ending.flatMap { ["--include-operation-id", $0] })
+      }
+      #expect(try await store.send("GET", StoreRoute.health.path).status == 200)
+    }
+  }
+
+  private static func run(port: Int, token: String, _ choice: [String]) throws {
+    let folder = try TemporaryFolder()
+    let examples = ProcessInfo.processInfo.environment["SCHEMATHESIS_EXAMPLES"] ?? "5"
+    let run = try #require(Schemathesis.command).run(
+      [
+        "run", ProjectFiles.path("docs/openapi.yaml"), "--url", "http://127.0.0.1:\(port)", "-H",
+        "Authorization: Bearer \(token)", "--max-examples", examples, "--seed", "1", "--no-color",
+        // A store's signature is no matter of a schema: what is not signed is refused, however well formed.
+        "--exclude-checks", "positive_data_acceptance",
+      ] + choice, in: folder.path, timeout: 900)
+    #expect(run.status == 0, "\(run)")
+  }
+}
+
+private enum Schemathesis {
+  static let command: Command? = {
+    let named = ProcessInfo.processInfo.environment["SCHEMATHESIS"] ?? ""
+    return named.isEmpty ? Command(installed: "schemathesis") : Command(path: named)
+  }()
+}
