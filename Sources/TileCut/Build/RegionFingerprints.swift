@@ -41,7 +41,9 @@ struct RegionFingerprints {
     bundle = FileHash.sha256(ofText: lines.joined(separator: "\n"))
 
     let picture = settings.preview
-    let box = picture.bounds.map { "\($0.west) \($0.south) \($0.east) \($0.north)" }
+    let box = (picture.bounds ?? region.boundsAcrossAntimeridian).map {
+      "\($0.west) \($0.south) \($0.east) \($0.north)"
+    }
     preview = FileHash.sha256(
       ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width ?? -1) \(picture.height ?? -1)")
     parcels = FileHash.sha256(ofText: "\(bundle) parcels \(options.parcelBytesMax ?? settings.parcelBytesMax ?? -1)")

@@ -54,7 +54,7 @@ public struct CutPlan: Sendable {
     guard !boxes.isEmpty, let first = outlines.first else {
       throw CutError(
         .invalidOption, "the bounds and the sources have no ground in common",
-        remedy: "give --bounds as W,S,E,N in degrees, within the sources")
+        remedy: "choose bounds (west, south, east, north in degrees) within the sources")
     }
     outline = outlines.dropFirst().reduce(first) { $0.union($1) }
     clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }

@@ -61,8 +61,12 @@ public struct TileArea: Hashable, Sendable {
   /// True when a tile in one of ``ranges(zoom:in:)`` belongs to the area.
   func contains(_ tile: TileID, in matrixSet: TileMatrixSet) -> Bool {
     guard !polygons.isEmpty else { return true }
-    let box = matrixSet.geographicBounds(of: tile)
-    return polygons.contains { $0.intersects(box) || $0.isBeyondAntimeridian && $0.intersectsTurned(box) }
+    let whole = matrixSet.geographicBounds(of: tile)
+    // Of the tile only what lies in the box counts: box and polygons may meet it at different ends.
+    let boxes = bounds.map { TileMatrixSet.splitAtAntimeridian($0).compactMap(whole.intersection) } ?? [whole]
+    return polygons.contains { polygon in
+      boxes.contains { polygon.intersects($0) || polygon.isBeyondAntimeridian && polygon.intersectsTurned($0) }
+    }
   }
 
   /// True when a place lies in the area.

@@ -52,6 +52,25 @@ import TileIndex
     #expect(tiles[tile(-55, 45)] == nil && tiles[tile(55, -45)] == nil && tiles[tile(-70, 0)] == nil)
   }
 
+  /// A tile belongs where box and polygon have ground in common in it, not where each of them touches it somewhere.
+  @Test func boxAndPolygonCountTogether() throws {
+    let polygon = try folder.write(
+      "area.geojson", #"{"type": "Polygon", "coordinates": [[[-60, 10], [60, 10], [60, 50], [-60, 50], [-60, 10]]]}"#)
+    func zooms(_ box: BoundingBox) throws -> [Int] {
+      let area = try TileArea(bounds: box, polygonFile: polygon)
+      do {
+        try BundleExtract(area: area).write(whole, to: folder.file("part.mbtiles"), replacing: true)
+      } catch let error as BundleError where error.code == .invalidContent {
+        return []
+      }
+      return try BundleFile.open(folder.file("part.mbtiles")).zooms()
+    }
+    #expect(try zooms(BoundingBox(west: 50, south: 40, east: 100, north: 60)) == [0, 1, 2, 3, 4])
+    #expect(try zooms(BoundingBox(west: 100, south: 10, east: 120, north: 60)).isEmpty)
+    #expect(try zooms(BoundingBox(west: 170, south: 10, east: -170, north: 60)).isEmpty)
+    #expect(try zooms(BoundingBox(west: 100, south: 10, east: -50, north: 20)) == [0, 1, 2, 3, 4])
+  }
+
   @Test func theAntimeridianIsNoEdge() throws {
     let box = BoundingBox(west: 170, south: -10, east: -170, north: 10)
     try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
