@@ -9,12 +9,13 @@
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
+# make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make fuzz    lets libFuzzer loose on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Release binaries hold Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store fuzz soak soak-short clean
+.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan fuzz soak soak-short clean
 
 all: build
 
@@ -90,6 +91,16 @@ bench-store: build
 	@scripts/install-packages.sh --bench
 	@swift build $(RELEASE) --product StoreBench 2>&1 | scripts/quiet-build.sh
 	@scripts/bench-store.sh
+
+# What the sanitizer finds ends the run: a report must not scroll by.
+TSAN := --sanitize thread --scratch-path .build/tsan
+tsan:
+	@scripts/install-packages.sh --tests
+	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
+	@swift build $(TSAN) --build-tests 2>&1 | scripts/quiet-build.sh
+	@TSAN_OPTIONS=halt_on_error=1 swift test $(TSAN) --skip-build --disable-xctest \
+	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^TileServeTests\.(LRUTable|ClientView|PrefetchServing|Upstream|RemoteArchive)" \
+	  2>&1 | scripts/quiet-tests.sh
 
 fuzz: packages
 	@scripts/fuzz.sh

@@ -217,9 +217,11 @@ let package = Package(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
 
+    // Lets the thread sanitizer see what Swift's locks do; empty without it.
+    .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib"], path: "Tests/TestSupport",
-      swiftSettings: strict),
+      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests",
       dependencies: [

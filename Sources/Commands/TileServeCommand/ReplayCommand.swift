@@ -33,18 +33,20 @@ struct ReplayCommand: ParsableCommand {
 
   @Flag(
     help: ArgumentHelp(
-      "With --bundle: real threads and the real clock; takes as long as the sessions and the policies to compare with."))
+      "With --bundle: real threads and the real clock; takes as long as the sessions and the policies to compare with.")
+  )
   var realTime = false
 
   @Option(help: ArgumentHelp("With --real-time: the map moves so many times faster than in life.", valueName: "times"))
-  var speed = 1.0
+  var speed: Double?
 
   @Flag(help: "Say how many of the bundle's tiles have at most 256 colours, and replay nothing.")
   var paletteShare = false
 
   @Flag(
     help:
-      "Eviction alone: nothing is loaded ahead, tiles come at once, and the budget is for tiles off the screen. Prints hits for each way to evict.")
+      "Eviction alone: nothing is loaded ahead, tiles come at once, and the budget is for tiles off the screen. Prints hits for each way to evict."
+  )
   var evictionAlone = false
 
   @Option(help: "The screen: phone (1170 x 2532 pixels) or desktop (1920 x 1080).")
@@ -81,7 +83,10 @@ struct ReplayCommand: ParsableCommand {
       return
     }
     if realTime, bundle == nil { throw ValidationError("--real-time needs --bundle FILE: virtual tiles take no time.") }
-    guard (0.1...100).contains(speed) else { throw ValidationError("--speed is a number from 0.1 to 100.") }
+    if let speed {
+      guard realTime else { throw ValidationError("--speed needs --real-time: in virtual time nothing has to hurry.") }
+      guard (0.1...100).contains(speed) else { throw ValidationError("--speed is a number from 0.1 to 100.") }
+    }
     if evictionAlone, bundle != nil { throw ValidationError("--eviction-alone needs no --bundle: nothing is read.") }
     if traces.isEmpty, synthetic == nil { throw ValidationError("Name sessions to replay, or --synthetic SEED.") }
   }
@@ -104,7 +109,9 @@ struct ReplayCommand: ParsableCommand {
       return print(json ? report.json : report.text)
     }
     func replay(_ policy: ReplayPolicy) throws -> ReplayReport {
-      if let bundle { return try settings.replay(sessions, policy: policy, bundle: bundle, speed: realTime ? speed : nil) }
+      if let bundle {
+        return try settings.replay(sessions, policy: policy, bundle: bundle, speed: realTime ? speed ?? 1 : nil)
+      }
       return settings.replay(sessions, policy: policy)
     }
     let report = try replay(policy)
@@ -145,7 +152,8 @@ struct SyntheticArgument: ExpressibleByArgument {
   func sessions(bundle: String?) throws -> [MapSession] {
     try (0..<count).map { number in
       let seed = seed &+ UInt64(number)
-      return try bundle.map { try SessionGenerator.session(seed: seed, bundle: $0) } ?? SessionGenerator.session(seed: seed)
+      return try bundle.map { try SessionGenerator.session(seed: seed, bundle: $0) }
+        ?? SessionGenerator.session(seed: seed)
     }
   }
 }

@@ -23,10 +23,8 @@ final class BundleTiles: ReplayTiles, @unchecked Sendable {
     do {
       reader = try BundleFile.open(path)
       coverage = try BundleCoverage(reader)
-    } catch let error as ReplayError {
-      throw error
     } catch {
-      throw ReplayError(.unreadableBundle, "\(error)")
+      throw ReplayError(bundle: error)
     }
   }
 

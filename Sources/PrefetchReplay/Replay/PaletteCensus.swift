@@ -31,7 +31,8 @@ public struct PaletteCensus: Hashable, Sendable {
           let pixels: PixelBuffer
           do { pixels = try ImageDecoder.decode(bytes) } catch {
             throw ReplayError(
-              .unreadableBundle, "\(path): tile \(tile) cannot be decoded (\(error)); check the bundle with tilecut verify")
+              .unreadableBundle,
+              "\(path): tile \(tile) cannot be decoded (\(error)); check the bundle with tilecut verify")
           }
           let palette = PalettePixels.from(pixels)
           line.tiles += 1
@@ -41,10 +42,8 @@ public struct PaletteCensus: Hashable, Sendable {
         }
         zooms.append(line)
       }
-    } catch let error as ReplayError {
-      throw error
     } catch {
-      throw ReplayError(.unreadableBundle, "\(error)")
+      throw ReplayError(bundle: error)
     }
   }
 

@@ -11,7 +11,10 @@ extension ReplayReport {
         rows.append(other.report.total.cells(other.name, dividedBy: Double(max(other.report.sessions.count, 1))))
       }
     }
-    return TextTable.text(rows)
+    let absent = total.absent
+    guard absent > 0 else { return TextTable.text(rows) }
+    let note = "\(absent) tiles that came onto the screen are not in the bundle; they are no requests and never blank"
+    return TextTable.text(rows) + "\n\n" + note
   }
 }
 

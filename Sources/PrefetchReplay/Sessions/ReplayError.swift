@@ -1,3 +1,5 @@
+import TileIndex
+
 /// What kept sessions from being replayed. The message starts in lower case and names the file and the line.
 public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of failure.
@@ -5,7 +7,7 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
     private init(_ description: String) { self.description = description }
 
-    /// A session cannot be read, or nothing that was named holds one.
+    /// A session or bundle is not there or cannot be read, or nothing that was named holds a session.
     public static let missingInput = Code("missing input")
     /// A session is not in the format.
     public static let malformedSession = Code("malformed session")
@@ -19,6 +21,15 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
+  }
+
+  /// What kept a bundle from being read.
+  init(bundle error: any Error) {
+    if let known = error as? ReplayError {
+      self = known
+    } else {
+      self.init((error as? BundleError)?.code == .notFound ? .missingInput : .unreadableBundle, "\(error)")
+    }
   }
 
   public var description: String { message }

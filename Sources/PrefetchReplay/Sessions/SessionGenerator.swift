@@ -83,21 +83,20 @@ public struct SessionGenerator {
     let angle = random.next(in: 0...(2 * Double.pi))
     let length = min(0.9, 0.35 * exp(0.6 * random.normal()))
     let duration = random.next(in: 0.12...0.4)
-    // The speed at which the finger left, run out over the decay of 0.5 s.
+    // The speed at which the finger left, run out over the decay of 0.5 s, or stopped before.
     let run = random.next(in: 0...1) < 0.5 ? min(2.5, length / duration * 0.5) : 0
+    let seconds = run > 0 ? random.next(in: 0.5...2.2) : 0
+    let whole = length + run * (1 - exp(-seconds / SessionRenderer.flingDecay))
     // Who comes to the edge turns round.
     let side = Self.side(zoom)
-    let across = area.x.contains(x + (length + run) * cos(angle) * side) ? cos(angle) : -cos(angle)
-    let down = area.y.contains(y + (length + run) * sin(angle) * side) ? sin(angle) : -sin(angle)
+    let across = area.x.contains(x + whole * cos(angle) * side) ? cos(angle) : -cos(angle)
+    let down = area.y.contains(y + whole * sin(angle) * side) ? sin(angle) : -sin(angle)
     let (dx, dy) = (length * across, length * down)
-    var fling: MapGesture.Fling?
-    if run > 0 {
-      fling = MapGesture.Fling(dx: run * across, dy: run * down, duration: random.next(in: 0.5...2.2))
-    }
+    let fling = run > 0 ? MapGesture.Fling(dx: run * across, dy: run * down, duration: seconds) : nil
     add(.pan(dx: dx, dy: dy, fling: fling), duration: duration, pause: fling?.duration ?? 0)
     // Places need only be near enough for the zooms that follow.
-    x = clamp(x + (dx + (fling?.dx ?? 0)) * side, area.x)
-    y = clamp(y + (dy + (fling?.dy ?? 0)) * side, area.y)
+    x = clamp(x + whole * across * side, area.x)
+    y = clamp(y + whole * down * side, area.y)
   }
 
   private mutating func addPinch() {

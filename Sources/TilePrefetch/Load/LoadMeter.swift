@@ -52,7 +52,9 @@ struct LoadMeter: Sendable {
   /// - Parameter byteCount: nil where no tile came.
   mutating func ended(after time: Duration, byteCount: Int?) {
     loadTime = hasMeasured ? loadTime + (time - loadTime) * Self.newShare : time
-    if let byteCount { tileCost = hasMeasured ? tileCost + Int(Double(byteCount - tileCost) * Self.newShare) : byteCount }
+    if let byteCount {
+      tileCost = hasMeasured ? tileCost + Int(Double(byteCount - tileCost) * Self.newShare) : byteCount
+    }
     hasMeasured = true
   }
 }

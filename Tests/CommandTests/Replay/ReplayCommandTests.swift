@@ -58,6 +58,27 @@ import Testing
     #expect(folderRun.status == 0 && folderRun.stdout.contains("\"walk\""), "\(folderRun)")
   }
 
+  @Test func aSampleRegionIsReplayedInRealTime() throws {
+    let folder = try TemporaryFolder()
+    let bundle = folder.file("fault.mbtiles")
+    let raster = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-13").status == 0)
+    let run = try tileserve(
+      "replay", "--synthetic", "5", "--bundle", bundle, "--real-time", "--speed", "60", "--budget", "48MiB", "--json",
+      timeout: 120)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let report = try JSONDecoder().decode(Report.self, from: Data(run.stdout.utf8))
+    #expect(report.total.requests > 100 && report.total.loads > 0, "\(run)")
+    let census = try tileserve("replay", "--palette-share", "--bundle", bundle, "--json")
+    #expect(census.status == 0 && census.stdout.contains("\"paletteShare\":"), "\(census)")
+  }
+
+  @Test func evictionAlone() throws {
+    let run = try tileserve("replay", "--synthetic", "3:2", "--eviction-alone", "--budget", "32MiB", timeout: 60)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    #expect(run.stdoutLines.count == 4 && run.stdoutLines[3].hasPrefix("total "), "\(run)")
+  }
+
   @Test func whatCannotBeReplayedIsRefused() throws {
     let folder = try TemporaryFolder()
     let broken = folder.file("broken.jsonl")
@@ -68,6 +89,16 @@ import Testing
     expectRefused(try tileserve("replay", "--synthetic", "x"), status: 64, naming: "--synthetic")
     expectRefused(
       try tileserve("replay", "--synthetic", "1", "--bundle", broken), status: 65, naming: "broken.jsonl")
+    let none = folder.file("none.mbtiles")
+    expectRefused(try tileserve("replay", "--synthetic", "1", "--bundle", none), status: 66, naming: "none.mbtiles")
+    expectRefused(try tileserve("replay", "--palette-share", "--bundle", none), status: 66, naming: "none.mbtiles")
+    for wrong in [
+      ["--palette-share"], ["--synthetic", "1", "--real-time"], ["--synthetic", "1", "--bundle", none, "--speed", "0"],
+      ["--synthetic", "1", "--eviction-alone", "--bundle", none], ["--synthetic", "1", "--speed", "2"],
+    ] {
+      let run = try Command(built: "tileserve").run(["replay"] + wrong)
+      #expect(run.status == 64 && run.stdout.isEmpty, "\(run)")
+    }
   }
 
   private func expectRefused(_ run: CommandRun, status: Int32, naming name: String) {

@@ -79,6 +79,40 @@ import TileIndex
     }
   }
 
+  /// A start without a network: of an archive that was read before what is kept, and parts of it for the rest; of one that never was, nothing, until the network is back.
+  @Test func aStartWithoutANetwork() async throws {
+    let file = try Self.archive(1)
+    try await withOrigin {
+      Self.answer($0, file, tag: "\"one\"")
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 3600)
+      let options: @Sendable (inout TileServerOptions) -> Void = {
+        $0.prefetch = .off
+        $0.missing = .overzoom
+      }
+      try await serving([folder.path], options) { (served) async throws in
+        #expect(try served.get("/afar/3/4/2.png").status == 200)
+      }
+      let never = try describe(origin, fresh: 3600)
+      try await origin.goAway()
+      try await serving([folder.path], options) { (served) async throws in
+        #expect(try served.get("/afar.json").text.contains("\"maxzoom\":5"))
+        let part = try served.get("/afar/5/17/10.png")
+        #expect(part.status == 200 && part["Cache-Control"] == "no-store", "\(part)")
+        #expect(try served.get("/afar/5/1/10.png").status == 503)
+      }
+      try await serving([never.path], options) { (served) async throws in
+        for target in ["/afar/3/4/2.png", "/afar.json"] {
+          let response = try served.get(target)
+          #expect(response.status == 503 && response["Retry-After"] != nil, "\(response)")
+        }
+        origin.comeBack()
+        #expect(try eventually { try served.get("/afar/3/4/2.png").status == 200 })
+        #expect(try served.get("/afar.json").status == 200)
+      }
+    }
+  }
+
   /// Replaced while it is read: no tile is mixed from two archives.
   @Test func aReplacedArchive() async throws {
     let (old, new) = (try Self.archive(1), try Self.archive(2))

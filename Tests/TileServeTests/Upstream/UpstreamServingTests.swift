@@ -178,6 +178,42 @@ import TileIndex
     }
   }
 
+  /// Without a network a map that may enlarge shows what it has; nobody keeps that for longer than it has to.
+  @Test func offlineKeptAncestorsStandIn() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image, ["cache-control": "max-age=3600"])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      let overzooming: @Sendable (inout TileServerOptions) -> Void = {
+        $0.prefetch = .off
+        $0.missing = .overzoom
+      }
+      try await serving([folder.path], overzooming) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.png").status == 200)
+      }
+      try await origin.goAway()
+      try await serving([folder.path, SampleShelf.path], overzooming) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.png").body == image)
+        // Twice: the second is not what was kept of the first.
+        for target in [
+          "/far/5/17/11.png", "/far/5/17/11.png", "/far/14/8200/5000.png", "/far/4/8/4@2x.png", "/relief,far/4/9/5.png",
+        ] {
+          let response = try served.get(target)
+          #expect(response.status == 200 && response["Cache-Control"] == "no-store", "\(target) \(response)")
+          #expect(response.body != image)
+        }
+        // Nothing above it is kept.
+        let other = try served.get("/far/5/1/1.png")
+        #expect(other.status == 503 && other["Retry-After"] != nil, "\(other)")
+        // And then the network is back.
+        origin.comeBack()
+        #expect(try eventually { try served.get("/far/5/17/11.png").body == image })
+        #expect(try served.get("/far/5/17/11.png")["Cache-Control"] != "no-store")
+      }
+    }
+  }
+
   struct Misbehaviour: Sendable, CustomTestStringConvertible {
     var name: String
     var reply: TileOrigin.Reply

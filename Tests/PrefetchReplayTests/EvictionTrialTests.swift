@@ -1,0 +1,46 @@
+import Foundation
+import PrefetchReplay
+import TestSupport
+import Testing
+
+/// Eviction alone, with room for 128 tiles off the screen.
+@Suite(.ownThread) struct EvictionTrialTests {
+  private static let settings: ReplaySettings = {
+    var settings = ReplaySettings()
+    settings.budget = 128 * settings.tier.tileCost
+    return settings
+  }()
+
+  @Test func policiesComeInTheirOrder() {
+    let sessions = (1...3).map { SessionGenerator.session(seed: UInt64($0)) }
+    let report = Self.settings.replayEviction(sessions)
+    let total = report.total
+    #expect(total.requests == report.sessions.map(\.requests).reduce(0, +))
+    #expect(total.lru < total.default && total.default < total.belady && total.belady < total.requests, "\(total)")
+    for line in report.sessions {
+      #expect(line.belady >= max(line.lru, line.reference, line.default), "\(line)")
+    }
+  }
+
+  @Test func moreRoomIsNotWorse() {
+    let session = SessionGenerator.session(seed: 4)
+    var large = Self.settings
+    large.budget *= 4
+    let (few, many) = (Self.settings.replayEviction([session]).total, large.replayEviction([session]).total)
+    #expect(many.lru >= few.lru && many.belady >= few.belady && many.default >= few.default, "\(few) \(many)")
+  }
+
+  /// Hit rates of the reference simulator for two people: least recently used, by distance, Belady's rule.
+  @Test(
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
+    arguments: [("fc2016_u03", 0.184, 0.210, 0.265), ("fc2016_u11", 0.193, 0.277, 0.371)])
+  func theReferenceIsMet(_ name: String, _ lru: Double, _ distance: Double, _ belady: Double) throws {
+    let session = try MapSession.read([TestData.url("traces/open/\(name).jsonl").path])
+    let total = Self.settings.replayEviction(session).total
+    let requests = Double(total.requests)
+    for (hits, expected) in [(total.lru, lru), (total.reference, distance), (total.belady, belady)] {
+      #expect(abs(Double(hits) / requests - expected) <= 0.05 * expected, "\(total)")
+    }
+    #expect((total.share(total.default) ?? 0) >= 0.45, "\(total)")
+  }
+}
