@@ -119,8 +119,9 @@ public struct SessionGenerator {
   }
 
   private mutating func addJump() {
-    x = clamp(x + random.next(in: -area.jump...area.jump), area.x)
-    y = clamp(y + random.next(in: -area.jump...area.jump), area.y)
+    let (across, down) = (random.next(in: -area.jump...area.jump), random.next(in: -area.jump...area.jump))
+    x = clamp(area.x.contains(x + across) ? x + across : x - across, area.x)
+    y = clamp(area.y.contains(y + down) ? y + down : y - down, area.y)
     zoom = wholeZoom(area.jumpZooms)
     add(.jump(.world(x: x, y: y), zoom: zoom), duration: random.next(in: 0...1) < 0.5 ? 0 : random.next(in: 0.8...2))
   }
@@ -152,7 +153,7 @@ extension SessionGenerator.Area {
     let low = max(zooms.lowerBound, zooms.upperBound - 3)
     self.init(
       x: x, y: y, zooms: zooms, startX: middle(x), startY: middle(y), startZooms: low...zooms.upperBound,
-      jump: x.upperBound - x.lowerBound, jumpZooms: low...zooms.upperBound)
+      jump: min(x.upperBound - x.lowerBound, y.upperBound - y.lowerBound) / 2, jumpZooms: low...zooms.upperBound)
   }
 }
 
