@@ -12,7 +12,7 @@ import Testing
   }()
 
   @Test func policiesComeInTheirOrder() {
-    let sessions = (1...3).map { SessionGenerator.session(seed: UInt64($0)) }
+    let sessions = (1...2).map { SessionGenerator.session(seed: UInt64($0), gestureCount: 20) }
     let report = Self.settings.replayEviction(sessions)
     let total = report.total
     #expect(total.requests == report.sessions.map(\.requests).reduce(0, +))
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func moreRoomIsNotWorse() {
-    let session = SessionGenerator.session(seed: 4)
+    let session = SessionGenerator.session(seed: 4, gestureCount: 20)
     var large = Self.settings
     large.budget *= 4
     let (few, many) = (Self.settings.replayEviction([session]).total, large.replayEviction([session]).total)

@@ -44,17 +44,7 @@ public struct SessionGenerator {
     session(seed: seed, gestureCount: gestureCount, in: .world)
   }
 
-  /// A session on a bundle: from the zoom at which it fills half of a phone's width to its finest.
-  ///
-  /// - Throws: ``ReplayError/Code/unreadableBundle``.
-  public static func session(seed: UInt64, gestureCount: Int = 40, bundle path: String) throws -> MapSession {
-    let coverage = try BundleTiles(path, tier: .rgba, source: .local).coverage
-    var session = session(seed: seed, gestureCount: gestureCount, in: coverage.area)
-    session.isPlaced = true
-    return session
-  }
-
-  private static func session(seed: UInt64, gestureCount: Int, in area: Area) -> MapSession {
+  static func session(seed: UInt64, gestureCount: Int, in area: Area) -> MapSession {
     var generator = SessionGenerator(seed: seed, area)
     for _ in 0..<gestureCount { generator.addGesture() }
     return generator.session
