@@ -29,10 +29,10 @@ import Testing
     return (lru.total, metered.total)
   }
 
-  @Test(arguments: [128, 256, 1024], ReplaySource.allCases)
+  @Test(arguments: [128, 1024], ReplaySource.allCases)
   func madeUpSessions(_ tiles: Int, _ source: ReplaySource) {
     let seeds = Self.isLong ? 1...40 : 1...2
-    let sessions = seeds.map { SessionGenerator.session(seed: UInt64($0), gestureCount: Self.isLong ? 40 : 15) }
+    let sessions = seeds.map { SessionGenerator.session(seed: UInt64($0), gestureCount: Self.isLong ? 40 : 8) }
     let (lru, metered) = expectBound(sessions, tiles: tiles, source)
     // What it costs is worth something.
     #expect(metered.blankTileFrames < lru.blankTileFrames && metered.prefetchesUsed > 0, "\(metered) \(lru)")

@@ -36,16 +36,6 @@ import Testing
     #expect(replay(.lru, tiles: 512).hits >= replay(.lru, tiles: 128).hits)
   }
 
-  @Test func meteredSourcesKeepTheirBound() {
-    let free = replay(.default, tiles: 1024) { $0.source = .network }
-    let metered = replay(.default, tiles: 1024) {
-      $0.source = .network
-      $0.isMetered = true
-    }
-    let needed = metered.loads - (metered.prefetches - metered.prefetchesUsed)
-    #expect(Double(metered.loads) <= 1.5 * Double(needed) && metered.loads <= free.loads, "\(metered)")
-  }
-
   @Test func aDayNeitherLeaksNorDrifts() {
     // A day with CACHE_LONG=1, otherwise a quarter of an hour. The whole must not be worse than its first third.
     let count = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1" ? 15_000 : 240

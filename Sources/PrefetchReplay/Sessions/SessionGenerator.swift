@@ -44,17 +44,7 @@ public struct SessionGenerator {
     session(seed: seed, gestureCount: gestureCount, in: .world)
   }
 
-  /// A session on a bundle: from the zoom at which it fills half of a phone's width to its finest.
-  ///
-  /// - Throws: ``ReplayError/Code/unreadableBundle``.
-  public static func session(seed: UInt64, gestureCount: Int = 40, bundle path: String) throws -> MapSession {
-    let coverage = try BundleTiles(path, tier: .rgba, source: .local).coverage
-    var session = session(seed: seed, gestureCount: gestureCount, in: coverage.area)
-    session.isPlaced = true
-    return session
-  }
-
-  private static func session(seed: UInt64, gestureCount: Int, in area: Area) -> MapSession {
+  static func session(seed: UInt64, gestureCount: Int, in area: Area) -> MapSession {
     var generator = SessionGenerator(seed: seed, area)
     for _ in 0..<gestureCount { generator.addGesture() }
     return generator.session
@@ -119,8 +109,9 @@ public struct SessionGenerator {
   }
 
   private mutating func addJump() {
-    x = clamp(x + random.next(in: -area.jump...area.jump), area.x)
-    y = clamp(y + random.next(in: -area.jump...area.jump), area.y)
+    let (across, down) = (random.next(in: -area.jump...area.jump), random.next(in: -area.jump...area.jump))
+    x = clamp(area.x.contains(x + across) ? x + across : x - across, area.x)
+    y = clamp(area.y.contains(y + down) ? y + down : y - down, area.y)
     zoom = wholeZoom(area.jumpZooms)
     add(.jump(.world(x: x, y: y), zoom: zoom), duration: random.next(in: 0...1) < 0.5 ? 0 : random.next(in: 0.8...2))
   }
@@ -152,7 +143,7 @@ extension SessionGenerator.Area {
     let low = max(zooms.lowerBound, zooms.upperBound - 3)
     self.init(
       x: x, y: y, zooms: zooms, startX: middle(x), startY: middle(y), startZooms: low...zooms.upperBound,
-      jump: x.upperBound - x.lowerBound, jumpZooms: low...zooms.upperBound)
+      jump: min(x.upperBound - x.lowerBound, y.upperBound - y.lowerBound) / 2, jumpZooms: low...zooms.upperBound)
   }
 }
 

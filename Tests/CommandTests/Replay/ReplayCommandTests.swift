@@ -62,7 +62,7 @@ import Testing
     let folder = try TemporaryFolder()
     let bundle = folder.file("fault.mbtiles")
     let raster = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
-    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-13").status == 0)
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-12").status == 0)
     let run = try tileserve(
       "replay", "--synthetic", "5", "--bundle", bundle, "--real-time", "--speed", "60", "--budget", "48MiB", "--json",
       timeout: 120)
