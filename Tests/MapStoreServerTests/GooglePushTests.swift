@@ -71,7 +71,8 @@ import Testing
       let parts = good.split(separator: ".")
       let refused: [(String?, Comment)] = [
         (nil, "no token"), ("nonsense", "no JWT"), (try other.token(Self.claims()), "another's signature"),
-        (try next.token(Self.claims()), "an unknown key"), (try google.token(Self.claims(), algorithm: "HS256"), "HS256"),
+        (try next.token(Self.claims()), "an unknown key"),
+        (try google.token(Self.claims(), algorithm: "HS256"), "HS256"),
         (try google.token(Self.claims(), algorithm: "none"), "none"),
         (try google.token(Self.claims(iss: "https://accounts.example.org")), "issuer"),
         (try google.token(Self.claims(aud: "https://other.example.org")), "audience"),

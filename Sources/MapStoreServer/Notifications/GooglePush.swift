@@ -51,7 +51,7 @@ final class GooglePush: Sendable {
       throw .pushRefused("its token has ended, or not begun")
     }
     if let account = options.account {
-      guard claims.email == account, claims.email_verified == true else {
+      guard claims.email == account, claims.isEmailVerified == true else {
         throw .pushRefused("its token is another service account's")
       }
     }
@@ -120,7 +120,12 @@ private struct WebToken {
     var exp: Int64
     var iat: Int64?
     var email: String?
-    var email_verified: Bool?
+    var isEmailVerified: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+      case iss, aud, exp, iat, email
+      case isEmailVerified = "email_verified"
+    }
   }
 
   let header: Header
