@@ -59,7 +59,7 @@ import Testing
     let (google, other, next) = (try Signer("one"), try Signer("one"), try Signer("two"))
     let keys = try folder.write("certs.json", "{\"keys\":[\(google.published())]}")
     try await TestStore.run {
-      $0.googlePush = StoreOptions.GooglePush(
+      $0.googlePush = StoreOptions.PushRule(
         keys: keys, audience: "https://shop.example.org/push", account: "push@example.iam.gserviceaccount.com")
     } _: { store in
       func push(_ token: String?) async throws -> HTTPResponse {
