@@ -24,7 +24,8 @@ struct Customers {
       let large = purchases.removeLast(where: { $0.region == 0 })
       let others = (1..<Self.regionsEach).compactMap { region in purchases.removeLast { $0.region == region } }
       let submission = PurchaseSubmission(transactions: ([large].compactMap { $0 } + others).map(\.signed))
-      _ = try connection.post(StoreRoute.purchases.path, token: session.token, WireJSON.encode(submission)).expecting(200)
+      _ = try connection.post(StoreRoute.purchases.path, token: session.token, WireJSON.encode(submission)).expecting(
+        200)
       lines += "\(session.token) \(session.account.id)\n"
     }
     try lines.write(toFile: "\(folder)/tokens", atomically: true, encoding: .utf8)

@@ -48,7 +48,8 @@ final class KeepAliveConnection {
     while true {
       if let end = bytes.firstRange(of: [0x0d, 0x0a, 0x0d, 0x0a]) {
         let head = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).lowercased()
-        let length = head.split(separator: "\r\n").first { $0.hasPrefix("content-length: ") }
+        let length =
+          head.split(separator: "\r\n").first { $0.hasPrefix("content-length: ") }
           .flatMap { Int($0.dropFirst(16)) } ?? 0
         while bytes.count < end.upperBound + length { bytes += try more() }
         return Answer(

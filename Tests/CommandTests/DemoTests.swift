@@ -81,7 +81,8 @@ import TileIndex
     for line in [
       "a search for \"longs\" finds the regions that Longs Peak lies in", "nothing is bought twice",
       "anna's phone loses power in the middle of", "had still to be sent", "it is revoked", "without paying",
-      "has a new edition: a patch of", "byte for byte the shop's", "/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue",
+      "has a new edition: a patch of", "byte for byte the shop's",
+      "/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue",
       "then http://127.0.0.1:8080/",
     ] {
       #expect(demo.run.stdout.contains(line), "\(line): \(demo.run)")

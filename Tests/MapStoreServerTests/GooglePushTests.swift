@@ -59,7 +59,7 @@ import Testing
     let (google, other, next) = (try Signer("one"), try Signer("one"), try Signer("two"))
     let keys = try folder.write("certs.json", "{\"keys\":[\(google.published())]}")
     try await TestStore.run {
-      $0.googlePush = StoreOptions.GooglePush(
+      $0.googlePush = StoreOptions.PushRule(
         keys: keys, audience: "https://shop.example.org/push", account: "push@example.iam.gserviceaccount.com")
     } _: { store in
       func push(_ token: String?) async throws -> HTTPResponse {
@@ -71,7 +71,8 @@ import Testing
       let parts = good.split(separator: ".")
       let refused: [(String?, Comment)] = [
         (nil, "no token"), ("nonsense", "no JWT"), (try other.token(Self.claims()), "another's signature"),
-        (try next.token(Self.claims()), "an unknown key"), (try google.token(Self.claims(), algorithm: "HS256"), "HS256"),
+        (try next.token(Self.claims()), "an unknown key"),
+        (try google.token(Self.claims(), algorithm: "HS256"), "HS256"),
         (try google.token(Self.claims(), algorithm: "none"), "none"),
         (try google.token(Self.claims(iss: "https://accounts.example.org")), "issuer"),
         (try google.token(Self.claims(aud: "https://other.example.org")), "audience"),

@@ -12,7 +12,8 @@ import Testing
   .ownThread,
   .enabled(
     if: Schemathesis.command != nil,
-    "schemathesis is not installed (pip install schemathesis): the server is not compared with docs/openapi.yaml by it"))
+    "schemathesis is not installed (pip install schemathesis): the server is not compared with docs/openapi.yaml by it")
+)
 struct SchemathesisTests {
   /// Those that end the session come last: all others would be 401 after them.
   private static let ending = ["signOut", "signOutEverywhere", "eraseAccount", "changePassword"]

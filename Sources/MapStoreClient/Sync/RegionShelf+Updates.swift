@@ -15,7 +15,8 @@ extension RegionShelf {
       guard let edition = region.edition else { continue }
       let whole = ShelfPart(region: region.id)
       if region.status == .updateAvailable {
-        results.append(try await attempt(whole) { try await self.install(region.id, from: client, onProgress: onProgress) })
+        results.append(
+          try await attempt(whole) { try await self.install(region.id, from: client, onProgress: onProgress) })
       } else if region.status == .ownedNotInstalled, region.parcels.contains(where: { $0.edition != edition }) {
         do {
           results += try await updateParcels(of: region.id, from: client, onProgress: onProgress)

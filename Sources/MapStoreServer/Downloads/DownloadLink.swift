@@ -37,7 +37,9 @@ struct DownloadLink: Hashable, Sendable {
       let signature = query["s"]
     else { throw .linkRefused("it is not signed; ask for one") }
     self.init(file: file, sha256Start: start, account: account, region: region, expiresAt: expiresAt, nonce: nonce)
-    guard keys.isSigned(signedText, by: key, signature) else { throw .linkRefused("its signature is wrong; ask for another") }
+    guard keys.isSigned(signedText, by: key, signature) else {
+      throw .linkRefused("its signature is wrong; ask for another")
+    }
   }
 
   init(file: String, sha256Start: String, account: AccountID, region: String, expiresAt: Int64, nonce: String) {

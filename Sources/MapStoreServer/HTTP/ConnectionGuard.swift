@@ -29,10 +29,19 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     stallTime = .seconds(Int64(limits.stallSeconds))
   }
 
+  func handlerAdded(context: ChannelHandlerContext) {
+    if context.channel.isActive { takeSeat(context) }
+  }
+
   func channelActive(context: ChannelHandlerContext) {
-    seat = addresses.take(context.remoteAddress?.ipAddress ?? "local")
-    if seat == nil { return context.close(promise: nil) }
+    takeSeat(context)
     context.fireChannelActive()
+  }
+
+  private func takeSeat(_ context: ChannelHandlerContext) {
+    guard seat == nil else { return }
+    seat = addresses.take(context.remoteAddress?.ipAddress ?? "local")
+    if seat == nil { context.close(promise: nil) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

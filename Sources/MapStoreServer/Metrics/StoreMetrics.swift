@@ -42,7 +42,9 @@ final class StoreMetrics: Sendable {
     }
     family(
       "requests_total", "counter", "Answered requests.",
-      counts.requests.map { ("{route=\"\(Self.name($0.key.route))\",status=\"\($0.key.status)\"}", $0.value) }.sorted { $0 < $1 })
+      counts.requests.map { ("{route=\"\(Self.name($0.key.route))\",status=\"\($0.key.status)\"}", $0.value) }.sorted {
+        $0 < $1
+      })
     family(
       "purchases_total", "counter", "Pieces of evidence that apps posted, by what became of them.",
       counts.purchases.map { ("{outcome=\"\($0.key.rawValue)\"}", $0.value) }.sorted { $0 < $1 })

@@ -11,7 +11,7 @@ import TileIndex
 ///
 /// Google changes the keys every few days; the file (https://www.googleapis.com/oauth2/v3/certs, a JSON Web Key Set, RFC 7517) is read again when it was replaced.
 final class GooglePush: Sendable {
-  private let options: StoreOptions.GooglePush
+  private let options: StoreOptions.PushRule
   private let logger: Logger
 
   private struct State {
@@ -22,7 +22,7 @@ final class GooglePush: Sendable {
   private let state: Mutex<State>
 
   /// - Throws: ``StoreError`` that names the file.
-  init(_ options: StoreOptions.GooglePush, logger: Logger) throws {
+  init(_ options: StoreOptions.PushRule, logger: Logger) throws {
     (self.options, self.logger) = (options, logger)
     let stamp = FileStamp(options.keys)
     state = Mutex(State(keys: try Self.keys(options.keys), stamp: stamp))
@@ -51,7 +51,7 @@ final class GooglePush: Sendable {
       throw .pushRefused("its token has ended, or not begun")
     }
     if let account = options.account {
-      guard claims.email == account, claims.email_verified == true else {
+      guard claims.email == account, claims.isEmailVerified == true else {
         throw .pushRefused("its token is another service account's")
       }
     }
@@ -120,7 +120,12 @@ private struct WebToken {
     var exp: Int64
     var iat: Int64?
     var email: String?
-    var email_verified: Bool?
+    var isEmailVerified: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+      case iss, aud, exp, iat, email
+      case isEmailVerified = "email_verified"
+    }
   }
 
   let header: Header

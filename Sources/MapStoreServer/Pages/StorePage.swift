@@ -26,6 +26,7 @@ enum StorePage {
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
       <title>Maps</title>
+      <link rel="icon" href="data:,">
       \(assets.joined(separator: "\n"))
       </head>
       <body>

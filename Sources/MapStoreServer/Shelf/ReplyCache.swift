@@ -29,7 +29,7 @@ final class ReplyBody: Sendable {
   let tag: String
   private let packed = Mutex<ByteBuffer?>(nil)
   /// Less is not worth it.
-  private static let packedBytesMin = 512
+  private static let packedBytesMin = 256
 
   init(_ bytes: [UInt8]) {
     plain = ByteBuffer(bytes: bytes)

@@ -14,7 +14,7 @@ public struct StoreOptions: Sendable {
   /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any a key is made up.
   public var grantKeys: [String] = []
   /// Whose pushes of Google's notifications are taken; nil takes anybody's, which cause look-ups only.
-  public var googlePush: GooglePush?
+  public var googlePush: PushRule?
   /// Where nginx keeps the shelf as an internal location, such as `/shelf/`: files are then left to it (`X-Accel-Redirect`).
   public var accelPrefix: String?
   /// Addresses of proxies whose `X-Forwarded-For` is believed.
@@ -30,7 +30,7 @@ public struct StoreOptions: Sendable {
   public init(shelf: String) { self.shelf = shelf }
 
   /// What the token of a push (OpenID Connect) must say.
-  public struct GooglePush: Sendable, Hashable {
+  public struct PushRule: Sendable, Hashable {
     /// A file with Google's public keys, a JSON Web Key Set.
     public var keys: String
     /// As the subscription has it.

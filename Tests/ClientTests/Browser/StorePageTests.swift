@@ -29,7 +29,8 @@ struct StorePageTests {
         ["serve", "--shelf", shelf, "--ledger", folder.file("ledger.sqlite"), "--port", "0", "--log-level", "warning"])
       let isUp = process.wait(timeout: 60) { process.stdout.contains("/catalogue\n") }
       let line = process.stdout.split(separator: "\n").first { $0.hasPrefix("catalogue: ") }
-      address = String(try #require(isUp ? line?.dropFirst(11) : nil, "\(process.stdout)\(process.stderr)").dropLast(10))
+      address = String(
+        try #require(isUp ? line?.dropFirst(11) : nil, "\(process.stdout)\(process.stderr)").dropLast(10))
       self.process = process
     }
 

@@ -103,5 +103,10 @@ import TileIndex
     let reconciled = try story.ledger("reconcile", "--store", try story.writeStoresBook())
     #expect(reconciled.status == 0, "\(reconciled)")
     #expect(try story.close()?.status == 0)
+    if isLong {
+      print(
+        "story: \(ids.count) regions, \(story.sold.count) purchases, \(story.clientKills) kills of clients, \(story.serverKills) of servers"
+      )
+    }
   }
 }

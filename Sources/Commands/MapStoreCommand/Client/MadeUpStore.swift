@@ -4,12 +4,6 @@ import MapStoreWire
 import PurchaseLedger
 import TileIndex
 
-/// Why a file is none of a made-up store's keys.
-struct StoreKeyError: Error, CustomStringConvertible {
-  let description: String
-  let isUnreadable: Bool
-}
-
 /// An app store for tests and demonstrations: signs as Apple does, with an authority that nobody has to believe. It keeps a book of what it sold beside its keys.
 struct MadeUpStore {
   private let authority: ThrowAwayAuthority

@@ -77,7 +77,8 @@ struct ServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The audience that the token of a push must name.", valueName: "text"))
   var googlePushAudience: String?
 
-  @Option(help: ArgumentHelp("The service account that the token of a push must name. (default: any)", valueName: "address"))
+  @Option(
+    help: ArgumentHelp("The service account that the token of a push must name. (default: any)", valueName: "address"))
   var googlePushAccount: String?
 
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")

@@ -90,7 +90,7 @@ struct ServeSettings {
     options.limits = limits
   }
 
-  private func readGooglePush() throws -> StoreOptions.GooglePush? {
+  private func readGooglePush() throws -> StoreOptions.PushRule? {
     let (keys, audience) = (path("googlePushKeys"), text("googlePushAudience"))
     if keys == nil, audience == nil, text("googlePushAccount") == nil { return nil }
     guard let keys, let audience else {
@@ -98,7 +98,7 @@ struct ServeSettings {
         .invalidOption, at: keys == nil ? "googlePushKeys" : "googlePushAudience", "is missing",
         remedy: "pushes are verified with both, the file of Google's keys and the audience of the subscription")
     }
-    return StoreOptions.GooglePush(keys: keys, audience: audience, account: text("googlePushAccount"))
+    return StoreOptions.PushRule(keys: keys, audience: audience, account: text("googlePushAccount"))
   }
 
   private mutating func readIdentity() throws {
