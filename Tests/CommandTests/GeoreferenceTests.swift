@@ -79,6 +79,6 @@ import Testing
 
   @Test func boundsBesideTheRasterAreRefused() throws {
     let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--bounds", "-20,-20,-10,-10")
-    expectRefusal(run, status: 64, naming: "--bounds")
+    expectRefusal(run, status: 64, naming: "choose bounds")
   }
 }
