@@ -26,7 +26,7 @@ web-libraries:
 	@scripts/install-web-libraries.sh
 
 build: packages
-	@echo "building tilecut, tileserve, purchase-ledger and mapstore (release); the first time takes a few minutes"
+	@echo "building tilecut, tileserve, purchase-ledger and mapstore (release); the first time takes a quarter of an hour on two cores"
 	@swift build $(RELEASE) --product tilecut 2>&1 | scripts/quiet-build.sh
 	@swift build $(RELEASE) --product tileserve 2>&1 | scripts/quiet-build.sh
 	@swift build $(RELEASE) --product purchase-ledger 2>&1 | scripts/quiet-build.sh
