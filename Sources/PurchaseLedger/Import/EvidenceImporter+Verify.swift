@@ -25,17 +25,12 @@ extension EvidenceImporter {
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
       let (submission, refusal) = submissions[index]
-      if refusal == nil, let option = missingOption(submission) {
-        throw Self.missing(option, piece, (submission.kind ?? EvidenceVerifier.detect(submission.evidence))?.name)
-      }
       let verifiedAs = known[index].flatMap { submission.trusts($0) ? $0 : nil }
       let result =
         if let refusal { Result<VerifiedEvidence, Refusal>.failure(refusal) } else {
           await verify(submission, verifiedAs)
         }
-      if case .success(let content) = result, let option = missingOption(content) {
-        throw Self.missing(option, piece, content.kind.name)
-      }
+      if refusal == nil { try checkOptions(piece, submission, result) }
       prepared.append(
         PreparedPiece(submission, result, digest: digests[index], isKnown: verifiedAs != nil))
     }
@@ -80,20 +75,20 @@ extension EvidenceImporter {
     return (submission, nil)
   }
 
-  /// The option without which a piece of evidence cannot be verified, or would be believed of any app.
+  /// Evidence that cannot be verified, or would be believed of any app, because an option is missing, ends the run instead of being refused.
   ///
-  /// - Complexity: O(1) when no option is missing, else O(bytes).
-  private func missingOption(_ submission: Submission) -> String? {
-    guard !hasAllOptions, let kind = submission.kind ?? EvidenceVerifier.detect(submission.evidence) else { return nil }
-    switch kind {
-    case .transaction, .notification, .renewal, .receipt:
-      if identity.rootCertificates.isEmpty { return "--root-certificate" }
-      return identity.bundleID == nil ? "--bundle-id" : nil
-    case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? "--bundle-id" : nil
-    case .googlePurchase where identity.googlePublicKey == nil: return "--google-public-key"
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification:
-      return identity.packageName == nil ? "--package-name" : nil
-    }
+  /// - Complexity: O(1); of what was refused while an option is missing O(bytes).
+  private func checkOptions(
+    _ piece: EvidencePiece, _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>
+  ) throws {
+    let content = try? result.get()
+    guard content != nil || !hasAllOptions,
+      let kind = content?.kind ?? submission.kind ?? EvidenceVerifier.detect(submission.evidence),
+      let option = missingOption(kind, in: content?.environment)
+    else { return }
+    throw LedgerError(
+      .configuration, at: "\(piece.source):\(piece.line)",
+      "is a \(kind.name), which cannot be checked without \(option); give it, or put it into the configuration file")
   }
 
   private var hasAllOptions: Bool {
@@ -101,16 +96,17 @@ extension EvidenceImporter {
       && identity.packageName != nil
   }
 
-  /// Only what was decoded says whether it is a notification of production, which has the app's number.
-  private func missingOption(_ content: VerifiedEvidence) -> String? {
-    content.kind == .notification && content.environment == .production && identity.appAppleID == nil
-      ? "--app-apple-id" : nil
-  }
-
-  private static func missing(_ option: String, _ piece: EvidencePiece, _ kind: String?) -> LedgerError {
-    LedgerError(
-      .configuration, at: "\(piece.source):\(piece.line)",
-      "is a \(kind ?? "piece"), which cannot be checked without \(option); give it, or put it into the configuration file"
-    )
+  /// - Parameter environment: nil where only what was decoded would say it.
+  private func missingOption(_ kind: EvidenceKind, in environment: StoreEnvironment?) -> String? {
+    switch kind {
+    case .transaction, .notification, .renewal, .receipt:
+      if identity.rootCertificates.isEmpty { return "--root-certificate" }
+      if identity.bundleID == nil { return "--bundle-id" }
+      return kind == .notification && environment == .production && identity.appAppleID == nil ? "--app-apple-id" : nil
+    case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? "--bundle-id" : nil
+    case .googlePurchase where identity.googlePublicKey == nil: return "--google-public-key"
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification:
+      return identity.packageName == nil ? "--package-name" : nil
+    }
   }
 }
