@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func proxiesHaveAnyNumberOfConnections() {
-    let counts = AddressCounts(max: 1, exempt: ["10.0.0.1"])
+    let counts = Seats(max: 1, exempt: ["10.0.0.1"])
     let seats = [counts.take("10.0.0.1"), counts.take("10.0.0.1"), counts.take("10.0.0.2")]
     #expect(!seats.contains { $0 == nil })
     #expect(counts.take("10.0.0.2") == nil)

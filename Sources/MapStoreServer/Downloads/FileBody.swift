@@ -1,17 +1,18 @@
 import Hummingbird
 import NIOCore
+import PurchaseLedger
 
 /// A part of a file as a response's body.
 enum FileBody {
   /// - Parameters:
-  ///   - ticket: lives as long as the body.
+  ///   - seat: lives as long as the body.
   ///   - whenSent: is called after the last byte was handed to the system.
   static func make(
-    _ file: OpenFile, _ range: Range<Int>, ticket: Transfers.Ticket, channel: any Channel, metrics: StoreMetrics,
+    _ file: OpenFile, _ range: Range<Int>, seat: Seats<AccountID>.Seat, channel: any Channel, metrics: StoreMetrics,
     whenSent: @escaping @Sendable () async -> Void
   ) -> ResponseBody {
     ResponseBody(contentLength: range.count) { writer in
-      defer { withExtendedLifetime(ticket) {} }
+      defer { withExtendedLifetime(seat) {} }
       // The head was given to the event loop before this is called, so it goes first.
       try await ConnectionGuard.send(file, range, on: channel) { metrics.count(sentBytes: $0) }
       try await writer.finish(nil)

@@ -20,10 +20,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var pendingWrites = 0
   private var takenWrites = 0
   private var closesAfterResponse = false
-  private let addresses: AddressCounts
-  private var seat: AddressCounts.Seat?
+  private let addresses: Seats<String>
+  private var seat: Seats<String>.Seat?
 
-  init(_ limits: StoreLimits, addresses: AddressCounts) {
+  init(_ limits: StoreLimits, addresses: Seats<String>) {
     self.addresses = addresses
     requestTime = .seconds(Int64(limits.requestSeconds))
     stallTime = .seconds(Int64(limits.stallSeconds))

@@ -39,7 +39,7 @@ public final class MapStoreServer: Sendable {
       options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity), clock: clock, logger: logger)
     let (ports, reportPort) = AsyncStream<Int>.makeStream()
     let limits = options.limits
-    let addresses = AddressCounts(max: limits.connectionsByAddress, exempt: options.trustedProxies)
+    let addresses = Seats(max: limits.connectionsByAddress, exempt: options.trustedProxies)
     let application = Application(
       responder: StoreResponder(service),
       server: HTTPServerBuilder { responder in

@@ -134,13 +134,13 @@ extension StoreService {
       headers[.contentLength] = String(range.count)
       return Response(status: status, headers: headers)
     }
-    guard let ticket = transfers.begin(link.account, max: options.limits.transfersByAccount) else {
+    guard let seat = transfers.take(link.account) else {
       throw Rejection(
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
     let reachesEnd = range.upperBound == file.byteCount
-    let body = FileBody.make(file, range, ticket: ticket, channel: request.channel, metrics: metrics) { [self] in
+    let body = FileBody.make(file, range, seat: seat, channel: request.channel, metrics: metrics) { [self] in
       guard reachesEnd else { return }
       usedLinks.insert(link, now: clock.now())
       // The client has its bytes: what the ledger says now changes nothing for it.

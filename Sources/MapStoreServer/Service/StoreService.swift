@@ -18,7 +18,7 @@ final class StoreService: Sendable {
   let googlePush: GooglePush?
   let logger: Logger
   let metrics = StoreMetrics()
-  let transfers = Transfers()
+  let transfers: Seats<AccountID>
   let usedLinks = UsedLinks()
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
@@ -38,6 +38,7 @@ final class StoreService: Sendable {
     self.logger = logger
     shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger)
     linkKeys = try LinkKeys(files: options.linkKeys)
+    transfers = Seats(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
     libraries = WebLibrary(folders: options.webFolders)
