@@ -13,7 +13,7 @@ enum StorePage {
     let words = question.words.joined(separator: " ")
     let library = hasMap ? ["leaflet.css", "leaflet.js"] : []
     let assets = (library + ["store.css", "store.js"]).map { name in
-      let path = escaped(StoreRoute.asset.path(name))
+      let path = Markup.escaped(StoreRoute.asset.path(name))
       return name.hasSuffix(".css")
         ? "<link rel=\"stylesheet\" href=\"\(path)\">" : "<script src=\"\(path)\" defer></script>"
     }
@@ -33,7 +33,7 @@ enum StorePage {
       <header>
       <h1><a href="/catalogue">Maps</a></h1>
       <form action="/catalogue" role="search">
-      <input type="search" name="q" value="\(escaped(words))" placeholder="Search regions and places" aria-label="Search regions and places">
+      <input type="search" name="q" value="\(Markup.escaped(words))" placeholder="Search regions and places" aria-label="Search regions and places">
       <select name="category" aria-label="Category"><option value="">All categories</option>\
       \(page.categories.map { option($0, question.category) }.joined())</select>
       <button>Search</button>
@@ -60,24 +60,24 @@ enum StorePage {
     """
 
   private static func option(_ count: CategoryCount, _ chosen: String?) -> String {
-    let name = escaped(count.category)
+    let name = Markup.escaped(count.category)
     return "<option value=\"\(name)\"\(count.category == chosen ? " selected" : "")>\(name) (\(count.regions))</option>"
   }
 
   private static func card(_ region: RegionListing) -> String {
     let picture =
       region.preview.map {
-        "<img src=\"\(escaped($0))\" alt=\"\" loading=\"lazy\" decoding=\"async\">"
+        "<img src=\"\(Markup.escaped($0))\" alt=\"\" loading=\"lazy\" decoding=\"async\">"
       } ?? ""
     var facts = [region.category, size(region.bytes), "zooms \(region.minzoom)–\(region.maxzoom)", region.edition]
     if region.parcels > 0 { facts.append(region.parcels == 1 ? "1 parcel" : "\(region.parcels) parcels") }
     if let tier = region.priceTier { facts.append(tier) }
     return """
-      <li id="region-\(escaped(region.id))" data-region="\(escaped(region.id))">\(picture)<div>
-      <h2>\(escaped(region.title))</h2>
-      \(region.description.map { "<p>\(escaped($0))</p>" } ?? "")
-      \(region.places.map { "<p class=\"places\">Has \(escaped(names($0)))</p>" } ?? "")
-      <p class="facts">\(facts.map { "<span>\(escaped($0))</span>" }.joined())</p>
+      <li id="region-\(Markup.escaped(region.id))" data-region="\(Markup.escaped(region.id))">\(picture)<div>
+      <h2>\(Markup.escaped(region.title))</h2>
+      \(region.description.map { "<p>\(Markup.escaped($0))</p>" } ?? "")
+      \(region.places.map { "<p class=\"places\">Has \(Markup.escaped(names($0)))</p>" } ?? "")
+      <p class="facts">\(facts.map { "<span>\(Markup.escaped($0))</span>" }.joined())</p>
       </div></li>
       """
   }
@@ -90,7 +90,7 @@ enum StorePage {
     var query = "cursor=\(PercentEncoding.encode(cursor))"
     if !question.words.isEmpty { query += "&q=\(PercentEncoding.encode(question.words.joined(separator: " ")))" }
     if let category = question.category { query += "&category=\(PercentEncoding.encode(category))" }
-    return "<p class=\"more\"><a href=\"/catalogue?\(escaped(query))\">More regions</a></p>"
+    return "<p class=\"more\"><a href=\"/catalogue?\(Markup.escaped(query))\">More regions</a></p>"
   }
 
   /// What the script draws.
@@ -116,18 +116,5 @@ enum StorePage {
     guard let (unit, name) = units.first(where: { bytes >= $0.0 }) else { return "\(bytes) B" }
     let tenths = (bytes * 10 + unit / 2) / unit
     return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(name)" : "\((tenths + 5) / 10) \(name)"
-  }
-
-  static func escaped(_ text: String) -> String {
-    text.reduce(into: "") { escaped, character in
-      switch character {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "'": escaped += "&#39;"
-      default: escaped.append(character)
-      }
-    }
   }
 }

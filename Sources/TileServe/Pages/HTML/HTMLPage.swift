@@ -1,3 +1,5 @@
+import TileIndex
+
 /// The frame of every page. Nothing in it runs inline and nothing comes from elsewhere, so that ``contentSecurityPolicy`` holds.
 package enum HTMLPage {
   /// The `Content-Security-Policy` under which all pages work. `worker-src blob:` is for MapLibre GL, which makes its worker that way;

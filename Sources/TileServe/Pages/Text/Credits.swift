@@ -1,3 +1,5 @@
+import TileIndex
+
 /// Credits as bundles have them, which may be HTML (TileJSON 3.0.0, section 3.2), reduced to text and links.
 ///
 /// Bundles come from strangers and viewers put credits into pages, so nothing is passed on but text and links to http(s) addresses;

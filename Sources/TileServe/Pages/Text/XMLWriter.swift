@@ -1,3 +1,5 @@
+import TileIndex
+
 /// Writes an XML document element by element, escaped and indented by two spaces.
 struct XMLWriter {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
