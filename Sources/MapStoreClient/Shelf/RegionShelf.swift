@@ -23,7 +23,7 @@ public actor RegionShelf {
   public init(folder: String, options: ShelfOptions = ShelfOptions(), grants: OfflineGrants.Rule = .init()) throws {
     let files = ShelfFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
     do {
-      try ShelfFolder.make(files.work)
+      try FileSystem.makeFolders(files.work)
       guard let lock = try FolderLock(files.lock) else {
         throw MapStoreError(
           .busy, folder, "another process has this shelf", remedy: "wait until it is done, or end it")

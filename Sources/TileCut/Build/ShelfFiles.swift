@@ -45,12 +45,12 @@ enum ShelfFiles {
     }
   }
 
-  /// What errno says of a failed write.
-  static func unwritable(_ path: String, _ what: String) -> ShelfError {
-    let number = errno
-    let isFull = number == ENOSPC || number == EDQUOT
-    return ShelfError(
-      .unwritableOutput, path: path, "\(what): \(String(cString: strerror(number)).lowercased())",
-      remedy: isFull ? "free space or choose another disk" : "choose a folder you may write to")
+  /// What the system, errno if nothing else, says of a failed write.
+  static func unwritable(
+    _ path: String, _ what: String, _ error: FileSystem.SystemError = .init(number: errno)
+  ) -> ShelfError {
+    ShelfError(
+      .unwritableOutput, path: path, "\(what): \(error)",
+      remedy: error.isDiskFull ? "free space or choose another disk" : "choose a folder you may write to")
   }
 }

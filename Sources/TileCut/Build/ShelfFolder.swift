@@ -5,7 +5,7 @@ import TileIndex
 /// but not yet on the shelf. One builder has it at a time; the system lets go of the lock when the process ends, however it ends.
 final class ShelfFolder: Sendable {
   let path: String
-  private let lock: Int32
+  private let lock: FolderLock
 
   /// Opens or makes the folder.
   ///
@@ -17,14 +17,14 @@ final class ShelfFolder: Sendable {
     try ShelfFiles.makeFolder(path)
     try ShelfFiles.makeFolder("\(path)/.tilecut")
     let name = "\(path)/.tilecut/lock"
-    lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-    guard lock >= 0 else { throw ShelfFiles.unwritable(name, "cannot be made") }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      let error = errno
-      close(lock)
-      guard error == EWOULDBLOCK else { throw ShelfFiles.unwritable(name, "cannot be locked") }
-      throw ShelfError(
-        .busy, path: path, "another tilecut build is at work in it", remedy: "wait until it is done, then try again")
+    do {
+      guard let lock = try FolderLock(name) else {
+        throw ShelfError(
+          .busy, path: path, "another tilecut build is at work in it", remedy: "wait until it is done, then try again")
+      }
+      self.lock = lock
+    } catch let error as FileSystem.SystemError {
+      throw ShelfFiles.unwritable(name, "cannot be locked", error)
     }
     for folder in ["records", "finished", "work"] { try ShelfFiles.makeFolder("\(path)/.tilecut/\(folder)") }
     // Whoever made these is dead: the lock is ours.
@@ -34,8 +34,6 @@ final class ShelfFolder: Sendable {
       ShelfFiles.remove("\(path)/\(name)")
     }
   }
-
-  deinit { close(lock) }
 
   var catalogue: String { file(Catalogue.fileName) }
   /// A file on the shelf.

@@ -150,6 +150,16 @@ package enum FileSystem {
     return names
   }
 
+  /// Makes a folder and those above it.
+  package static func makeFolders(_ path: String) throws {
+    var built = path.hasPrefix("/") ? "" : "."
+    for name in path.split(separator: "/") {
+      built += "/\(name)"
+      if mkdir(built, 0o755) != 0, errno != EEXIST { throw SystemError(number: errno) }
+    }
+    guard try status(path)?.kind == .folder else { throw SystemError(number: ENOTDIR) }
+  }
+
   static var processID: Int { Int(getpid()) }
 
   /// False when no process has this id.

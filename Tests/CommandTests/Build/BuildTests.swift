@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileCut
 import TileImage
-import TileIndex
+@testable import TileIndex
 
 /// `tilecut build` from one state of the manifest to the next.
 @Suite(.ownThread) struct BuildTests {
@@ -142,6 +142,18 @@ import TileIndex
     #expect(try outcomes("1") == [.built, .built])
     #expect(try outcomes("1") == [.unchanged, .unchanged])
     #expect(try outcomes("2") == [.built, .built])
+  }
+
+  @Test func oneBuildAtATimeInAFolder() throws {
+    let shelf = try Shelf()
+    try shelf.write(Shelf.region("a"))
+    #expect(try shelf.build().status == 0)
+    var lock = try FolderLock("\(shelf.output)/.tilecut/lock")
+    #expect(lock != nil)
+    let run = try shelf.build()
+    #expect(run.status == 75 && run.stderr.contains("another tilecut build is at work in it"), "\(run)")
+    lock = nil
+    #expect(try shelf.build().status == 0)
   }
 
   /// A catalogue that cannot be read may be somebody else's; the message says how to go on.

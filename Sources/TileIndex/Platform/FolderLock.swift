@@ -1,5 +1,3 @@
-import TileIndex
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -9,15 +7,16 @@ import TileIndex
 #endif
 
 /// Keeps a folder to one process. The system lets go of it when the process dies, however it does.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
   private let descriptor: Int32
 
+  /// - Parameter path: of a file in the folder; it is made where it is missing, and stays.
   /// - Returns: nil when another process, or another object of this one, has had it for two seconds.
   /// - Throws: `FileSystem.SystemError`.
-  init?(_ path: String) throws {
+  package init?(_ path: String) throws {
     descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
-    // Programs that this process starts have its files for a moment, until they become themselves; so does a process that is being killed.
+    // A process that is being killed, or a program it was about to start, has the lock for a moment yet.
     for attempt in 1... {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
       let number = errno
@@ -32,18 +31,9 @@ final class FolderLock: Sendable {
     }
   }
 
-  deinit { close(descriptor) }
-}
-
-/// Folders of a shelf.
-enum ShelfFolder {
-  /// Makes a folder and those above it.
-  static func make(_ path: String) throws {
-    var built = path.hasPrefix("/") ? "" : "."
-    for name in path.split(separator: "/") {
-      built += "/\(name)"
-      if mkdir(built, 0o755) != 0, errno != EEXIST { throw FileSystem.SystemError(number: errno) }
-    }
-    guard try FileSystem.status(path)?.kind == .folder else { throw FileSystem.SystemError(number: ENOTDIR) }
+  deinit {
+    // Closing alone would leave the lock to the copies in programs that other threads are just starting, until they become themselves.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
   }
 }
