@@ -1,5 +1,5 @@
 public import Synchronization
-public import TileIndex
+import TileIndex
 
 /// Tiles in memory within a hard budget, let go by map distance and age.
 ///
@@ -8,15 +8,13 @@ public import TileIndex
 /// - What several want at the same time is loaded once. Who waits may leave; a load that nobody wants is cancelled.
 /// - That a source does not have a tile is kept too, for a while.
 ///
-/// Locks: a hit takes that of one of 16 shards, for the time of one look into a dictionary. All else takes the lock of the books first and then, briefly, those of shards.
+/// Locks: a hit takes one that is its thread's alone, for the time of one look into a dictionary. All else takes the lock of the books first and then, briefly, those of the table.
 public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
-  /// 16 of them.
-  @usableFromInline nonisolated(unsafe) let shards: UnsafeMutablePointer<CacheShard<Key, Value>>
+  @usableFromInline let table = CacheTable<Key, Value>()
   let books: Mutex<CacheBooks<Key, Value>>
   /// Counts changes, not hits: so a hit writes nothing that others read.
   @usableFromInline let clock = Atomic<UInt64>(1)
   let now: @Sendable () -> Duration
-  static var shardCount: Int { 16 }
 
   /// - Parameters:
   ///   - byteCountMax: the budget in bytes, or whatever unit the costs have; 0 keeps nothing.
@@ -27,8 +25,6 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.75,
     absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
   ) {
-    shards = .allocate(capacity: Self.shardCount)
-    for place in 0..<Self.shardCount { (shards + place).initialize(to: CacheShard()) }
     books = Mutex(
       CacheBooks(
         byteCountMax: max(byteCountMax, 0), eviction: eviction, unusedShareMax: unusedShareMax,
@@ -37,17 +33,12 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     self.now = now ?? { ContinuousClock.now - start }
   }
 
-  deinit {
-    shards.deinitialize(count: Self.shardCount)
-    shards.deallocate()
-  }
-
   /// A tile that is there already; counts as a hit, and not at all when it is not there.
   ///
   /// - Complexity: O(1).
   @inlinable
   public func value(for key: Key) -> Value? {
-    guard let hit = shards[place(of: key)].hit(key, now: clock.load(ordering: .relaxed)) else { return nil }
+    guard let hit = table.hit(key, now: clock.load(ordering: .relaxed)) else { return nil }
     if hit.isFirstUse { markUsed(key) }
     return hit.value
   }
@@ -61,22 +52,15 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     return books.withLock { $0.absent.contains(key, at: time) }
   }
 
-  /// The number of a key's shard: neighbours lie in different ones.
-  @inlinable
-  func place(of key: Key) -> Int {
-    let tile = key.tile
-    return (tile.column &+ tile.row &* 5 &+ tile.zoom &* 3) & 15
-  }
+  func peek(_ key: Key) -> KeptTile<Key, Value>? { table.peek(key) }
 
-  func peek(_ key: Key) -> KeptTile<Key, Value>? { shards[place(of: key)].peek(key) }
+  /// Puts a tile in the table; the caller keeps it alive until it is withdrawn.
+  func publish(_ tile: KeptTile<Key, Value>) { table.set(tile, for: tile.key) }
 
-  /// Puts a tile in its shard; the caller keeps it alive until it is withdrawn.
-  func publish(_ tile: KeptTile<Key, Value>) { shards[place(of: tile.key)].set(tile, for: tile.key) }
-
-  /// Takes a tile out of its shard. The books hold entries of no particular type, all of which this cache made.
+  /// Takes a tile out of the table. The books hold entries of no particular type, all of which this cache made.
   func withdraw(_ entry: KeptEntry) {
     let key = unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key
-    shards[place(of: key)].set(nil, for: key)
+    table.set(nil, for: key)
   }
 
   @usableFromInline
@@ -95,9 +79,9 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   /// How many bytes tiles loaded ahead of need may take at the moment.
   public var prefetchBytesMax: Int { books.withLock { $0.unusedBytesMax } }
 
-  /// What the cache did and holds. O(shards), locks each for a moment.
+  /// What the cache did and holds. Takes each lock for a moment.
   public var statistics: CacheStatistics {
-    let hits = (0..<Self.shardCount).reduce(0) { $0 + shards[$1].hitCount }
+    let hits = table.hitCount
     return books.withLock { books in
       var statistics = books.summary
       statistics.hits += hits
