@@ -15,39 +15,15 @@ struct MapStoreCommand: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [ServeCommand.self, ClientCommand.self])
 
-  /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
   static func main() {
     StandardStreams.reserve()
     _ = CommandSignals.watch
-    let end = DispatchSemaphore(value: 0)
-    Task.detached {
-      await run()
-      end.signal()
-    }
-    end.wait()
-    _exit(StandardStreams.flush() ? 0 : ExitStatus.internalError.rawValue)
+    CommandProcess(Self.self, status: status, outputFailed: ExitStatus.internalError.rawValue).runAsRoot()
   }
 
   /// The status for an error of ours; the client's table is in its help.
   private static func status(of error: any Error) -> Int32? {
     let isClient = CommandLine.arguments.dropFirst().first == "client"
     return (isClient ? ClientExitStatus.status(of: error) : nil) ?? ExitStatus(of: error)?.rawValue
-  }
-
-  private static func run() async {
-    do {
-      var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        try command.run()
-      }
-    } catch let error where status(of: error) != nil {
-      _ = StandardStreams.flush()
-      printError("mapstore: \(error)")
-      Foundation.exit(status(of: error)!)
-    } catch {
-      exit(withError: error)
-    }
   }
 }

@@ -24,7 +24,6 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       RebuildCommand.self, DemoCommand.self,
     ])
 
-  /// As `tileserve` does it: an asynchronous main would let Dispatch's threads take the signals.
   static func main() {
     StandardStreams.reserve()
     let signals = SignalWatch()
@@ -33,35 +32,8 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       printError("purchase-ledger: interrupted; what was committed is kept")
       _exit(128 + (signals?.received ?? SIGINT))
     }
-    let end = DispatchSemaphore(value: 0)
-    Task.detached {
-      await run()
-      end.signal()
-    }
-    end.wait()
-    _exit(StandardStreams.flush() ? 0 : ExitStatus.ledger.rawValue)
-  }
-
-  private static func run() async {
-    do {
-      var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        try command.run()
-      }
-    } catch let error where ExitStatus(of: error) != nil {
-      end(ExitStatus(of: error)!, "\(error)")
-    } catch let error where exitCode(for: error) == .failure && !(error is ExitCode) {
-      end(.internalError, "internal error: \(error)")
-    } catch {
-      exit(withError: error)
-    }
-  }
-
-  private static func end(_ status: ExitStatus, _ message: String) -> Never {
-    _ = StandardStreams.flush()
-    printError("purchase-ledger: \(message)")
-    Foundation.exit(status.rawValue)
+    let process = CommandProcess(
+      Self.self, status: { ExitStatus(of: $0)?.rawValue }, outputFailed: ExitStatus.ledger.rawValue)
+    withExtendedLifetime(signals) { process.runAsRoot() }
   }
 }

@@ -25,26 +25,13 @@ struct TileCutCommand: ParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    do {
+    CommandProcess(
+      Self.self, status: { ExitStatus(of: $0)?.rawValue }, outputFailed: ExitStatus.outputFailed.rawValue
+    ).run {
       // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the tileset's.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
       try command.run()
-    } catch let error where ExitStatus(of: error) != nil {
-      end(ExitStatus(of: error)!, "\(error)")
-    } catch let error where exitCode(for: error) == .failure && !(error is ExitCode) {
-      // Neither ours nor the argument parser's, which would end with 1 and so say that verify found faults.
-      end(.internalError, "internal error: \(error)")
-    } catch {
-      // Usage errors, --help and the statuses of commands are the argument parser's own.
-      exit(withError: error)
     }
-    guard StandardStreams.flush() else { end(.outputFailed, "standard output could not be written") }
-  }
-
-  private static func end(_ status: ExitStatus, _ message: String) -> Never {
-    // A manifest may have several faults, a line each.
-    for line in message.split(separator: "\n") { printError("tilecut: \(line)") }
-    Foundation.exit(status.rawValue)
   }
 }

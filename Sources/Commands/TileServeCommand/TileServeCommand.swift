@@ -23,47 +23,23 @@ struct TileServeCommand: ParsableCommand {
 
   @OptionGroup var flags: ServeFlags
 
-  /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
   static func main() {
     StandardStreams.reserve()
     MemoryAllocator.holdDown()
     // Before there are threads: they must not take the signals.
     let signals = SignalWatch()
-    let end = DispatchSemaphore(value: 0)
-    Task.detached {
-      await run(signals)
-      end.signal()
-    }
-    end.wait()
-  }
-
-  private static func run(_ signals: SignalWatch) async {
     let arguments = CommandLine.arguments.dropFirst()
     // Not a subcommand of the parser's: `tileserve PATH` is older, and its help stays what it is. A bundle called replay is ./replay.
-    if arguments.first == "replay" { return replay(Array(arguments.dropFirst())) }
-    do {
-      let command = try parse()
-      try await command.serve(signals)
-    } catch let error where ExitStatus(of: error) != nil {
-      printError("tileserve: \(error)")
-      Foundation.exit(ExitStatus(of: error)!.rawValue)
-    } catch {
-      exit(withError: error)
+    guard arguments.first == "replay" else {
+      CommandProcess(Self.self, status: status, outputFailed: nil)
+        .runAsynchronously { try await parse().serve(signals) }
     }
+    CommandProcess(
+      ReplayCommand.self, name: "tileserve", status: status, outputFailed: ExitStatus.cannotWrite.rawValue
+    ).run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
   }
 
-  private static func replay(_ arguments: [String]) {
-    do {
-      let command = try ReplayCommand.parse(arguments)
-      try command.run()
-      guard StandardStreams.flush() else { throw SettingsError(.cannotWrite, "standard output cannot be written") }
-    } catch let error where ExitStatus(of: error) != nil {
-      printError("tileserve: \(error)")
-      Foundation.exit(ExitStatus(of: error)!.rawValue)
-    } catch {
-      ReplayCommand.exit(withError: error)
-    }
-  }
+  private static func status(of error: any Error) -> Int32? { ExitStatus(of: error)?.rawValue }
 
   func serve(_ signals: SignalWatch) async throws {
     let settings = try await ServeSettings(flags)
