@@ -7,8 +7,8 @@ packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff
 peers=""
 case "${1:-}" in
   --tests) packages="$packages gdal-bin sqlite3 curl openssl" ;;
-  # With the browser, which is large, for the tests of the pages.
-  --clients) packages="$packages gdal-bin sqlite3 curl openssl chromium" ;;
+  # With the browser and QGIS, which are large, for the tests of pages and documents.
+  --clients) packages="$packages gdal-bin sqlite3 curl openssl chromium python3-qgis qgis-providers" ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.

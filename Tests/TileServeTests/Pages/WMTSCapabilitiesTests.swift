@@ -14,7 +14,7 @@ import TileIndex
     #expect(root.name == "Capabilities")
     #expect(root.attributes["version"] == "1.0.0")
     let set = try #require(root["Contents"]?["TileMatrixSet"])
-    #expect(set["ows:Identifier"]?.text == "WebMercatorQuad")
+    #expect(set["ows:Identifier"]?.text == "WebMercatorQuad-0-2")
     #expect(set["ows:SupportedCRS"]?.text == "urn:ogc:def:crs:EPSG::3857")
     #expect(set["WellKnownScaleSet"]?.text == "urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible")
     let scales = set.all("ScaleDenominator").compactMap { Double($0.text) }
@@ -61,25 +61,29 @@ import TileIndex
         == Array(repeating: "https://maps.example.org/tiles/wmts?", count: 2))
   }
 
-  @Test func setsAreSharedAndHaveTheZoomsOfAllLayers() throws {
+  /// Clients choose the zoom from the set alone, whatever a layer's limits say.
+  @Test func layersShareSetsWhereTheyHaveTheSameZooms() throws {
     let root = try Self.document(
-      Samples.info(id: "a", zooms: 3...5), Samples.info(id: "b", zooms: 7...8),
-      Samples.info(id: "c", matrixSet: .worldCRS84Quad),
+      Samples.info(id: "a", zooms: 3...5), Samples.info(id: "b", zooms: 7...8), Samples.info(id: "c", zooms: 3...5),
+      Samples.info(id: "d", matrixSet: .worldCRS84Quad, zooms: 0...1),
       Samples.info(id: "v", format: .pbf))
     let contents = try #require(root["Contents"])
     #expect(
-      contents.children.filter { $0.name == "Layer" }.compactMap { $0["ows:Identifier"]?.text } == ["a", "b", "c"])
+      contents.children.filter { $0.name == "Layer" }.compactMap { $0["ows:Identifier"]?.text } == ["a", "b", "c", "d"])
     let sets = contents.children.filter { $0.name == "TileMatrixSet" }
-    #expect(sets.map { $0["ows:Identifier"]?.text } == ["WebMercatorQuad", "WorldCRS84Quad"])
     #expect(
-      sets[0].children.filter { $0.name == "TileMatrix" }.map { $0["ows:Identifier"]?.text } == [
-        "3", "4", "5", "6", "7", "8",
+      sets.map { $0["ows:Identifier"]?.text } == ["WebMercatorQuad-3-5", "WebMercatorQuad-7-8", "WorldCRS84Quad-0-1"])
+    #expect(
+      sets[0].children.filter { $0.name == "TileMatrix" }.map { $0["ows:Identifier"]?.text } == ["3", "4", "5"])
+    #expect(
+      root.all("TileMatrixSetLink").compactMap { $0["TileMatrixSet"]?.text }.map { $0.suffix(4) } == [
+        "-3-5", "-7-8", "-3-5", "-0-1",
       ])
   }
 
   @Test func largerTilesAreASetOfTheirOwn() throws {
     let info = Samples.info(zooms: 0...0, tilePixels: 512)
-    #expect(WMTSCapabilities.matrixSetIdentifier(of: info) == "WebMercatorQuad-512")
+    #expect(WMTSCapabilities.matrixSetIdentifiers(of: info) == ["WebMercatorQuad-512-0-0", "WebMercatorQuad-512"])
     let set = try #require(try Self.document(info)["Contents"]?["TileMatrixSet"])
     #expect(set["WellKnownScaleSet"] == nil)
     #expect(set.all("TileWidth").map(\.text) == ["512"])
@@ -90,6 +94,8 @@ import TileIndex
   @Test func levelsMayStepByFourAndDifferInTileSize() throws {
     let info = Samples.info(matrixSet: try Samples.degrees(), zooms: 0...2, bounds: .world)
     let set = try #require(try Self.document(info)["Contents"]?["TileMatrixSet"])
+    // All that this grid has.
+    #expect(set["ows:Identifier"]?.text == info.matrixSet.identifier)
     #expect(set.all("TileWidth").map(\.text) == ["256", "256", "320"])
     #expect(set.all("MatrixWidth").map(\.text) == ["12", "45", "180"])
   }

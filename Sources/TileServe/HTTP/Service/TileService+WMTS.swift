@@ -76,9 +76,9 @@ extension TileService {
   /// Refuses a tile of another tile matrix set than the tileset has.
   func checkMatrixSet(_ address: TileAddress, _ info: TilesetInfo) throws {
     guard let wanted = address.matrixSet else { return }
-    let own = WMTSCapabilities.matrixSetIdentifier(of: info)
-    guard wanted == own else {
-      throw ServeError(.badRequest, "\(info.id) has the tile matrix set \(own), not \(wanted)")
+    let own = WMTSCapabilities.matrixSetIdentifiers(of: info)
+    guard own.contains(wanted) else {
+      throw ServeError(.badRequest, "\(info.id) has the tile matrix set \(own[0]), not \(wanted)")
     }
   }
 

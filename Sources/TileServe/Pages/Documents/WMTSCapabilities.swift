@@ -29,9 +29,12 @@ package enum WMTSCapabilities {
     return xml.bytes
   }
 
-  /// The name under which WMTS requests ask for a tileset's grid: the grid's own, with the number of pixels behind it for tiles of
-  /// another size than the grid's (`WebMercatorQuad-512`), since WMTS ties the size to the tile matrix set.
-  package static func matrixSetIdentifier(of info: TilesetInfo) -> String { WMTSMatrixSet(of: info).identifier }
+  /// The names under which WMTS requests may ask for a tileset's grid, the one that the document gives first: the grid's own, with the number of pixels behind it for
+  /// tiles of another size than the grid's (`WebMercatorQuad-512`), since WMTS ties the size to the tile matrix set, and the zooms behind that; and the same without zooms.
+  package static func matrixSetIdentifiers(of info: TilesetInfo) -> [String] {
+    let set = WMTSMatrixSet(of: info)
+    return [set.identifier, set.base]
+  }
 
   private static func service(_ infos: [TilesetInfo], _ xml: inout XMLWriter) {
     xml.element("ows:ServiceIdentification") { xml in

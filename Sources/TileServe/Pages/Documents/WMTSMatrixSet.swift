@@ -1,34 +1,29 @@
 import TileIndex
 
-/// A tile matrix set as a WMTS document lists it: some zooms of a grid, with the pixels that the tiles really have.
+/// A tile matrix set as a WMTS document lists it: the zooms of a grid that a tileset has, with the pixels that its tiles really have.
+///
+/// Not the grid's other zooms, though a layer's limits leave them out: QGIS looks only at the set, and asks a tileset for zooms that it has not.
 struct WMTSMatrixSet {
+  /// The grid's name, with the number of pixels behind it where tiles have another than the grid's.
+  let base: String
+  /// The base, with the first and last zoom behind it unless these are all that the grid has: `WebMercatorQuad-0-6`.
   let identifier: String
   private let grid: TileMatrixSet
   private let density: Double
-  private var zooms: ClosedRange<Int>
+  private let zooms: ClosedRange<Int>
 
   init(of info: TilesetInfo) {
     grid = info.matrixSet
     density = info.pixelDensity
     zooms = info.zooms
-    identifier = density == 1 ? grid.identifier : "\(grid.identifier)-\(info.tilePixels)"
+    base = density == 1 ? grid.identifier : "\(grid.identifier)-\(info.tilePixels)"
+    identifier = zooms == grid.zooms ? base : "\(base)-\(zooms.lowerBound)-\(zooms.upperBound)"
   }
 
-  /// The sets of several tilesets, each once, with the zooms that any of them has.
+  /// The sets of several tilesets, each once.
   static func all(of infos: [TilesetInfo]) -> [WMTSMatrixSet] {
-    var sets: [WMTSMatrixSet] = []
-    var places: [String: Int] = [:]
-    for set in infos.map(WMTSMatrixSet.init(of:)) {
-      guard let place = places[set.identifier] else {
-        places[set.identifier] = sets.count
-        sets.append(set)
-        continue
-      }
-      let known = sets[place].zooms
-      sets[place].zooms =
-        min(known.lowerBound, set.zooms.lowerBound)...max(known.upperBound, set.zooms.upperBound)
-    }
-    return sets
+    var known: Set<String> = []
+    return infos.map(WMTSMatrixSet.init(of:)).filter { known.insert($0.identifier).inserted }
   }
 
   func write(to xml: inout XMLWriter) {

@@ -88,6 +88,7 @@ import Testing
         query + place.replacing("=1&TILEROW", with: "=WebMercatorQuad:1&TILEROW"),
         "/relief/wmts" + (query + place).dropFirst(5),
         "/wmts/1.0.0/relief/default/WebMercatorQuad/1/0/1.png",
+        "/wmts/1.0.0/relief/default/WebMercatorQuad-0-2/1/0/1.png",
       ] {
         let response = try served.get(target)
         #expect(response.status == 200 && response.body == direct, "\(target): \(response.statusLine)")
