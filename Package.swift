@@ -282,8 +282,8 @@ let package = Package(
     .testTarget(
       name: "MapStoreServerTests",
       dependencies: [
-        "MapStoreServer", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "TileCut", "TileImage", "TileIndex",
-        "TestSupport",
+        "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "TileCut",
+        "TileImage", "TileIndex", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -2,7 +2,7 @@
 # mapstore under load over loopback: a bundle of 100 MB beside nginx, which has the same file, interleaved; libraries of 170 regions; purchases, each durable when it is answered.
 #
 #   BENCH_SECONDS      of one measurement (10)      BENCH_ROUNDS       rounds, of which medians are printed (3)
-#   BENCH_CONNECTIONS  (64)                         BENCH_PURCHASES    that are posted (20000)
+#   BENCH_CONNECTIONS  (64)                         BENCH_PURCHASES    that are posted (20000; 5000 or more)
 #   BENCH_SCRATCH      where the shop is put (/tmp)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -92,28 +92,36 @@ CONF
 }
 start_mapstore
 start_nginx
-"$bench" customers "$work" "${port[mapstore]}" 16
-read -r token _ <"$work/tokens"
-idle=$(anonymous "${pid[mapstore]}")
-peak=$idle
+"$bench" customers "$work" "${port[mapstore]}" 64
+"$bench" questions "$work" 1024
+head -n 1 "$work/questions" >"$work/question"
 
 # --- libraries
-echo
-echo "the library of an account that owns 20 of 170 regions, $connections connections, $rounds rounds of $seconds s, medians"
-for _ in $(seq "$rounds"); do
-  before=$(cpu "${pid[mapstore]}")
-  wrk -t 2 -c "$connections" -d "${seconds}s" --timeout 10s --latency -H "Authorization: Bearer $token" \
-    "http://127.0.0.1:${port[mapstore]}/v1/library" >"$work/wrk"
-  awk -v cpu=$(($(cpu "${pid[mapstore]}") - before)) '
-    /requests in/ { n = $1 } / 99%/ { p99 = $2 } /Requests\/sec/ { rate = $2 } /Non-2xx|Socket errors/ { bad = 1 }
-    END { printf "%.0f %.1f %s %d\n", rate, cpu / (n > 0 ? n : 1), p99, bad }' "$work/wrk" >>"$work/libraries"
-done
-if [ "$(awk '{ s += $4 } END { print s }' "$work/libraries")" != 0 ]; then
-  echo "  there were errors: the figures are worthless"
-  failed=1
-fi
-echo "  CPU per request $(awk '{ print $2 }' "$work/libraries" | median) us, p99 $(awk '{ print $3 }' "$work/libraries" | sort -V | median)"
-verdict "libraries" "$(awk '{ print $1 }' "$work/libraries" | median)" least 5000 "a second"
+# libraries WHAT FILE: the questions of a file in turn
+libraries() {
+  local before
+  echo
+  echo "$1, $connections connections, $rounds rounds of $seconds s, medians"
+  rm -f "$work/libraries"
+  for _ in $(seq "$rounds"); do
+    before=$(cpu "${pid[mapstore]}")
+    wrk -t 2 -c "$connections" -d "${seconds}s" --timeout 10s --latency -s "$scripts/libraries.lua" \
+      "http://127.0.0.1:${port[mapstore]}" -- "$2" >"$work/wrk"
+    awk -v cpu=$(($(cpu "${pid[mapstore]}") - before)) '
+      /requests in/ { n = $1 } / 99%/ { p99 = $2 } /Requests\/sec/ { rate = $2 } /Non-2xx|Socket errors/ { bad = 1 }
+      END { printf "%.0f %.1f %s %d\n", rate, cpu / (n > 0 ? n : 1), p99, bad }' "$work/wrk" >>"$work/libraries"
+  done
+  if [ "$(awk '{ s += $4 } END { print s }' "$work/libraries")" != 0 ]; then
+    echo "  there were errors: the figures are worthless"
+    failed=1
+  fi
+  echo "  CPU per request $(awk '{ print $2 }' "$work/libraries" | median) us, p99 $(awk '{ print $3 }' "$work/libraries" | sort -V | median)"
+  verdict "$3" "$(awk '{ print $1 }' "$work/libraries" | median)" least 5000 "a second"
+}
+libraries "one library of 170 regions, 20 of them owned" "$work/question" "libraries, the same again and again"
+libraries "1024 different libraries: 64 accounts with 20 regions each, 16 devices of each" "$work/questions" "libraries, all different"
+idle=$(anonymous "${pid[mapstore]}")
+peak=$idle
 
 # --- downloads
 # download NAME: appends "bytes/s CPU/GB errors"

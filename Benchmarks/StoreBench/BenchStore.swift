@@ -9,7 +9,17 @@ enum BenchStore {
   static let largeBytes = 100_000_000
   static func region(_ number: Int) -> String { "region-\(number)" }
 
+  /// The customers own more than a thousand, some of them the large region, of which only every 170th purchase is.
+  static let purchasesMin = 5_000
+
+  /// - Throws: `StoreBench.Failure` for fewer purchases than the customers need.
   static func make(in folder: String, purchases: Int) throws {
+    guard purchases >= purchasesMin else {
+      throw StoreBench.Failure(
+        description:
+          "\(purchases) purchases are too few: the customers need some to own regions; give at least \(purchasesMin)"
+      )
+    }
     try FileManager.default.createDirectory(atPath: "\(folder)/shelf", withIntermediateDirectories: true)
     try writeShelf("\(folder)/shelf")
     let authority = try ThrowAwayAuthority()
@@ -21,7 +31,7 @@ enum BenchStore {
         """
         {"shelf": "shelf", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": "\(bundleID)", "linkSeconds": 86400,
          "limits": {"passwordsByAddressPerMinute": 100000, "requestsByAddressPerMinute": 100000000,
-         "requestsByAccountPerMinute": 100000000, "transfersByAccount": 1000, "connectionsByAddress": 10000}}
+         "requestsByAccountPerMinute": 100000000, "evidencesByAccountPerMinute": 100000000, "transfersByAccount": 1000, "connectionsByAddress": 10000}}
 
         """.utf8), "\(folder)/store.json")
     try writePurchases("\(folder)/signed", count: purchases, authority)

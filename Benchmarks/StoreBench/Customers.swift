@@ -7,8 +7,10 @@ struct Customers {
   let folder: String
   let port: Int
 
-  /// Each owns twenty regions, the large one among them.
+  /// Each owns twenty regions, no two the same twenty.
   private static let regionsEach = 20
+  /// Of the first ones one is the large one, to which they have links.
+  private static let largeOwners = 16
 
   /// Opens accounts and gives them something to own. What is bought here is not posted again by ``Buyers``.
   func register(_ count: Int) throws {
@@ -20,10 +22,13 @@ struct Customers {
       _ = try connection.post(StoreRoute.register.path, credentials).expecting(201)
       let answer = try connection.post(StoreRoute.signIn.path, credentials).expecting(201)
       let session = try WireJSON.decode(SessionDetails.self, from: answer)
-      // Every 170th purchase is of the large region; the others of the first hundred are of different ones.
-      let large = purchases.removeLast(where: { $0.region == 0 })
-      let others = (1..<Self.regionsEach).compactMap { region in purchases.removeLast { $0.region == region } }
-      let submission = PurchaseSubmission(transactions: ([large].compactMap { $0 } + others).map(\.signed))
+      let owned = try Self.regions(of: number).map { region in
+        guard let purchase = purchases.removeLast(where: { $0.region == region }) else {
+          throw StoreBench.Failure(description: "too few purchases of region \(region): prepare more of them")
+        }
+        return purchase
+      }
+      let submission = PurchaseSubmission(transactions: owned.map(\.signed))
       _ = try connection.post(StoreRoute.purchases.path, token: session.token, WireJSON.encode(submission)).expecting(
         200)
       lines += "\(session.token) \(session.account.id)\n"
@@ -32,7 +37,28 @@ struct Customers {
     try Purchase.write(purchases, in: folder)
   }
 
-  /// Links to the large bundle, for the customers in turn.
+  private static func regions(of customer: Int) -> [Int] {
+    let step = BenchStore.regionCount - 1
+    let others = (0..<regionsEach).map { 1 + (customer * 7 + $0 * (1 + customer / step % 5)) % step }
+    return customer < largeOwners ? [0] + others.dropLast() : others
+  }
+
+  /// Questions for libraries: of customers in turn, each from several devices that have other regions installed, in this and older editions. No two are the same.
+  func writeQuestions(_ count: Int) throws {
+    let tokens = try Self.tokens(in: folder)
+    let lines = (0..<count).map { number in
+      let (customer, device) = (number % tokens.count, number / tokens.count)
+      // The bits of the device's number say which of the first ones it has, and in which edition.
+      let installed = Self.regions(of: customer).prefix(10).enumerated().compactMap { place, region -> String? in
+        guard place == 0 || device >> (place - 1) & 1 == 1 else { return nil }
+        return "\(BenchStore.region(region))@\(device >> place & 1 == 0 ? "2026.1" : "2025.\(place)")"
+      }
+      return "\(tokens[customer].token) \(StoreRoute.library.path)?installed=\(installed.joined(separator: ","))\n"
+    }
+    try lines.joined().write(toFile: "\(folder)/questions", atomically: true, encoding: .utf8)
+  }
+
+  /// Links to the large bundle, for the customers who own it in turn.
   func fetchLinks(_ count: Int) throws {
     let connection = try KeepAliveConnection(port: port)
     let tokens = try Self.tokens(in: folder)
@@ -40,7 +66,7 @@ struct Customers {
     var links = ""
     for number in 0..<count {
       let answer = try connection.post(
-        StoreRoute.downloads.path, token: tokens[number % tokens.count].token, request
+        StoreRoute.downloads.path, token: tokens[number % min(tokens.count, Self.largeOwners)].token, request
       ).expecting(201)
       links += try WireJSON.decode(DownloadTicket.self, from: answer).url + "\n"
     }

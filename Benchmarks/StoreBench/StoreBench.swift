@@ -3,8 +3,9 @@ import PurchaseLedger
 
 /// What scripts/bench-store.sh measures `mapstore serve` with: a shop that is made up, its customers, and those who buy.
 ///
-///     StoreBench prepare FOLDER COUNT          a shelf of 170 regions, one of them of 100 MB; an empty ledger; COUNT signed purchases
+///     StoreBench prepare FOLDER COUNT          a shelf of 170 regions, one of them of 100 MB; an empty ledger; COUNT signed purchases, at least 5,000
 ///     StoreBench customers FOLDER PORT COUNT   accounts that own twenty regions each; their sessions go to FOLDER/tokens
+///     StoreBench questions FOLDER COUNT        COUNT different questions for libraries; with their sessions they go to FOLDER/questions
 ///     StoreBench links FOLDER PORT COUNT       links to the large bundle; their paths go to FOLDER/links
 ///     StoreBench buy FOLDER PORT CONNECTIONS   posts the purchases one by one; those that were acknowledged go to FOLDER/acknowledged
 ///     StoreBench check FOLDER                  looks whether the ledger has all that were acknowledged, and verifies it
@@ -16,10 +17,11 @@ struct StoreBench {
     switch (words.first, words.count, numbers.count) {
     case ("prepare", 3, 1): try BenchStore.make(in: words[1], purchases: numbers[0])
     case ("customers", 4, 2): try Customers(folder: words[1], port: numbers[0]).register(numbers[1])
+    case ("questions", 3, 1): try Customers(folder: words[1], port: 0).writeQuestions(numbers[0])
     case ("links", 4, 2): try Customers(folder: words[1], port: numbers[0]).fetchLinks(numbers[1])
     case ("buy", 4, 2): try Buyers(folder: words[1], port: numbers[0]).run(connections: numbers[1])
     case ("check", 2, 0): try check(words[1])
-    default: throw Failure(description: "usage: StoreBench prepare|customers|links|buy|check FOLDER NUMBERS")
+    default: throw Failure(description: "usage: StoreBench prepare|customers|questions|links|buy|check FOLDER NUMBERS")
     }
   }
 

@@ -43,6 +43,10 @@ public struct RegionListing: Sendable, Hashable, Codable {
   public var parcels: Int
   /// Path of the preview's picture, if there is one.
   public var preview: String?
+  /// What the preview shows, where that is not ``bounds``; in the same form.
+  public var previewBounds: [Double]?
+  /// Where the question was for what is near: how this region lies to the place.
+  public var near: FoundNear?
   /// Where the question's words are names of places in the region: the most important of them.
   public var places: [FoundPlace]?
 
@@ -66,6 +70,31 @@ public struct RegionListing: Sendable, Hashable, Codable {
     self.attribution = attribution
     self.parcels = parcels
     self.preview = preview
+  }
+}
+
+/// How a region lies to the place of a question.
+public struct FoundNear: Sendable, Hashable, Codable {
+  /// To its outline, or to its box where it has none; 0 inside.
+  public var distanceMetres: Int
+  /// Whether the place is inside.
+  public var isInside: Bool
+  /// The parcels that have the place, the overview first; empty outside, and for regions that are not split.
+  public var parcels: [FoundParcel]
+
+  public init(distanceMetres: Int, isInside: Bool, parcels: [FoundParcel]) {
+    (self.distanceMetres, self.isInside, self.parcels) = (distanceMetres, isInside, parcels)
+  }
+}
+
+public struct FoundParcel: Sendable, Hashable, Codable {
+  /// What a download is asked for by.
+  public var file: String
+  public var bytes: Int
+  public var isOverview: Bool
+
+  public init(file: String, bytes: Int, isOverview: Bool) {
+    (self.file, self.bytes, self.isOverview) = (file, bytes, isOverview)
   }
 }
 

@@ -40,6 +40,8 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
     public static let loginTaken = Self("login-taken")
     /// 409: the shelf has another edition by now, or no such patch.
     public static let editionGone = Self("edition-gone")
+    /// 412: the file is none of those that `If-Match` names.
+    public static let preconditionFailed = Self("precondition-failed")
     /// 413: the body is larger than is taken.
     public static let tooLarge = Self("too-large")
     /// 422: a login or password that cannot be taken.

@@ -31,7 +31,7 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
   }
 
   public var outcome: Outcome
-  /// Whether the app should finish the transaction with the store now: what the store said is committed here.
+  /// Whether the app should finish the transaction with the store now: what the store said is committed here, for this account.
   public var shouldFinish: Bool
   /// Why, for programs, where that is not plain: `sandbox`, `bad-signature`, `claimed-by-another-account`… (docs/ledger.md).
   public var reason: String?
@@ -52,6 +52,14 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
     self.detail = detail
     self.environment = environment
     self.items = items
+  }
+
+  /// Refused since all of it is another account's, which was signed in on this device once: it is left to that account, and nothing of this one's is missing.
+  public var isAnotherAccounts: Bool {
+    let reasons = ["token-of-another-account", "claimed-by-another-account"]
+    guard outcome == .refused else { return false }
+    return items.isEmpty
+      ? reason.map(reasons.contains) ?? false : items.allSatisfy { $0.reason.map(reasons.contains) ?? false }
   }
 }
 

@@ -25,6 +25,12 @@ public struct StoreRoute: Sendable, Hashable {
     (self.method, self.path, self.access) = (method, path, access)
   }
 
+  /// Whether a client that has a session names it: also where all may ask, since a region that is not sold any more is there for its owners alone. Not where sessions begin, where
+  /// the URL is signed, and where the stores speak.
+  public var takesSession: Bool {
+    ![Self.register, .signIn, .file, .appleNotifications, .googleNotifications].contains(self)
+  }
+
   /// The path with its parameters filled in, in their order; each is percent-encoded.
   public func path(_ parameters: String...) -> String {
     var rest = parameters[...]

@@ -19,14 +19,13 @@ extension ChaosStore {
     if let scripted { return problem(scripted.status, .failed, retryAfter: scripted.retryAfter) }
     do {
       if words.starts(with: ["v1", "files"]), words.count == 3 { return try file(words[2], query, head) }
-      if words.starts(with: ["v1", "regions"]), words.count == 3 {
-        guard let region = shop.region(words[2]) else { return problem(404, .notFound) }
-        return json(RegionDetails(region: region, isForSale: true))
-      }
       if name == "POST /v1/sessions" { return try signIn(body) }
-      if name == "GET /v1/grants/key" { return json(GrantKeys(keys: [])) }
       let token = head.headers.first(name: "Authorization")?.split(separator: " ").last.map(String.init)
-      guard let token, book.withLock({ $0.tokens.contains(token) }) else { return problem(401, .unauthorized) }
+      // A session that is over is an error everywhere.
+      if let token, !book.withLock({ $0.tokens.contains(token) }) { return problem(401, .unauthorized) }
+      if words.starts(with: ["v1", "regions"]), words.count == 3 { return region(words[2], isOwners: token != nil) }
+      if name == "GET /v1/grants/key" { return json(GrantKeys(keys: book.withLock { $0.grantKeys })) }
+      guard token != nil else { return problem(401, .unauthorized) }
       switch name {
       case "GET /v1/library": return json(library(query))
       case "POST /v1/purchases": return try purchases(body)
@@ -49,6 +48,13 @@ extension ChaosStore {
     var answer = json(Problem(kind, title: "no", status: status), status: status)
     if let retryAfter { answer.headers.append(("Retry-After", retryAfter)) }
     return answer
+  }
+
+  private func region(_ id: String, isOwners: Bool) -> ChaosAnswer {
+    let isRetired = book.withLock { $0.retired.contains(id) }
+    let isShown = !isRetired || (isOwners && book.withLock { $0.owned.contains(id) })
+    guard let region = shop.region(id), isShown else { return problem(404, .notFound) }
+    return json(RegionDetails(region: region, isForSale: !isRetired))
   }
 
   private func signIn(_ body: [UInt8]) throws -> ChaosAnswer {
@@ -96,7 +102,13 @@ extension ChaosStore {
           book.withLock { book in
             if book.pending.contains(id) { return PurchaseResult(outcome: .pending, shouldFinish: false) }
             if book.refused.contains(id) {
-              return PurchaseResult(outcome: .refused, shouldFinish: true, reason: "bad-signature")
+              return PurchaseResult(outcome: .refused, shouldFinish: false, reason: "bad-signature")
+            }
+            if book.others.contains(id) {
+              let item = PurchaseItem(
+                transactionId: "tx-\(id)", productId: id, regionId: id, entitlement: .notYours,
+                reason: "token-of-another-account")
+              return PurchaseResult(outcome: .refused, shouldFinish: false, items: [item])
             }
             guard book.owned.insert(id).inserted else {
               return PurchaseResult(outcome: .alreadyOwned, shouldFinish: true)

@@ -46,6 +46,11 @@ final class ChaosStore: Sendable {
     var owned: Set<String> = []
     var pending: Set<String> = []
     var refused: Set<String> = []
+    /// Bought for another account.
+    var others: Set<String> = []
+    /// Shown to their owners only.
+    var retired: Set<String> = []
+    var grantKeys: [GrantKey] = []
     var booked: [String] = []
     var tokens: Set<String> = ["first"]
     var requests: [String] = []

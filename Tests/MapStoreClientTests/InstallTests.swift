@@ -124,6 +124,28 @@ import TileIndex
     #expect(way.bytesDone == 50_000 && !way.isPaused)
   }
 
+  /// The account's other devices have all seats: the server says so, and that is no failure, however often.
+  @Test func aBusyAccountIsWaitedFor() async throws {
+    store.fault.withLock { $0 = { $0.number <= 20 ? .status(429, retryAfter: "0") : .none } }
+    let device = try Device(store)
+    let waits = Locked(0)
+    let file = try await device.shelf().install("alps", from: device.client) { progress in
+      if progress.phase == .waiting { waits.withLock { $0 += 1 } }
+    }
+    #expect(file.sha256 == region.sha256)
+    #expect(store.book.withLock { $0.files.count } == 21 && waits.withLock { $0 } == 20)
+  }
+
+  /// The server was set up anew and names the same bytes otherwise: what was loaded stays.
+  @Test func anotherTagOfTheSameBytesCostsNothing() async throws {
+    store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .tag("\"of another server\"") } }
+    let device = try Device(store, idleMax: 2)
+    #expect(try await device.shelf().install("alps", from: device.client).sha256 == region.sha256)
+    let files = store.book.withLock { $0.files }
+    #expect(files.map(\.range) == [nil] + Array(repeating: "bytes=100000-\(region.bytes - 1)", count: 2))
+    #expect(files.last?.ifRange == nil)
+  }
+
   @Test func aLongRetryAfterEndsTheAttempt() async throws {
     store.fault.withLock { $0 = { _ in .status(429, retryAfter: "3600") } }
     let device = try Device(store)

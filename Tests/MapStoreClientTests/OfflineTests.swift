@@ -27,9 +27,13 @@ import TileIndex
     Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 
+  private static func published(_ key: Curve25519.Signing.PrivateKey, as id: String) -> GrantKey {
+    GrantKey(keyId: id, algorithm: "Ed25519", publicKey: text(key.publicKey.rawRepresentation))
+  }
+
   private func signed(
     _ regions: [String] = ["alps"], account: String = "a", issued: Int64 = issued, days: Int64 = 30,
-    key: Curve25519.Signing.PrivateKey? = nil, change: (inout [UInt8]) -> Void = { _ in }
+    key: Curve25519.Signing.PrivateKey? = nil, keyID: String = "k1", change: (inout [UInt8]) -> Void = { _ in }
   ) throws -> SignedGrants {
     let document = GrantDocument(
       accountId: account, issuedAt: issued, expiresAt: issued + days * Self.day,
@@ -37,12 +41,13 @@ import TileIndex
     var payload = try WireJSON.encode(document)
     let signature = try (key ?? self.key).signature(for: SignedGrants.signedBytes(of: payload))
     change(&payload)
-    return SignedGrants(payload: Self.text(payload), signature: Self.text(signature), keyId: "k1")
+    return SignedGrants(payload: Self.text(payload), signature: Self.text(signature), keyId: keyID)
   }
 
-  private func shelf(offlineMax: Int64 = 90 * day) throws -> RegionShelf {
-    var rule = OfflineGrants.Rule(
-      keys: [GrantKey(keyId: "k1", algorithm: "Ed25519", publicKey: Self.text(key.publicKey.rawRepresentation))])
+  private func shelf(
+    offlineMax: Int64 = 90 * day, keysChanged: (@Sendable ([GrantKey]) -> Void)? = nil
+  ) throws -> RegionShelf {
+    var rule = OfflineGrants.Rule(keys: [Self.published(key, as: "k1")], keysChanged: keysChanged)
     rule.offlineMax = offlineMax
     return try RegionShelf(
       folder: device.folder.path, options: Device.options { $0.clock = ShelfClock { Self.issued } }, grants: rule)
@@ -118,6 +123,37 @@ import TileIndex
       #expect(try shelf.isUsable("alps", at: Self.issued + Self.day), "\(name)")
       #expect(try !shelf.isUsable("coast", at: Self.issued + Self.day), "\(name)")
     }
+  }
+
+  /// The server signs with another key from some day on: an app that fetches keys asks once, one that has them built in takes no other.
+  @Test(arguments: [true, false])
+  func keysRotate(isFetching: Bool) async throws {
+    let kept = Locked<[GrantKey]>([])
+    let keep: @Sendable ([GrantKey]) -> Void = { keys in kept.withLock { $0 = keys } }
+    let shelf = try shelf(keysChanged: isFetching ? keep : nil)
+    try await give(try signed(), to: shelf)
+    let new = Curve25519.Signing.PrivateKey()
+    store.book.withLock { $0.grantKeys = [Self.published(new, as: "k2")] }
+    let next = try signed(["alps", "coast"], issued: Self.issued + 1, key: new, keyID: "k2")
+    if isFetching {
+      // One that was issued earlier gains nothing by a new key.
+      let older = try signed(["alps", "coast"], issued: Self.issued - 1, key: new, keyID: "k2")
+      await #expect { try await give(older, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+      #expect(kept.withLock { $0.isEmpty } && store.count("GET /v1/grants/key") == 1)
+      try await give(next, to: shelf)
+      #expect(kept.withLock { $0.map(\.keyId) } == ["k2"] && store.count("GET /v1/grants/key") == 2)
+      #expect(try shelf.isUsable("coast", at: Self.issued + Self.day))
+      // Known by now.
+      try await give(try signed(issued: Self.issued + 2, key: new, keyID: "k2"), to: shelf)
+      #expect(store.count("GET /v1/grants/key") == 2)
+      // A key that the server does not publish either.
+      let foreign = try signed(issued: Self.issued + 3, key: Curve25519.Signing.PrivateKey(), keyID: "k3")
+      await #expect { try await give(foreign, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+    } else {
+      await #expect { try await give(next, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+      #expect(store.count("GET /v1/grants/key") == 0 && kept.withLock { $0.isEmpty })
+    }
+    #expect(try shelf.isUsable("alps", at: Self.issued + Self.day))
   }
 
   /// Whoever edits the state file gets nothing.

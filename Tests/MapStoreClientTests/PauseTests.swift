@@ -56,6 +56,20 @@ import TileIndex
     #expect(try report.resumed.first?.result.get().sha256 == region.sha256)
   }
 
+  /// Two parts of an app ask for the same region; the one that gives up takes nothing from the other.
+  @Test func whoCancelsTakesNothingFromOthers() async throws {
+    let device = try Device(store, idleMax: 1)
+    let shelf = try device.shelf()
+    let client = device.client
+    let tasks = (0..<3).map { _ in Task { try await shelf.install("alps", from: client) } }
+    // All wait for one download before the first one leaves.
+    while await shelf.waiting(for: ShelfPart(region: "alps")) < 3 { try await Task.sleep(for: .milliseconds(2)) }
+    tasks[0].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[0].value }
+    for task in tasks.dropFirst() { #expect(try await task.value.sha256 == region.sha256) }
+    #expect(store.count("POST /v1/downloads") == 1)
+  }
+
   @Test func removedWhileItIsUnderWay() async throws {
     let shelf = try device.shelf()
     let task = try await start(shelf, until: 90_000)

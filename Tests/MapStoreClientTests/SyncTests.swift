@@ -104,6 +104,45 @@ import TileIndex
     #expect(report.regions.map(\.status) == [.pendingApproval, .forSale, .ownedNotInstalled])
   }
 
+  /// The phone's last owner bought something and never came back: it is left to that account, and nothing is missing to this one.
+  @Test func anotherAccountsPurchaseIsLeftToIt() async throws {
+    store.book.withLock { ($0.others, $0.refused) = (["alps"], ["coast"]) }
+    let queue = Queue(["alps", "coast", "delta"])
+    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    #expect(report.purchases.map(\.isFinished) == [false, false, true])
+    #expect(report.purchases.map(\.isOpen) == [false, true, false])
+    #expect(queue.open.withLock { $0.map(\.signed) } == ["alps", "coast"])
+    // The other one signs in.
+    store.book.withLock { $0.others = [] }
+    let later = try await device.shelf().sync(with: device.client, queue: queue)
+    #expect(later.purchases.first?.isFinished == true && later.regions.first?.status == .ownedNotInstalled)
+  }
+
+  /// Once retired, a region is there for its owners alone: who installs it has to say who asks.
+  @Test func aRetiredRegionIsInstalledByItsOwner() async throws {
+    store.book.withLock { ($0.owned, $0.retired) = (["alps"], ["alps", "coast"]) }
+    let shelf = try device.shelf()
+    #expect(try await shelf.install("alps", from: device.client).edition == "1")
+    await #expect { try await shelf.install("coast", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.code == .unknown
+    }
+  }
+
+  /// A session that has ended is renewed at whatever is asked first, and told of where it cannot be.
+  @Test(arguments: [true, false])
+  func aSessionThatIsOver(canRenew: Bool) async throws {
+    let device = try Device(store, credentials: canRenew ? Credentials(login: "a", password: "password") : nil)
+    store.book.withLock { ($0.tokens, $0.owned, $0.retired) = ([], ["alps"], ["alps"]) }
+    if canRenew {
+      #expect(try await device.client.region("alps").region.id == "alps")
+    } else {
+      await #expect { try await device.client.region("alps") } throws: { ($0 as? MapStoreError)?.code == .signedOut }
+      // From now on nobody is signed in.
+      #expect(device.client.session.details == nil)
+      #expect(try await device.client.region("coast").region.id == "coast")
+    }
+  }
+
   @Test func manyPurchasesGoInBatches() async throws {
     let queue = Queue((0..<250).map { "p\($0)" })
     let report = try await device.shelf().sync(with: device.client, queue: queue)

@@ -46,6 +46,38 @@ import Testing
     }
   }
 
+  /// A new password, a sign-out everywhere and an erasure need the person's own password, and end nobody else's sessions.
+  @Test func passwordsAndErasuresAreOnesOwn() async throws {
+    try await TestStore.run { store in
+      let anna = try await store.person(registering: "anna")
+      let bert = try await store.person(registering: "bert")
+      // Bert's session with Anna's password, and the other way round, is no password at all.
+      let foreign = "the password of somebody else"
+      for (method, path, body) in [
+        (
+          "PUT", StoreRoute.changePassword.path,
+          try WireJSON.encode(PasswordChange(password: foreign, newPassword: "another long one"))
+        ),
+        ("DELETE", StoreRoute.eraseAccount.path, try WireJSON.encode(AccountErasure(password: foreign))),
+      ] {
+        let answer = try await store.send(method, path, token: bert.token, body: body)
+        #expect(try answer.status == 403 && answer.problem().type == .wrongCredentials, "\(answer)")
+      }
+      let changed = try await store.send(
+        "PUT", StoreRoute.changePassword.path, token: bert.token,
+        PasswordChange(password: "a long password", newPassword: "bert's new password"))
+      #expect(changed.status == 204, "\(changed)")
+      #expect(try await store.send("GET", StoreRoute.account.path, token: bert.token).status == 401)
+      #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 200)
+      let again = try await store.signIn(Credentials(login: "bert", password: "bert's new password"))
+      let erased = try await store.send(
+        "DELETE", StoreRoute.eraseAccount.path, token: again.token, AccountErasure(password: "bert's new password"))
+      #expect(erased.status == 204, "\(erased)")
+      #expect(try await store.send("GET", StoreRoute.account.path, token: again.token).status == 401)
+      #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 200)
+    }
+  }
+
   /// A parcel is had with the region that it belongs to, not with another that is owned.
   @Test func filesBelongToTheirRegion() async throws {
     try await TestStore.run { store in
@@ -58,7 +90,7 @@ import Testing
     }
   }
 
-  /// A purchase of one account presented by another: refused, and the store need not wait for more.
+  /// A purchase of one account presented by another: refused, and left to the other one's app.
   @Test func anothersPurchaseIsRefused() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -66,7 +98,7 @@ import Testing
       let named = try store.evidence("alps", for: anna)
       let result = try await store.post([named], as: bert, isRestore: true)[0]
       #expect(result.outcome == .refused && result.reason == "token-of-another-account", "\(result)")
-      #expect(result.items[0].entitlement == .notYours && result.shouldFinish)
+      #expect(result.items[0].entitlement == .notYours && !result.shouldFinish && result.isAnotherAccounts)
       #expect(try await store.library(of: anna)["alps"]?.status == .ownedNotInstalled)
       let unnamed = try store.evidence("rhine")
       #expect(try await store.post([unnamed], as: anna)[0].outcome == .booked)
@@ -89,7 +121,7 @@ import Testing
       let wrongApp = String(decoding: try store.authority.transaction(fact, bundleID: "com.other"), as: UTF8.self)
       evidence.replaceSubrange(evidence.index(evidence.endIndex, offsetBy: -20)..., with: "AAAAAAAAAAAAAAAAAAAA")
       let results = try await store.post([evidence, foreign, wrongApp, "", "{}", "nonsense"], as: anna)
-      #expect(results.allSatisfy { $0.outcome == .refused && !$0.shouldFinish }, "\(results)")
+      #expect(results.allSatisfy { $0.outcome == .refused && !$0.shouldFinish && !$0.isAnotherAccounts }, "\(results)")
       #expect(results.prefix(3).map(\.reason) == ["bad-signature", "untrusted-chain", "wrong-bundle"])
       #expect(try await store.library(of: anna).values.allSatisfy { $0.status == .forSale })
     }

@@ -31,6 +31,42 @@ import TileIndex
     }
   }
 
+  /// What is near, how near, whether the place is inside, and which parcels have it; also by an outline, and across the antimeridian.
+  @Test func whatIsAroundAPlace() async throws {
+    try await TestStore.run { store in
+      let around = try await page(store, "near=-15,45").regions
+      #expect(around.map(\.id).first == "rockies" && around.allSatisfy { $0.near != nil })
+      #expect(
+        around[0].near
+          == FoundNear(
+            distanceMetres: 0, isInside: true,
+            parcels: [FoundParcel(file: "rockies-1-overview.mbtiles", bytes: 5000, isOverview: true)]))
+      // Five degrees at this latitude.
+      let away = try #require(around.first { $0.id == "rhine" }?.near)
+      #expect((1_170_000...1_185_000).contains(away.distanceMetres) && !away.isInside && away.parcels.isEmpty)
+      #expect(try await page(store, "").regions.allSatisfy { $0.near == nil })
+    }
+  }
+
+  @Test func distancesToOutlines() throws {
+    let folder = try TemporaryFolder()
+    let shelf = try TestShelf(folder)
+    var region = try #require(try shelf.catalogue().regions.first)
+    region.bounds = [170, -10, -170, 10]
+    region.boundary = try WireJSON.decode(
+      RegionBoundary.self,
+      from: Array(#"{"type":"Polygon","coordinates":[[[170,-10],[190,-10],[170,10],[170,-10]]]}"#.utf8))
+    func metres(_ longitude: Double, _ latitude: Double) -> Double {
+      RegionDistance.metres(from: .init(longitude: longitude, latitude: latitude), to: region)
+    }
+    #expect(metres(175, 0) == 0 && metres(-178, -9) == 0)
+    // In the box, and behind the slope: the square root of two degrees away.
+    #expect(abs(metres(-178, 0) - 2.0.squareRoot() * 111_195) < 2_000)
+    #expect(abs(metres(169, 0) - 111_195) < 100 && abs(metres(180, -11) - 111_195) < 100)
+    region.boundary = nil
+    #expect(metres(-178, 9) == 0 && abs(metres(-169, 0) - 111_195) < 100)
+  }
+
   @Test(arguments: [
     "near=5", "near=200,0", "near=a,b", "near=nan,0", "limit=0", "limit=501", "limit=x", "cursor=none", "q=%ff", "q=%2",
   ])

@@ -72,6 +72,14 @@ import TileIndex
       let head = try await store.send("HEAD", ticket.url)
       #expect(head.status == 200 && head["Content-Length"] == "\(whole.count)" && head["Accept-Ranges"] == "bytes")
       #expect(head["ETag"] == tag)
+      // A range is of GET alone: HEAD tells of the file.
+      let ranged = try await store.send("HEAD", ticket.url, ["Range": "bytes=0-9"])
+      #expect(ranged.status == 200 && ranged["Content-Length"] == "\(whole.count)" && ranged["Content-Range"] == nil)
+      for (field, status) in [("\"x\", \(tag)", 206), ("*", 206), ("\"x\"", 412), ("W/\(tag)", 412)] {
+        let answer = try await store.send("GET", ticket.url, ["If-Match": field, "Range": "BYTES=0-9"])
+        #expect(answer.status == status, "\(field): \(answer.status)")
+        if status == 412 { #expect(try answer.problem().type == .preconditionFailed) }
+      }
       let known = try await store.send("GET", ticket.url, ["If-None-Match": tag])
       #expect(known.status == 304 && known["Content-Length"] == nil)
       for (range, part) in [

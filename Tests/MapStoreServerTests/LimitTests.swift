@@ -1,10 +1,10 @@
 import Foundation
 import MapStoreWire
-import PurchaseLedger
 import TestSupport
 import Testing
 
 @testable import MapStoreServer
+@testable import PurchaseLedger
 
 /// Slow, large, many and broken requests; others are served meanwhile.
 @Suite(.ownThread) struct LimitTests {
@@ -153,6 +153,124 @@ import Testing
     }
   }
 
+  /// Whatever a login is written like, it has the attempts of one login; and a login that is written like an account's id takes none of that account's.
+  @Test func loginsAreCountedAsTheLedgerReadsThem() async throws {
+    try await TestStore.run { options in
+      options.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)
+    } _: { store in
+      let anna = try store.person()
+      var statuses: [Int] = []
+      for login in ["anna", " ANNA", "anna \u{a0}", "\u{ff41}nna", "anna\n"] {
+        let wrong = Credentials(login: login, password: "another password")
+        statuses.append(try await store.send("POST", StoreRoute.signIn.path, wrong).status)
+      }
+      #expect(statuses == [401, 401, 429, 429, 429])
+      for _ in 0..<3 {
+        let wrong = Credentials(login: anna.session.account.id, password: "another password")
+        _ = try await store.send("POST", StoreRoute.signIn.path, wrong)
+      }
+      let erased = try await store.send(
+        "DELETE", StoreRoute.eraseAccount.path, token: anna.token, AccountErasure(password: "another password"))
+      #expect(erased.status == 403, "\(erased)")
+    }
+  }
+
+  /// Each account may post so many pieces of evidence, in however few requests.
+  @Test func evidencesAreCounted() async throws {
+    try await TestStore.run { options in
+      options.limits.evidencesByAccount = .init(burst: 10, perMinute: 1)
+    } _: { store in
+      let (anna, bert) = (try store.person(), try store.person())
+      #expect(try await store.post(Array(repeating: "{}", count: 6), as: anna).count == 6)
+      func post(_ count: Int, _ person: TestStore.Person) async throws -> HTTPResponse {
+        try await store.send(
+          "POST", StoreRoute.purchases.path, token: person.token,
+          PurchaseSubmission(transactions: Array(repeating: "{}", count: count)))
+      }
+      let more = try await post(5, anna)
+      #expect(more.status == 429 && more["Retry-After"].flatMap { Int($0) } ?? 0 > 0, "\(more)")
+      // What was not taken is still there.
+      #expect(try await post(4, anna).status == 200)
+      #expect(try await post(10, bert).status == 200)
+    }
+  }
+
+  @Test(arguments: [
+    ("192.0.2.7", "192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.7"),
+    ("2001:DB8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6", "20010db800010002/64"),
+    ("2001:db8:1:2::", "2001:db8:1:2::", "20010db800010002/64"), ("::1", "::1", "0000000000000000/64"),
+    ("fe80::1%eth0", "fe80::1", "fe80000000000000/64"), ("local", "local", "local"), ("", "", ""),
+  ])
+  func addressesHaveOneText(_ given: String, _ text: String, _ network: String) {
+    let address = ClientAddress(given)
+    #expect(address.text == text && address.network == network, "\(address)")
+  }
+
+  /// Behind a proxy that is trusted, a flood of one address, or of one customer's many, is refused, and others are served meanwhile.
+  @Test func aFloodBehindAProxyHoldsNobodyElse() async throws {
+    try await TestStore.run {
+      $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1)
+      $0.trustedProxies = ["::ffff:127.0.0.1"]
+    } _: { store in
+      func ask(_ address: String) async throws -> Int {
+        try await store.send("GET", StoreRoute.health.path, ["X-Forwarded-For": address]).status
+      }
+      for number in 0..<12 {
+        let (flooding, other) = (try await ask("2001:db8::\(number)"), try await ask("10.0.0.\(number)"))
+        #expect(flooding == (number < 10 ? 200 : 429) && other == 200)
+      }
+      // What the customer claims in front of what the proxy saw counts for nothing.
+      #expect(try await ask("10.9.9.9, 2001:db8::77") == 429)
+      #expect(try await ask("::ffff:10.0.0.1, 127.0.0.1") == 200)
+    }
+  }
+
+  /// Slower than the pieces that a file is sent in, and never still: it is served to the end.
+  @Test func aSlowClientThatGoesOnIsServed() async throws {
+    try await TestStore.run(alpsBytes: 6_000_000) { options in
+      options.limits.stallSeconds = 1
+    } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let link = try await store.ticket("alps", as: anna).url
+      let port = store.server.port
+      let (received, seconds) = try await onThread {
+        let start = ContinuousClock.now
+        let socket = try Socket(port: port, receiveBytes: 65_536)
+        try socket.send("GET \(link) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        var count = 0
+        // Fast until the pieces are large, then far too slow for one of them within the time.
+        while let more = try? socket.receive(), !more.isEmpty {
+          count += more.count
+          if count > 3_000_000, ContinuousClock.now - start < .seconds(6) { Thread.sleep(forTimeInterval: 0.1) }
+        }
+        return (count, (ContinuousClock.now - start) / .seconds(1))
+      }
+      #expect(received > 6_000_000, "\(received) in \(seconds) s")
+    }
+  }
+
+  /// So many passwords wait at most; whoever comes then is told to come again.
+  @Test func passwordsWaitInABoundedQueue() async throws {
+    let (holds, turnedAway, done) = (Locked(true), Locked(0), Locked(0))
+    let worker = PasswordWorker()
+    let tasks = (0..<400).map { _ in
+      Task {
+        do {
+          try await worker.run { _ = eventually(seconds: 120) { holds.withLock { !$0 } } }
+          done.withLock { $0 += 1 }
+        } catch let error as LedgerError where error.code == .busy {
+          turnedAway.withLock { $0 += 1 }
+        }
+      }
+    }
+    // Of those that come one after the other, and of a few that came at the same moment.
+    #expect(try await onThread { eventually(seconds: 60) { turnedAway.withLock { $0 } >= 100 } })
+    holds.withLock { $0 = false }
+    for task in tasks { try await task.value }
+    #expect(done.withLock { $0 } >= 256 && done.withLock { $0 } + turnedAway.withLock { $0 } == 400)
+  }
+
   @Test func floodOfOneAddress() async throws {
     try await TestStore.run {
       $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1)
@@ -165,7 +283,11 @@ import Testing
 
   /// Broken JSON of any kind is 400, never 500, and the server goes on.
   @Test func mutatedMessages() async throws {
-    try await TestStore.run { store in
+    try await TestStore.run { options in
+      // Each password that is well formed costs a second in a debug build.
+      options.limits.passwordsByAddress = .init(burst: 3, perMinute: 1)
+      options.limits.unsignedMessages = .init(burst: 10, perMinute: 1)
+    } _: { store in
       let anna = try store.person()
       let seed = UInt64.random(in: 0 ... .max)
       var random = SeededGenerator(seed: seed)
@@ -176,8 +298,16 @@ import Testing
           StoreRoute.downloads.path, try WireJSON.encode(DownloadRequest(regionId: "alps", kind: .bundle, edition: "1"))
         ),
         (StoreRoute.appleNotifications.path, Array("{\"signedPayload\":\"\(evidence)\"}".utf8)),
+        (StoreRoute.register.path, try WireJSON.encode(Credentials(login: "anna", password: "a long password"))),
+        (StoreRoute.signIn.path, try WireJSON.encode(Credentials(login: "anna", password: "a long password"))),
+        (
+          StoreRoute.googleNotifications.path,
+          Array(
+            #"{"message":{"data":"e30=","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"s"}"#.utf8
+          )
+        ),
       ]
-      for round in 0..<120 {
+      for round in 0..<240 {
         var (path, bytes) = messages[round % messages.count]
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           let place = Int.random(in: 0..<min(bytes.count, 120), using: &random)
@@ -190,7 +320,9 @@ import Testing
           if bytes.isEmpty { bytes = [0x7b] }
         }
         let answer = try await store.send("POST", path, token: anna.token, body: bytes)
-        #expect([200, 400, 403, 404, 409].contains(answer.status), "seed \(seed), round \(round): \(answer)")
+        #expect(
+          [200, 201, 400, 401, 403, 404, 409, 422, 429].contains(answer.status),
+          "seed \(seed), round \(round): \(answer)")
       }
       let deep = Array(String(repeating: "[", count: 100_000).utf8)
       #expect(try await store.send("POST", StoreRoute.purchases.path, token: anna.token, body: deep).status == 400)
@@ -201,6 +333,7 @@ import Testing
     let limiter = RateLimiter(.init(burst: 2, perMinute: 60))
     #expect(limiter.take("a") == nil && limiter.take("a") == nil)
     #expect(limiter.take("a") == 1 && limiter.take("b") == nil)
+    #expect(limiter.take("c", count: 3) == 1 && limiter.take("c", count: 2) == nil)
   }
 
   @Test(arguments: [

@@ -1,4 +1,5 @@
 import Foundation
+import MapStoreServer
 import MapStoreWire
 import PurchaseLedger
 import TestSupport
@@ -61,14 +62,62 @@ import Testing
     }
   }
 
+  private func googleMessage(_ token: String = "token-1", padding: Int = 0) -> [UInt8] {
+    let data = Data(
+      #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"\#(token)","sku":"org.example.maps.alps"}}"#
+        .utf8)
+    return Array(
+      #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"\#(String(repeating: "s", count: padding + 1))"}"#
+        .utf8)
+  }
+
+  private static let appleV1 = Array(
+    #"{"notification_type":"REFUND","environment":"PROD","bid":"org.example.maps","unified_receipt":{"status":0,"latest_receipt_info":[]}}"#
+      .utf8)
+
+  /// What nobody signed is kept, so there is little of it: nothing for an app that is not sold, no large messages, and few in a minute.
+  @Test func unsignedMessagesCannotFillTheLedger() async throws {
+    @Sendable func send(_ store: TestStore, _ route: StoreRoute, _ body: [UInt8]) async throws -> Int {
+      try await store.send("POST", route.path, body: body).status
+    }
+    @Sendable func eventCount(_ store: TestStore) throws -> Int {
+      var lines = 0
+      try store.ledger.export(.jsonLines) { text in lines += text.split(separator: "\n").count }
+      return lines
+    }
+    try await TestStore.run(packageName: nil) { options in
+      options.refusesAppleV1 = true
+    } _: { store in
+      let before = try eventCount(store)
+      #expect(try await send(store, .googleNotifications, googleMessage()) == 404)
+      #expect(try await send(store, .appleNotifications, Self.appleV1) == 400)
+      #expect(try eventCount(store) == before)
+    }
+    try await TestStore.run {
+      $0.limits.unsignedMessages = .init(burst: 3, perMinute: 1)
+      $0.limits.auditsByAddress = .init(burst: 0, perMinute: 0)
+    } _: { store in
+      let before = try eventCount(store)
+      #expect(try await send(store, .googleNotifications, googleMessage(padding: 130_000)) == 413)
+      let largeV1 =
+        Array(String(decoding: Self.appleV1, as: UTF8.self).dropLast().utf8)
+        + Array(",\"password\":\"\(String(repeating: "x", count: 20_000))\"}".utf8)
+      #expect(try await send(store, .appleNotifications, largeV1) == 413)
+      #expect(try eventCount(store) == before)
+      #expect(try await send(store, .appleNotifications, Self.appleV1) == 200)
+      for number in 0..<4 {
+        let status = try await send(store, .googleNotifications, googleMessage("token-\(number)"))
+        #expect(status == (number < 2 ? 200 : 429))
+      }
+      // What Apple has signed is not counted among them.
+      let signed = try notification(store, type: "TEST")
+      #expect(try await send(store, .appleNotifications, signed) == 200)
+    }
+  }
+
   @Test func googleMessagesAreHints() async throws {
     try await TestStore.run { store in
-      let data = Data(
-        #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"token-1","sku":"org.example.maps.alps"}}"#
-          .utf8)
-      let body = Array(
-        #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"s"}"#
-          .utf8)
+      let body = googleMessage()
       let answer = try await store.send("POST", StoreRoute.googleNotifications.path, body: body)
       #expect(answer.status == 200, "\(answer)")
       #expect(try store.ledger.lookups().count == 1)

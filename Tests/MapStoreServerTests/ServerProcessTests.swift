@@ -65,6 +65,126 @@ import Testing
     #expect(try ledger.entitlements(of: account).count == all.count)
   }
 
+  /// Case 35 for messages: the server is killed while a store tells of refunds. What was acknowledged is there, what was not comes again, and each counts once.
+  @Test func killedWhileMessagesAreBooked() throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    let bought = try (0..<40).map { try evidence(shop, $0) }
+    let messages = try bought.enumerated().map { index, transaction in
+      let payload = try shop.authority.notification(
+        type: "REFUND", uuid: "6a1c9f8e-0000-4000-8000-\(100_000_000_000 + index)",
+        signedDate: LedgerClock.system.now() - 1000, environment: .production, bundleID: TestStore.bundleID,
+        transaction: Array(transaction.utf8))
+      return Array("{\"signedPayload\":\"\(String(decoding: payload, as: UTF8.self))\"}".utf8)
+    }
+    let acknowledged = Locked<Set<Int>>([])
+    for round in 0..<2 {
+      let server = try ServerProcess(shop)
+      if round == 0 {
+        let answer = try server.send(
+          "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: bought))
+        try #require(answer.status == 200)
+      }
+      let (port, done) = (server.port, DispatchGroup())
+      for worker in 0..<2 {
+        done.enter()
+        Thread.detachNewThread {
+          defer { done.leave() }
+          for index in stride(from: worker, to: messages.count, by: 2) {
+            guard
+              let answer = try? TestStore.request(
+                port: port, "POST", StoreRoute.appleNotifications.path, body: messages[index]), answer.status == 200
+            else { return }
+            acknowledged.withLock { _ = $0.insert(index) }
+          }
+        }
+      }
+      #expect(eventually(seconds: 60) { acknowledged.withLock { $0.count } >= 8 * (round + 1) })
+      server.process.send(SIGKILL)
+      done.wait()
+    }
+    let server = try ServerProcess(shop)
+    for (index, message) in messages.enumerated() {
+      let answer = try TestStore.request(
+        port: server.port, "POST", StoreRoute.appleNotifications.path, body: message)
+      #expect(answer.status == 200, "\(answer)")
+      if acknowledged.withLock({ $0.contains(index) }) { #expect(answer.text == "duplicate\n", "\(index)") }
+    }
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).status == 0)
+    let ledger = try Ledger.open(at: shop.ledger, policy: nil, clock: .system)
+    #expect(try ledger.verify(head: nil) { _, _ in }.findingCount == 0)
+    let account = try #require(AccountID(session.account.id))
+    let entitlements = try ledger.entitlements(of: account)
+    #expect(entitlements.count == messages.count && entitlements.allSatisfy { $0.status == .revoked })
+  }
+
+  /// `purchase-ledger import` books a store's export while people buy.
+  @Test func importWhilePurchasesArePosted() throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    let server = try ServerProcess(shop)
+    let all = try (0..<160).map { try evidence(shop, $0) }
+    let (imported, posted) = (all.prefix(120), all.suffix(60))
+    let file = try shop.folder.write("export.jsonl", imported.joined(separator: "\n") + "\n")
+    let process = try Command(built: "purchase-ledger").start([
+      "import", file, "--ledger", shop.ledger, "--root-certificate", shop.folder.file("root.der"), "--bundle-id",
+      TestStore.bundleID, "--batch", "4",
+    ])
+    // Twenty are in both.
+    for transaction in posted {
+      let answer = try server.send(
+        "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [transaction]))
+      let results = try WireJSON.decode(PurchaseResults.self, from: answer.body).results
+      #expect(results.count == 1 && results[0].shouldFinish && results[0].items[0].entitlement == .active, "\(answer)")
+    }
+    let run: CommandRun = process.wait(timeout: 120)
+    #expect(run.status == 0, "\(run)")
+    let ledger = try Ledger.open(at: shop.ledger, policy: nil, clock: .system)
+    #expect(try ledger.verify(head: nil) { _, _ in }.findingCount == 0)
+    let account = try #require(AccountID(session.account.id))
+    #expect(try ledger.entitlements(of: account).count == posted.count)
+    for id in all.indices {
+      let key = TransactionKey(store: .apple, environment: .production, id: "\(id)")
+      #expect(try ledger.entitlement(of: key) != nil, "\(id)")
+    }
+  }
+
+  /// The key of links is changed as docs/store.md says: the new one before the old one, and the old one goes after a while.
+  @Test func linkKeysRotate() throws {
+    let shop = try ServerProcess.Shop()
+    try shop.folder.write("new.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })
+    func serve(_ keys: [String]) throws -> ServerProcess {
+      let path = shop.folder.file("store.json")
+      var text = try String(contentsOfFile: path, encoding: .utf8)
+      let list = keys.map { "\"\($0)\"" }.joined(separator: ", ")
+      text.replace(/"hmacKeyFiles": \[[^\]]*\]/, with: "\"hmacKeyFiles\": [\(list)]")
+      try shop.folder.write("store.json", text)
+      return try ServerProcess(shop)
+    }
+    func link(_ server: ServerProcess, _ session: SessionDetails) throws -> String {
+      let answer = try server.send(
+        "POST", StoreRoute.downloads.path, token: session.token, DownloadRequest(regionId: "alps", kind: .bundle))
+      return try WireJSON.decode(DownloadTicket.self, from: answer.body).url
+    }
+    let first = try serve(["link.key"])
+    let session = try shop.openSession()
+    _ = try first.send(
+      "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: [try evidence(shop, 4)])
+    )
+    let old = try link(first, session)
+    first.process.send(SIGKILL)
+    _ = first.process.wait()
+    let both = try serve(["new.key", "link.key"])
+    let new = try link(both, session)
+    for url in [old, new] { #expect(try both.get(url, ["Range": "bytes=0-9"]).status == 206) }
+    both.process.send(SIGKILL)
+    _ = both.process.wait()
+    let last = try serve(["new.key"])
+    #expect(try last.get(old, ["Range": "bytes=0-9"]).status == 403)
+    #expect(try last.get(new, ["Range": "bytes=0-9"]).status == 206)
+  }
+
   /// `purchase-ledger` works on the database of the running server.
   @Test func ledgerCommandBesideTheServer() throws {
     let shop = try ServerProcess.Shop()

@@ -30,7 +30,8 @@ final class TestStore: Sendable {
 
   /// - Parameter change: of what the options are by default here: no limits that a test could meet by itself.
   static func run<Value: Sendable>(
-    products: String? = nil, alpsBytes: Int = 700_000, _ change: (inout StoreOptions) -> Void = { _ in },
+    products: String? = nil, alpsBytes: Int = 700_000, packageName: String? = bundleID, googleKey: [UInt8]? = nil,
+    _ change: (inout StoreOptions) -> Void = { _ in },
     _ body: @escaping @Sendable (TestStore) async throws -> Value
   ) async throws -> Value {
     let folder = try TemporaryFolder()
@@ -48,7 +49,9 @@ final class TestStore: Sendable {
     change(&options)
     let server = try await MapStoreServer.start(
       options, ledger: ledger,
-      identity: StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: bundleID), clock: clock,
+      identity: StoreIdentity(
+        rootCertificates: [authority.rootCertificate], bundleID: bundleID, googlePublicKey: googleKey,
+        packageName: packageName), clock: clock,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     let store = TestStore(folder, shelf, ledger, authority, server, time)
     do {

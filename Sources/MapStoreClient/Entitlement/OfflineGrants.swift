@@ -7,18 +7,30 @@ public import MapStoreWire
 public struct OfflineGrants: Sendable {
   /// How it is judged. Times are milliseconds.
   public struct Rule: Sendable {
-    /// The keys that the app trusts: built in, or fetched once and kept.
+    /// The keys that the app trusts: built in, or fetched at sign-in and kept.
     public var keys: [GrantKey] = []
+    /// For apps that fetch the keys: a document that is signed with another key has ``RegionShelf/refreshGrants(from:)`` ask the server for its keys, once, over the same connection as
+    /// everything else, and this is told of them, to keep them. Nil for keys that are built in: no others are ever trusted.
+    public var keysChanged: (@Sendable ([GrantKey]) -> Void)?
     /// How long a document counts at most, whatever it says itself.
     public var offlineMax: Int64 = 90 * 86_400_000
     /// How far the clock may be set back, as people do who travel or repair a clock, before nothing is opened.
     public var setBackMax: Int64 = 86_400_000
 
-    public init(keys: [GrantKey] = []) { self.keys = keys }
+    public init(keys: [GrantKey] = [], keysChanged: (@Sendable ([GrantKey]) -> Void)? = nil) {
+      (self.keys, self.keysChanged) = (keys, keysChanged)
+    }
   }
 
   let state: ShelfState
   let rule: Rule
+  private let keys: TrustedKeys
+
+  init(state: ShelfState, rule: Rule) {
+    (self.state, self.rule) = (state, rule)
+    keys = TrustedKeys(rule.keys)
+  }
+
   private static let documentName = "grants"
   private static let timeName = "greatest_time"
   /// The greatest time is written when it has grown by this, not at every look.
@@ -28,21 +40,27 @@ public struct OfflineGrants: Sendable {
   ///
   /// - Parameters:
   ///   - accountID: whose it must be; nil for anybody's.
+  ///   - newKeys: those that the server has by now; trusted in place of the others when the document is good.
   ///   - now: milliseconds since 1970 by the device's clock.
   /// - Throws: ``MapStoreError`` `.grant` when it is not the server's, of another account, or older than the one that is here.
-  func accept(_ signed: SignedGrants, accountID: String?, now: Int64) throws {
-    let document = try GrantVerifier(rule.keys).document(signed)
+  func accept(_ signed: SignedGrants, newKeys: [GrantKey]? = nil, accountID: String?, now: Int64) throws {
+    let document = try GrantVerifier(newKeys ?? keys.current).document(signed)
     if let accountID, document.accountId != accountID {
       throw MapStoreError(.grant, "grants", "are of another account", remedy: "sign in again")
     }
+    // Compared by the keys that it was taken with: a new key makes no older document good.
     if let old = try self.document(), old.accountId == document.accountId {
       if document.issuedAt < old.issuedAt {
         throw MapStoreError(
           .grant, "grants", "are older than those that are here", remedy: "ask the server for them again")
       }
-      if document.issuedAt == old.issuedAt { return }
+      if document.issuedAt == old.issuedAt, newKeys == nil { return }
     }
     try state.set(Self.documentName, String(decoding: try WireJSON.encode(signed), as: UTF8.self))
+    if let newKeys {
+      keys.current = newKeys
+      rule.keysChanged?(newKeys)
+    }
     // The server has signed the time. A device whose clock had gone wrong, to whichever side, is believed again from here on; one day apart is no fault.
     let isPlausible = abs(now - document.issuedAt) <= rule.setBackMax
     try state.set(Self.timeName, String(isPlausible ? max(now, document.issuedAt) : document.issuedAt))
@@ -65,7 +83,12 @@ public struct OfflineGrants: Sendable {
     guard let text = try state.setting(Self.documentName),
       let signed = try? WireJSON.decode(SignedGrants.self, from: Array(text.utf8))
     else { return nil }
-    return try? GrantVerifier(rule.keys).document(signed)
+    return try? GrantVerifier(keys.current).document(signed)
+  }
+
+  /// Whether a document is signed with a key that the server may have changed to since.
+  func mayBeOfANewKey(_ signed: SignedGrants) -> Bool {
+    rule.keysChanged != nil && !keys.current.contains { $0.keyId == signed.keyId }
   }
 
   /// Another person signs in.

@@ -69,7 +69,8 @@ extension StoreClient {
         let answer = try await once(route, target: target, token: token, body: body)
         if (200..<300).contains(answer.status) { return answer.body }
         let problem = try? WireJSON.decode(Problem.self, from: answer.body)
-        if answer.status == 401, route.access == .session {
+        // Where all may ask, too: what is answered to nobody is another answer, and the session's end would stay unseen.
+        if answer.status == 401, route.takesSession, token != nil {
           // Another request may have renewed it meanwhile.
           if session.details?.token != token { continue }
           guard !hasSignedInAgain, try await signInAgain() else {
@@ -121,7 +122,7 @@ extension StoreClient {
     var request = HTTPClientRequest(url: address + target)
     request.method = .init(rawValue: route.method.rawValue)
     request.headers.add(name: "Accept", value: "application/json, \(Problem.contentType)")
-    if let token, route.access == .session { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+    if let token, route.takesSession { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
     if let body {
       request.headers.add(name: "Content-Type", value: "application/json")
       request.body = .bytes(body)

@@ -12,7 +12,7 @@ public actor RegionShelf {
   nonisolated let grants: OfflineGrants
   private let lock: FolderLock
   private let slots: TransferSlots
-  private var running: [ShelfPart: Task<InstalledFile, any Error>] = [:]
+  private var running: [ShelfPart: SharedWork<InstalledFile>] = [:]
   private var pausing: Set<ShelfPart> = []
 
   /// Opens a shelf, or makes one, and carries out what a kill has cut off.
@@ -39,7 +39,7 @@ public actor RegionShelf {
     slots = TransferSlots(options.downloadsMax)
   }
 
-  /// Installs a region, brings it to the shop's edition, or goes on with that. Returns when it is done; cancelling the task leaves it to be gone on with.
+  /// Installs a region, brings it to the shop's edition, or goes on with that. Returns when it is done; cancelling the task leaves it to be gone on with, unless others wait for it too.
   ///
   /// - Throws: ``MapStoreError``; `CancellationError`. The region is then as it was, and what was loaded stays.
   @discardableResult
@@ -56,24 +56,34 @@ public actor RegionShelf {
   func install(
     _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
   ) async throws -> InstalledFile {
-    if let task = running[part] { return try await task.value }
+    // One that everybody has left is not joined any more.
+    while let work = running[part], work.isCancelled {
+      _ = await work.task.result
+      if running[part] === work { running[part] = nil }
+    }
+    let work = running[part] ?? begin(part, from: client, onProgress: onProgress)
+    do {
+      let file = try await work.value()
+      if running[part] === work { running[part] = nil }
+      return file
+    } catch {
+      if work.isOver, running[part] === work { running[part] = nil }
+      if error is CancellationError, try pausing.contains(part) || state.download(part)?.state == .paused {
+        throw MapStoreError(.paused, part.description, "was paused", remedy: "install it again to go on")
+      }
+      throw error
+    }
+  }
+
+  private func begin(
+    _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
+  ) -> SharedWork<InstalledFile> {
     let job = InstallJob(
       part: part, client: client, state: state, files: files, options: options, onProgress: onProgress)
     let slots = slots
-    let task = Task { try await slots.run { try await job.run() } }
-    running[part] = task
-    let result = await withTaskCancellationHandler {
-      await task.result
-    } onCancel: {
-      task.cancel()
-    }
-    running[part] = nil
-    if case .failure(let error) = result, error is CancellationError,
-      try pausing.contains(part) || state.download(part)?.state == .paused
-    {
-      throw MapStoreError(.paused, part.description, "was paused", remedy: "install it again to go on")
-    }
-    return try result.get()
+    let work = SharedWork { try await slots.run { try await job.run() } }
+    running[part] = work
+    return work
   }
 
   /// Stops a region's downloads until ``install(_:from:onProgress:)`` is called again; a sync does not go on with them.
@@ -89,10 +99,13 @@ public actor RegionShelf {
     }
   }
 
+  /// How many callers wait for a part's install; tests wait for them.
+  func waiting(for part: ShelfPart) -> Int { running[part]?.waitingCount ?? 0 }
+
   private func stop(_ part: ShelfPart) async {
-    guard let task = running[part] else { return }
-    task.cancel()
-    _ = await task.result
+    guard let work = running[part] else { return }
+    work.cancel()
+    _ = await work.task.result
   }
 
   /// Removes a region's files and downloads. It stays owned, and is listed as owned, not installed.

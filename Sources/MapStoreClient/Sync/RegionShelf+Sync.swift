@@ -45,7 +45,7 @@ extension RegionShelf {
           remedy: "try again; nothing was finished")
       }
       for (transaction, result) in zip(batch, answer.results) {
-        let isDone = (result.outcome == .booked || result.outcome == .alreadyOwned) && result.shouldFinish
+        let isDone = result.shouldFinish && (result.outcome == .booked || result.outcome == .alreadyOwned)
         if isDone { try await queue.finish(transaction.id) }
         purchases.append(SyncReport.Purchase(id: transaction.id, result: result, isFinished: isDone))
       }
@@ -68,7 +68,9 @@ extension RegionShelf {
   /// - Throws: ``MapStoreError`` `.grant` for a document that cannot be believed; the one that was here stays.
   public func refreshGrants(from client: StoreClient) async throws {
     let signed = try await client.grants()
-    try grants.accept(signed, accountID: client.session.details?.account.id, now: options.clock.now())
+    let newKeys = grants.mayBeOfANewKey(signed) ? try await client.grantKeys().keys : nil
+    try grants.accept(
+      signed, newKeys: newKeys, accountID: client.session.details?.account.id, now: options.clock.now())
   }
 
   /// Step 4 alone.

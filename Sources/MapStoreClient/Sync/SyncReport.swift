@@ -7,6 +7,9 @@ public struct SyncReport: Sendable {
     public let result: PurchaseResult
     /// The store was told that it is done with.
     public let isFinished: Bool
+
+    /// Whether something is left to do for this account: it waits, or was refused and is no other account's.
+    public var isOpen: Bool { !isFinished && !result.isAnotherAccounts }
   }
 
   public struct Resumed: Sendable {

@@ -6,6 +6,7 @@ import TileIndex
 /// 1. Pieces that an earlier attempt has noted are read and compared with their checksums; those that differ are fetched again.
 /// 2. What is missing is asked for, range by range. What arrives is written, and noted once it is on the disk.
 /// 3. An attempt that ends early is repeated after a while, and goes on from what is there. Attempts that bring nothing are counted.
+///    The server's name for the bytes (`ETag`) may change with the server: then a new ticket says whether the file is still the one, and the rest goes without names.
 /// 4. The whole file is compared with its SHA-256. Where it is not the one, all of it is fetched once more, without ranges.
 struct FileTransfer: Sendable {
   let client: StoreClient
@@ -57,6 +58,7 @@ struct FileTransfer: Sendable {
     var failures = 0
     var wrongAnswers = 0
     var renewals = 0
+    var looksAtTags = true
     while !missing.isEmpty {
       try Task.checkCancellation()
       report(.downloading, wanted.bytes - missing.byteCount, nil)
@@ -65,12 +67,20 @@ struct FileTransfer: Sendable {
       do {
         if ticket.map({ $0.expiresAt <= options.clock.now() }) ?? true { ticket = try await validTicket() }
         var attempt = TransferAttempt(transfer: self, file: file, missing: missing, etag: etag)
+        attempt.looksAtTags = looksAtTags
         defer { etag = attempt.etag }
         try await attempt.run(url: client.absolute(ticket!.url), asksForRange: asksForRanges)
         complaint = "the answer ended early"
       } catch let fault as TransferFault {
         switch fault {
         case .changed: throw fault
+        case .otherTag:
+          (etag, ticket, looksAtTags) = (nil, nil, false)
+          try state.setEntityTag(nil, of: download)
+          continue
+        case .busy(let text, let retryAfter):
+          try await wait(text, asked: retryAfter, done: wanted.bytes - missing.byteCount)
+          continue
         case .linkOver(let status):
           ticket = nil
           renewals += 1
@@ -96,12 +106,22 @@ struct FileTransfer: Sendable {
     }
   }
 
+  /// Waits for as long as the server has asked for.
+  private func wait(_ complaint: String, asked: Double, done: Int) async throws {
+    try checkWait(asked, complaint)
+    report(.waiting, done, complaint)
+    try await Task.sleep(for: .seconds(options.retry.delay(1, asked: asked)))
+  }
+
+  private func checkWait(_ asked: Double?, _ complaint: String) throws {
+    guard let asked, asked > options.retry.retryAfterMax else { return }
+    throw MapStoreError(
+      .unreachable, wanted.part.description, complaint, remedy: "go on in \(Int(asked)) s: what was loaded stays")
+  }
+
   private func wait(after failures: Int, _ complaint: String, asked: Double?, done: Int) async throws {
     let name = wanted.part.description
-    if let asked, asked > options.retry.retryAfterMax {
-      throw MapStoreError(
-        .unreachable, name, complaint, remedy: "go on in \(Int(asked)) s: what was loaded stays")
-    }
+    try checkWait(asked, complaint)
     guard failures < options.retry.attemptsMax else {
       throw MapStoreError(
         .unreachable, name, "gave up after \(failures) attempts that brought nothing: \(complaint)",

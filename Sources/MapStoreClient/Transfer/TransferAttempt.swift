@@ -10,6 +10,8 @@ struct TransferAttempt {
   let missing: ByteIntervals
   /// The server's name for these bytes; another one later means other bytes.
   var etag: String?
+  /// False where tags change without the file.
+  var looksAtTags = true
 
   /// Receives until the answer ends.
   ///
@@ -41,11 +43,12 @@ struct TransferAttempt {
     switch status {
     case 200, 206: break
     case 401, 403, 404, 410: throw TransferFault.linkOver(status: status)
-    case 412, 416: throw TransferFault.changed
+    case 409, 412, 416: throw TransferFault.changed
     case 408, 425, 429, 500...:
       let asked = headers.first(name: "Retry-After").flatMap {
         RetryAfter.seconds($0, now: transfer.options.clock.now())
       }
+      if status == 429, let asked { throw TransferFault.busy("the server answered \(status)", retryAfter: asked) }
       throw TransferFault.interrupted("the server answered \(status)", retryAfter: asked)
     default: throw TransferFault.refused(status: status)
     }
@@ -71,8 +74,7 @@ struct TransferAttempt {
 
   private mutating func checkTag(_ tag: String?) throws {
     // Weak tags say nothing about bytes.
-    guard let tag, !tag.hasPrefix("W/") else { return }
-    if let etag, etag != tag { throw TransferFault.changed }
+    guard looksAtTags, let tag, !tag.hasPrefix("W/") else { return }
     // Our server's tag is the file's SHA-256.
     let text = tag.filter { $0 != "\"" }
     if text.utf8.count == 64,
@@ -83,6 +85,7 @@ struct TransferAttempt {
     {
       throw TransferFault.changed
     }
+    if let etag, etag != tag { throw TransferFault.otherTag }
     guard etag == nil else { return }
     etag = tag
     try transfer.state.setEntityTag(tag, of: transfer.download)

@@ -1,7 +1,7 @@
 /// How far a file has come on its way to the shelf.
 public struct InstallProgress: Hashable, Sendable {
   public enum Phase: String, Sendable, Codable {
-    /// Other downloads come first.
+    /// Other downloads come first, here or on the account's other devices.
     case waiting
     /// What is on the disk from an earlier attempt is read and compared with its checksums.
     case checking

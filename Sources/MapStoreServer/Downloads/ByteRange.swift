@@ -8,7 +8,7 @@ enum ByteRange: Equatable {
   /// Several ranges, other units and what cannot be read are answered with the whole, as the specification allows.
   init(_ field: String?, byteCount: Int) {
     self = .whole
-    guard let field, field.hasPrefix("bytes=") else { return }
+    guard let field, field.lowercased().hasPrefix("bytes=") else { return }
     let ends = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     guard ends.count == 2, !field.contains(",") else { return }
     func number(_ text: Substring) -> Int? {

@@ -12,6 +12,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
+  private static let stallBytes = 16 << 10
+
   private let requestTime: TimeAmount
   private let stallTime: TimeAmount
   private var requestDeadline: Scheduled<Void>?
@@ -40,7 +42,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   private func takeSeat(_ context: ChannelHandlerContext) {
     guard seat == nil else { return }
-    seat = addresses.take(context.remoteAddress?.ipAddress ?? "local")
+    let address = ClientAddress(context.remoteAddress?.ipAddress ?? "local")
+    seat = addresses.take(addresses.isExempt(address.text) ? address.text : address.network)
     if seat == nil { context.close(promise: nil) }
   }
 
@@ -81,12 +84,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     return promise
   }
 
+  /// A client is too slow when within the time the system took none of the writes, and the client less than ``stallBytes`` of what the system had.
   private func watchStall(_ context: ChannelHandlerContext) {
     guard stallCheck == nil, pendingWrites > 0 else { return }
-    let taken = takenWrites
+    let (writes, bytes) = (takenWrites, TakenBytes.count(on: context.channel))
     let bound = context.loopBound { [self] context in
       stallCheck = nil
-      if pendingWrites > 0, takenWrites == taken { context.close(promise: nil) } else { watchStall(context) }
+      let isTaking = takenWrites != writes || TakenBytes.count(on: context.channel) - bytes >= Self.stallBytes
+      if pendingWrites > 0, !isTaking { context.close(promise: nil) } else { watchStall(context) }
     }
     stallCheck = bound.scheduled(in: stallTime, on: context.eventLoop)
   }

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// A part of a file on its way to a connection, piece by piece, on the connection's event loop.
 final class FileSender {
-  /// A client is slow when it takes no piece for long (``StoreLimits/stallSeconds``), so the first are small, and only who is fast gets larger ones, which cost less.
+  /// Larger pieces cost less, and a client that is slow is noticed later (``StoreLimits/stallSeconds``): only who is fast gets them.
   private static let pieceBytesMin = 1 << 18
   private static let pieceBytesMax = 1 << 21
   private static let fastTime = TimeAmount.milliseconds(200)

@@ -46,11 +46,19 @@ enum Reply {
 
   /// Whether a list of entity tags has this one; weakly compared, as `If-None-Match` is.
   static func matches(_ field: String?, _ tag: String) -> Bool {
-    guard let field else { return false }
-    return field.split(separator: ",").contains { item in
+    tags(field).contains { $0 == "*" || $0 == tag || ($0.hasPrefix("W/") && $0.dropFirst(2) == tag) }
+  }
+
+  /// The same for `If-Match`: what is weak is never the same bytes.
+  static func matchesStrongly(_ field: String?, _ tag: String) -> Bool {
+    tags(field).contains { $0 == "*" || $0 == tag }
+  }
+
+  private static func tags(_ field: String?) -> [Substring] {
+    (field ?? "").split(separator: ",").map { item in
       var item = item.drop { $0 == " " || $0 == "\t" }
       while item.last == " " || item.last == "\t" { item.removeLast() }
-      return item == "*" || item == tag || (item.hasPrefix("W/") && item.dropFirst(2) == tag)
+      return item
     }
   }
 

@@ -5,12 +5,12 @@ import NIOCore
 struct StoreContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   /// The address of the other end of the connection; a proxy's, behind one.
-  let peer: String
+  let peer: ClientAddress
   let channel: any Channel
 
   init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
     channel = source.channel
-    peer = source.channel.remoteAddress?.ipAddress ?? "local"
+    peer = ClientAddress(source.channel.remoteAddress?.ipAddress ?? "local")
   }
 }

@@ -15,20 +15,21 @@ final class RateLimiter: Sendable {
 
   init(_ rate: StoreLimits.Rate) { self.rate = rate }
 
-  /// Takes one token.
+  /// Takes tokens, or none when there are not as many.
   ///
-  /// - Returns: nil when there was one, else the seconds after which there is one again.
-  func take(_ key: String) -> Int? {
-    let now = ContinuousClock.now
+  /// - Parameter count: more than `burst` are never there.
+  /// - Returns: nil when they were there, else the seconds after which they are.
+  func take(_ key: String, count: Int = 1) -> Int? {
+    let (now, wanted) = (ContinuousClock.now, Double(count))
     return buckets.withLock { buckets in
       if buckets.count >= Self.bucketsMax { buckets = buckets.filter { tokens($0.value, now) < Double(rate.burst) } }
       // Still full of busy ones: an attack from everywhere. Strangers wait, so that the table stays bounded.
       if buckets.count >= Self.bucketsMax, buckets[key] == nil { return 60 }
       let available = buckets[key].map { tokens($0, now) } ?? Double(rate.burst)
-      guard available >= 1 else {
-        return max(1, Int(((1 - available) * 60 / Double(max(1, rate.perMinute))).rounded(.up)))
+      guard available >= wanted else {
+        return max(1, Int(((wanted - available) * 60 / Double(max(1, rate.perMinute))).rounded(.up)))
       }
-      buckets[key] = Bucket(tokens: available - 1, filledAt: now)
+      buckets[key] = Bucket(tokens: available - wanted, filledAt: now)
       return nil
     }
   }

@@ -11,6 +11,8 @@ final class Seats<Holder: Hashable & Sendable>: Sendable {
   ///   - exempt: holders that may have any number, such as proxies, through which everybody comes.
   init(max: Int, exempt: Set<Holder> = []) { (self.max, self.exempt) = (max, exempt) }
 
+  func isExempt(_ holder: Holder) -> Bool { exempt.contains(holder) }
+
   var total: Int { counts.withLock { $0.values.reduce(0, +) } }
 
   /// One of a holder's; it counts as long as this object lives, whatever becomes of the connection.

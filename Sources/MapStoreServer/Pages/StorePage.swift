@@ -96,7 +96,9 @@ enum StorePage {
   /// What the script draws.
   private static func shapes(_ regions: [RegionListing]) -> String {
     let shapes = regions.map {
-      Shape(id: $0.id, title: $0.title, bounds: $0.bounds, boundary: $0.boundary, preview: $0.preview)
+      Shape(
+        id: $0.id, title: $0.title, bounds: $0.bounds, boundary: $0.boundary, preview: $0.preview,
+        previewBounds: $0.previewBounds)
     }
     let text = String(decoding: (try? WireJSON.encode(shapes)) ?? [], as: UTF8.self)
     // No `<` may end the element early.
@@ -109,6 +111,7 @@ enum StorePage {
     let bounds: [Double]
     let boundary: RegionBoundary?
     let preview: String?
+    let previewBounds: [Double]?
   }
 
   private static func size(_ bytes: Int) -> String {

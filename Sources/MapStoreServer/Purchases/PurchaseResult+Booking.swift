@@ -24,9 +24,8 @@ extension PurchaseResult {
       }
     self.init(
       outcome: outcome,
-      // What is another account's is committed as well: the store has nothing more to wait for.
-      shouldFinish: outcome == .booked || outcome == .alreadyOwned
-        || (outcome == .refused && !booking.results.isEmpty),
+      // Another account's is left to that one's app: finishing it is what tells the store that the buyer has it.
+      shouldFinish: outcome == .booked || outcome == .alreadyOwned,
       reason: booking.reason?.code.rawValue, detail: booking.reason?.reason,
       environment: booking.environment?.rawValue.lowercased(), items: items)
   }

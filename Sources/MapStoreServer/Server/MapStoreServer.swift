@@ -35,8 +35,10 @@ public final class MapStoreServer: Sendable {
   public static func start(
     _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
   ) async throws -> MapStoreServer {
+    let options = options.readingProxies()
     let service = try StoreService(
-      options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity), clock: clock, logger: logger)
+      options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity),
+      sellsAtGoogle: identity.packageName != nil, clock: clock, logger: logger)
     let (ports, reportPort) = AsyncStream<Int>.makeStream()
     let limits = options.limits
     let addresses = Seats(max: limits.connectionsByAddress, exempt: options.trustedProxies)
@@ -76,7 +78,7 @@ public final class MapStoreServer: Sendable {
         .cannotListen, at: "\(options.host):\(options.port)", "ended at once", remedy: "start it again")
     }
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
-    let watching = Task { await service.shelf.watch() }
+    let watching = Task { await service.watch() }
     return MapStoreServer(
       url: "http://\(host):\(port)", port: port, view: service.shelf.view, group: group, running: running,
       watching: watching)
@@ -87,5 +89,14 @@ public final class MapStoreServer: Sendable {
     watching.cancel()
     await group.triggerGracefulShutdown()
     try await running.value
+  }
+}
+
+extension StoreOptions {
+  /// With each proxy's address as a request's is compared with it.
+  fileprivate func readingProxies() -> Self {
+    var options = self
+    options.trustedProxies = Set(trustedProxies.map { ClientAddress($0).text })
+    return options
   }
 }

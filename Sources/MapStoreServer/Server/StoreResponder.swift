@@ -77,13 +77,13 @@ struct StoreResponder: HTTPResponder {
     return StoreRequest.Session(token: token, account: account)
   }
 
-  /// Behind proxies that are trusted, the last address that such a one has seen.
+  /// Behind proxies that are trusted, the last address that such a one has seen; as limits count it.
   private static func address(of request: Request, _ context: StoreContext, trusting proxies: Set<String>) -> String {
-    guard proxies.contains(context.peer), let name = HTTPField.Name("X-Forwarded-For"),
+    guard proxies.contains(context.peer.text), let name = HTTPField.Name("X-Forwarded-For"),
       let field = request.headers[name]
-    else { return context.peer }
-    let seen = field.split(separator: ",").map { $0.filter { $0 != " " } }
-    return seen.last { !proxies.contains($0) } ?? context.peer
+    else { return context.peer.network }
+    let seen = field.split(separator: ",").map { ClientAddress($0.filter { $0 != " " }) }
+    return (seen.last { !proxies.contains($0.text) } ?? context.peer).network
   }
 
   /// Nil for what ends the connection, where no answer can be sent.

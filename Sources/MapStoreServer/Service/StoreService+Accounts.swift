@@ -1,6 +1,7 @@
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger
+import Synchronization
 
 extension StoreService {
   func register(_ request: StoreRequest) async throws -> Response {
@@ -50,7 +51,7 @@ extension StoreService {
     let account = try request.account()
     let erasure = try await request.message(AccountErasure.self, bytesMax: options.limits.smallBodyBytes)
     try await check(erasure.password, of: account, request)
-    try await ledger.accounts.erase(account)
+    if try await !ledger.accounts.erase(account) { mustEmptyLog.withLock { $0 = true } }
     return Reply.noContent
   }
 
@@ -59,14 +60,19 @@ extension StoreService {
     let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
     try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
     if request.route == .signIn {
-      try take(passwordsByLogin, credentials.login.lowercased(), "too many passwords were tried for this login")
+      // As the ledger reads it: another way to write a login is no other login.
+      try take(
+        passwordsByLogin, "login \(try Accounts.normalised(credentials.login))",
+        "too many passwords were tried for this login")
     }
     return credentials
   }
 
   private func check(_ password: String, of account: AccountID, _ request: StoreRequest) async throws {
     try take(passwordsByAddress, request.address, "too many passwords were tried from this address", account: account)
-    try take(passwordsByLogin, account.description, "too many passwords were tried for this account", account: account)
+    // No login that somebody may choose is this key.
+    try take(
+      passwordsByLogin, "account \(account)", "too many passwords were tried for this account", account: account)
     do {
       try await ledger.accounts.check(password, of: account)
     } catch let error as LedgerError where error.code == .wrongPassword {

@@ -102,6 +102,10 @@ extension StoreService {
       .contentType: MediaType.ofFile(named: file.file),
       .contentDisposition: "attachment; filename*=UTF-8''\(PercentEncoding.encode(file.file))",
     ]
+    // nginx has tags of its own. `If-Unmodified-Since` is to be ignored where no date is told (RFC 9110, section 13.1.4).
+    if options.accelPrefix == nil, let field = request.field(.ifMatch), !Reply.matchesStrongly(field, tag) {
+      throw Rejection(.preconditionFailed, subject: link.file, account: link.account)
+    }
     if Reply.matches(request.field(.ifNoneMatch), tag) { return Response(status: .notModified, headers: headers) }
     if let prefix = options.accelPrefix, let name = HTTPField.Name("X-Accel-Redirect") {
       headers[name] = prefix + PercentEncoding.encode(file.file)
@@ -111,9 +115,11 @@ extension StoreService {
       logger.error("\(shelf.path(of: file.file)): is not the file that the catalogue names; build the shelf again")
       throw Rejection(.unavailable("the file is not whole on the shelf"), retryAfter: 30)
     }
-    // A range is of the file that the client began with; of another it gets all.
+    // A range is of the file that the client began with; of another it gets all. Ranges are of GET alone (RFC 9110, section 14.2).
     let isSame = request.field(.ifRange).map { $0 == tag } ?? true
-    let range = isSame ? ByteRange(request.field(.range), byteCount: file.bytes) : .whole
+    let range =
+      isSame && request.request.method == .get
+      ? ByteRange(request.field(.range), byteCount: file.bytes) : .whole
     switch range {
     case .unsatisfiable:
       headers[.contentRange] = "bytes */\(file.bytes)"

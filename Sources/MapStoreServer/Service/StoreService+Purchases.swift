@@ -23,6 +23,9 @@ extension StoreService {
     guard (1...Self.transactionsMax).contains(submission.transactions.count) else {
       throw Problem.badRequest("transactions: are not 1 to \(Self.transactionsMax)")
     }
+    try take(
+      evidencesByAccount, account.description, count: submission.transactions.count,
+      "too many transactions of this account", account: account)
     let results = try await withThrowingTaskGroup(of: (Int, PurchaseResult).self) { group in
       for (index, evidence) in submission.transactions.enumerated() {
         // Away from the connection's event loop: signatures take their time, and a restore has hundreds.
@@ -51,17 +54,34 @@ extension StoreService {
     return PurchaseResult(booking) { product in view.index(ofProduct: product).map { view.regions[$0].id } }
   }
 
+  func appleNotification(_ request: StoreRequest) async throws -> Response {
+    try await notification(
+      request, kinds: options.refusesAppleV1 ? [.notification] : [.notification, .notificationV1],
+      bytesMax: options.limits.bodyBytes)
+  }
+
   /// Google signs no notification; who pushes it can be known by the token that comes along.
   func googleNotification(_ request: StoreRequest) async throws -> Response {
+    guard sellsAtGoogle else { throw Problem.noAppAtGoogle }
     try googlePush?.check(request.field(.authorization), now: clock.now())
-    return try await notification(request, kinds: [.googleNotification])
+    return try await notification(
+      request, kinds: [.googleNotification], bytesMax: options.limits.smallBodyBytes, isVouchedFor: googlePush != nil)
   }
 
   /// Takes a message of a store. It is answered after the commit only: a message that was not answered comes again.
-  func notification(_ request: StoreRequest, kinds: Set<EvidenceKind>) async throws -> Response {
-    let bytes = try await request.body(bytesMax: options.limits.bodyBytes)
+  ///
+  /// - Parameter isVouchedFor: whether its sender is known in spite of the message.
+  private func notification(
+    _ request: StoreRequest, kinds: Set<EvidenceKind>, bytesMax: Int, isVouchedFor: Bool = false
+  ) async throws -> Response {
+    let bytes = try await request.body(bytesMax: bytesMax)
     guard let kind = EvidenceVerifier.detect(bytes), kinds.contains(kind) else {
       throw Problem.badRequest("the body is no notification of this store")
+    }
+    // Whoever knows the app's name can write these, and they are kept.
+    if !isVouchedFor, [.notificationV1, .googleNotification].contains(kind) {
+      guard bytes.count <= options.limits.smallBodyBytes else { throw Problem.tooLarge(options.limits.smallBodyBytes) }
+      try take(unsignedMessages, "all", "too many messages without a signature")
     }
     let booking = try await ledger.book(Submission(evidence: bytes, channel: .storeNotification), with: verifier)
     if booking.outcome == .refused {

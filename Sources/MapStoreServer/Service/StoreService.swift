@@ -4,6 +4,7 @@ import Logging
 import MapStoreWire
 import NIOPosix
 import PurchaseLedger
+import Synchronization
 import TileIndex
 
 /// What the store answers with: the one place that joins the shelf, the ledger and the files.
@@ -26,14 +27,22 @@ final class StoreService: Sendable {
   let requestsByAddress: RateLimiter
   let requestsByAccount: RateLimiter
   let auditsByAddress: RateLimiter
+  let evidencesByAccount: RateLimiter
+  let unsignedMessages: RateLimiter
+  /// Whether Google's messages can be about anything here.
+  let sellsAtGoogle: Bool
+  /// Whether somebody was erased while others read: the ledger's log is to be emptied as soon as they do not.
+  let mustEmptyLog = Mutex(false)
 
   /// - Throws: ``StoreError`` or `BundleError` that names the file.
   init(
-    _ options: StoreOptions, ledger: Ledger, verifier: EvidenceVerifier, clock: LedgerClock, logger: Logger
+    _ options: StoreOptions, ledger: Ledger, verifier: EvidenceVerifier, sellsAtGoogle: Bool, clock: LedgerClock,
+    logger: Logger
   ) throws {
     self.options = options
     self.ledger = ledger
     self.verifier = verifier
+    self.sellsAtGoogle = sellsAtGoogle
     self.clock = clock
     self.logger = logger
     shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger)
@@ -47,6 +56,8 @@ final class StoreService: Sendable {
     requestsByAddress = RateLimiter(options.limits.requestsByAddress)
     requestsByAccount = RateLimiter(options.limits.requestsByAccount)
     auditsByAddress = RateLimiter(options.limits.auditsByAddress)
+    evidencesByAccount = RateLimiter(options.limits.evidencesByAccount)
+    unsignedMessages = RateLimiter(options.limits.unsignedMessages)
   }
 
   /// Answers a request whose route was found.
@@ -69,7 +80,7 @@ final class StoreService: Sendable {
     case .file: try await file(request)
     case .grants: try await grants(request)
     case .grantKeys: try Reply.message(grants.published, caching: "public, max-age=300")
-    case .appleNotifications: try await notification(request, kinds: [.notification, .notificationV1])
+    case .appleNotifications: try await appleNotification(request)
     case .googleNotifications: try await googleNotification(request)
     case .home, .cataloguePage: try await cataloguePage(request)
     case .asset: try asset(request)
@@ -80,11 +91,22 @@ final class StoreService: Sendable {
     }
   }
 
-  /// Takes one token of a limiter.
+  /// Looks after the shelf, and after what an erasure has left, until the task is cancelled.
+  func watch() async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .seconds(1))
+      shelf.refresh()
+      if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
+    }
+  }
+
+  /// Takes tokens of a limiter.
   ///
   /// - Throws: ``Rejection`` 429.
-  func take(_ limiter: RateLimiter, _ key: String, _ what: String, account: AccountID? = nil) throws {
-    guard let seconds = limiter.take(key) else { return }
+  func take(
+    _ limiter: RateLimiter, _ key: String, count: Int = 1, _ what: String, account: AccountID? = nil
+  ) throws {
+    guard let seconds = limiter.take(key, count: count) else { return }
     throw Rejection(.tooMany(what), retryAfter: seconds, account: account)
   }
 
@@ -101,7 +123,8 @@ final class StoreService: Sendable {
   private func ready() throws -> Response {
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
-    if let failure = shelf.failure { throw Rejection(.unavailable("the shelf: \(failure)"), retryAfter: 5) }
+    // The log says what and where; strangers need not know.
+    if shelf.failure != nil { throw Rejection(.unavailable("the shelf has changed and cannot be read"), retryAfter: 5) }
     return Reply.text("ready\n")
   }
 

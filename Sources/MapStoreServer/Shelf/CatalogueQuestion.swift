@@ -6,16 +6,13 @@ struct CatalogueQuestion: Hashable, Sendable {
   /// All words must occur in id, title, category or description, in any case, or in the name of a place.
   var words: [String] = []
   var category: String?
-  /// Nearest first, in degrees.
+  /// Nearest first, and how near; in degrees.
   var near: Place?
   var limit = Self.limitDefault
   /// The id after which the page begins.
   var cursor: String?
 
-  struct Place: Hashable, Sendable {
-    var longitude: Double
-    var latitude: Double
-  }
+  typealias Place = RegionDistance.Place
 
   static let limitDefault = 100
   static let limitMax = 500
@@ -54,8 +51,10 @@ struct CatalogueQuestion: Hashable, Sendable {
       }
     }
     var (found, places) = found(in: view)
+    var distances: [Int: Double] = [:]
     if let near {
-      let distances = Dictionary(uniqueKeysWithValues: found.map { ($0, view.regions[$0].distance(to: near)) })
+      distances = Dictionary(
+        uniqueKeysWithValues: found.map { ($0, RegionDistance.metres(from: near, to: view.regions[$0])) })
       // Positions break ties, so that pages do not overlap.
       found.sort { (distances[$0]!, $0) < (distances[$1]!, $1) }
     }
@@ -71,6 +70,7 @@ struct CatalogueQuestion: Hashable, Sendable {
       regions: page.map { index in
         var listing = view.listings[index]
         listing.places = places[index]
+        listing.near = near.flatMap { place in distances[index].map { view.near(index, place, metres: $0) } }
         return listing
       }, total: found.count,
       categories: counts.map { CategoryCount(category: $0.0, regions: $0.1) },
@@ -99,36 +99,27 @@ struct CatalogueQuestion: Hashable, Sendable {
   }
 }
 
+extension ShelfView {
+  fileprivate func near(_ index: Int, _ place: CatalogueQuestion.Place, metres: Double) -> FoundNear {
+    let isInside = metres == 0
+    let parcels =
+      isInside
+      ? parcelIndex(of: index)?.parcels(longitude: place.longitude, latitude: place.latitude) ?? [] : []
+    return FoundNear(
+      // What is outside by a step is not inside.
+      distanceMetres: isInside ? 0 : max(1, Int(metres.rounded())), isInside: isInside,
+      parcels: parcels.map { number in
+        let parcel = regions[index].parcels[number]
+        return FoundParcel(file: parcel.file, bytes: parcel.bytes, isOverview: parcel.isOverview)
+      })
+  }
+}
+
 extension CatalogueQuestion {
   /// The same for the same question: stands in the entity tag.
   var hashText: String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in "\(self)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
-  }
-}
-
-extension Catalogue.Region {
-  /// How far a place is from the region, in degrees of latitude: 0 inside its outline, a little more in its box only. Good enough for an order.
-  fileprivate func distance(to place: CatalogueQuestion.Place) -> Double {
-    let (west, south, east, north) = (bounds[0], bounds[1], bounds[2], bounds[3])
-    // A box across the antimeridian, and places a turn away, are compared in turns of their own.
-    let eastFromWest = east < west ? east + 360 : east
-    let beyond = [-360.0, 0, 360].map { turn in
-      let longitude = place.longitude + turn
-      return max(west - longitude, longitude - eastFromWest, 0)
-    }.min()!
-    let aside = beyond * Self.cosine(ofDegrees: place.latitude)
-    let above = max(south - place.latitude, place.latitude - north, 0)
-    let distance = (aside * aside + above * above).squareRoot()
-    guard distance == 0, let boundary else { return distance }
-    return boundary.contains(longitude: place.longitude, latitude: place.latitude) ? 0 : 0.001
-  }
-
-  /// By its series; exact to a thousandth up to the poles, where nothing is sold.
-  private static func cosine(ofDegrees degrees: Double) -> Double {
-    let x = degrees * .pi / 180
-    let square = x * x
-    return 1 - square / 2 + square * square / 24 - square * square * square / 720
   }
 }

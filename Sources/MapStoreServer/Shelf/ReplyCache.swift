@@ -6,17 +6,31 @@ import Synchronization
 final class ReplyCache<Question: Hashable & Sendable>: Sendable {
   /// Questions can be made up without end.
   private let countMax: Int
-  private let bodies = Mutex<[Question: ReplyBody]>([:])
+  private let state = Mutex(State())
+
+  private struct State {
+    var bodies: [Question: ReplyBody] = [:]
+    /// Its keys, in no order.
+    var questions: [Question] = []
+  }
 
   init(countMax: Int) { self.countMax = countMax }
 
   /// The body of a question, made when it is not there.
   func body(for question: Question, _ make: () throws -> [UInt8]) rethrows -> ReplyBody {
-    if let known = bodies.withLock({ $0[question] }) { return known }
+    if let known = state.withLock({ $0.bodies[question] }) { return known }
     let body = ReplyBody(try make())
-    bodies.withLock { bodies in
-      if bodies.count >= countMax { bodies.removeAll() }
-      bodies[question] = body
+    state.withLock { state in
+      // Somebody else may have made it meanwhile.
+      guard state.bodies.updateValue(body, forKey: question) == nil else { return }
+      if state.questions.count < countMax {
+        state.questions.append(question)
+      } else {
+        // Any one goes: when more are asked for than there is room for, the oldest would be just those that are asked for next.
+        let place = Int.random(in: state.questions.indices)
+        state.bodies[state.questions[place]] = nil
+        state.questions[place] = question
+      }
     }
     return body
   }

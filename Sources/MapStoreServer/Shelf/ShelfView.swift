@@ -23,7 +23,7 @@ final class ShelfView: Sendable {
   /// Answers that everybody gets alike; they go when the shelf changes.
   let replies = ReplyCache<String>(countMax: 512)
   /// Libraries by what makes them differ, so that they need no watching of the ledger, and accounts that own the same share one. Of a shelf of 170 regions one takes 40 kB.
-  let libraries = ReplyCache<LibraryQuestion>(countMax: 256)
+  let libraries = ReplyCache<LibraryQuestion>(countMax: 1024)
   let libraryText: LibraryText
   let places: PlaceDirectory
 
@@ -71,5 +71,6 @@ extension RegionListing {
       maxzoom: region.maxzoom, edition: region.edition, bytes: region.bytes, priceTier: region.priceTier,
       attribution: region.attribution, parcels: region.parcels.count,
       preview: region.preview.map { _ in StoreRoute.preview.path(region.id) })
+    previewBounds = region.preview == nil ? nil : region.previewBounds
   }
 }

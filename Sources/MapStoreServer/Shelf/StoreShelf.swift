@@ -44,14 +44,6 @@ final class StoreShelf: Sendable {
     }
   }
 
-  /// Refreshes until the task is cancelled.
-  func watch() async {
-    while !Task.isCancelled {
-      try? await Task.sleep(for: .seconds(1))
-      refresh()
-    }
-  }
-
   private static func stamps(_ folder: String, _ products: String?) -> [FileStamp?] {
     [FileStamp("\(folder)/\(Catalogue.fileName)"), products.flatMap { FileStamp($0) }]
   }

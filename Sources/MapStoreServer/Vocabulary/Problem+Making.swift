@@ -16,6 +16,9 @@ extension Problem {
     Self(.linkRefused, title: "the link does not count", status: 403, detail: detail)
   }
   static let notFound = Self(.notFound, title: "there is nothing of this name", status: 404)
+  static let noAppAtGoogle = Self(
+    .notFound, title: "there is nothing of this name", status: 404,
+    detail: "no app at Google is sold here; name it with --package-name")
   static func methodNotAllowed(_ allowed: String) -> Self {
     Self(.methodNotAllowed, title: "the path answers other methods", status: 405, detail: "use \(allowed)")
   }
@@ -24,6 +27,8 @@ extension Problem {
   static func editionGone(_ detail: String) -> Self {
     Self(.editionGone, title: "the shelf has another edition", status: 409, detail: detail)
   }
+  static let preconditionFailed = Self(
+    .preconditionFailed, title: "the file is another one", status: 412, detail: "its ETag is none of If-Match")
   static func tooLarge(_ bytesMax: Int) -> Self {
     Self(.tooLarge, title: "the body is too large", status: 413, detail: "at most \(bytesMax) bytes are taken")
   }

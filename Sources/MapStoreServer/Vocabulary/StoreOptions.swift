@@ -13,8 +13,10 @@ public struct StoreOptions: Sendable {
   public var linkKeys: [String] = []
   /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any a key is made up.
   public var grantKeys: [String] = []
-  /// Whose pushes of Google's notifications are taken; nil takes anybody's, which cause look-ups only.
+  /// Whose pushes of Google's notifications are taken; nil takes anybody's, which cause look-ups only, and no more of them than ``StoreLimits/unsignedMessages``.
   public var googlePush: PushRule?
+  /// Whether Apple's notifications of version 1 are refused: Apple signs none of them.
+  public var refusesAppleV1 = false
   /// Where nginx keeps the shelf as an internal location, such as `/shelf/`: files are then left to it (`X-Accel-Redirect`).
   public var accelPrefix: String?
   /// Addresses of proxies whose `X-Forwarded-For` is believed.
@@ -60,6 +62,11 @@ public struct StoreLimits: Sendable {
   public var passwordsByLogin = Rate(burst: 10, perMinute: 6)
   public var requestsByAddress = Rate(burst: 2_000, perMinute: 12_000)
   public var requestsByAccount = Rate(burst: 600, perMinute: 1_200)
+  /// Pieces of evidence that one account may post, also several in one request: each costs a signature's verification and, if it is new, room in the ledger. A whole restore
+  /// (500) fits several times.
+  public var evidencesByAccount = Rate(burst: 2_000, perMinute: 600)
+  /// Stores' messages that nobody signed, of everybody together: whoever sends them, each stays in the ledger. Stores repeat what is refused.
+  public var unsignedMessages = Rate(burst: 60, perMinute: 30)
   /// Refusals of one address that become events of the ledger; others are only counted.
   public var auditsByAddress = Rate(burst: 20, perMinute: 10)
   /// Files that are on their way to one account at a time.
@@ -69,7 +76,7 @@ public struct StoreLimits: Sendable {
   public var connectionsByAddress = 512
   /// Of a request's body; a restore posts a lifetime of purchases.
   public var bodyBytes = 4 << 20
-  /// Bodies of everything but purchases and notifications.
+  /// Bodies of everything but purchases and signed notifications.
   public var smallBodyBytes = 16 << 10
   /// Of all fields of a request together.
   public var headerBytes = 16 << 10
@@ -78,7 +85,7 @@ public struct StoreLimits: Sendable {
   public var idleSeconds = 30
   /// The time that a whole request may take to arrive once its head is there.
   public var requestSeconds = 120
-  /// How long a client may take none of the pieces of 256 kB that a file is sent in.
+  /// The time in which a client must take at least 16 kB of an answer.
   public var stallSeconds = 60
 
   public init() {}

@@ -3,7 +3,7 @@ import GRDB
 
 extension Accounts {
   /// A login as it is kept: without spaces around it, in lower case.
-  static func normalised(_ login: String) throws(LedgerError) -> String {
+  package static func normalised(_ login: String) throws(LedgerError) -> String {
     let trimmed = login.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCompatibilityMapping
       .lowercased()
     guard !trimmed.isEmpty, trimmed.utf8.count <= 254,

@@ -82,7 +82,7 @@ public struct Accounts: Sendable {
 
   /// Removes the person: login, password and sessions go, what was bought stays under the pseudonym and can be claimed anew.
   ///
-  /// - Returns: whether the write-ahead log was emptied too. A reader that goes on reading keeps the rows in it until the next checkpoint.
+  /// - Returns: whether the write-ahead log was emptied too. Who reads meanwhile keeps the rows in it; then ``emptyLog()`` is to be called later.
   @discardableResult
   public func erase(_ account: AccountID) async throws -> Bool {
     try await ledger.commits.perform { booker in
@@ -94,9 +94,20 @@ public struct Accounts: Sendable {
         try delete.run()
       }
     }
-    let ledger = self.ledger
+    return await emptyLog()
+  }
+
+  /// Empties the write-ahead log, where rows that were removed stand until then. Waits for nobody who reads or writes, so that nobody who writes has to wait for it.
+  ///
+  /// - Returns: false when somebody was reading or another process writing; it is to be called again then.
+  public func emptyLog() async -> Bool {
     do {
-      try await Self.worker.run { try ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+      try await ledger.pool.writeWithoutTransaction { db in
+        let patience = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
+        try db.execute(sql: "PRAGMA busy_timeout = 0")
+        defer { try? db.execute(sql: "PRAGMA busy_timeout = \(patience)") }
+        _ = try db.checkpoint(.truncate)
+      }
       return true
     } catch {
       return false

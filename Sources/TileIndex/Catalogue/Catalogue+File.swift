@@ -43,6 +43,9 @@ extension Catalogue {
   private func check(_ region: Region, _ place: String, _ refused: (String) -> BundleError) throws {
     func isBox(_ numbers: [Double]) -> Bool { numbers.count == 4 && numbers[1] <= numbers[3] }
     guard isBox(region.bounds) else { throw refused("\(place).bounds are not west, south, east, north") }
+    guard region.previewBounds.map(isBox) ?? true else {
+      throw refused("\(place).previewBounds are not west, south, east, north")
+    }
     // Names are joined to folders.
     for file in region.files where file.file.isEmpty || file.file.utf8.contains(where: { $0 == 0x2f || $0 == 0 }) {
       throw refused("\(place) has a file that is no name: \"\(file.file)\"")

@@ -21,6 +21,7 @@ extension Catalogue.Region {
     tilesHash = facts.tilesHash
     edition = region.settings.edition
     self.preview = preview
+    previewBounds = region.settings.preview.bounds.map { [$0.west, $0.south, $0.east, $0.north] }
     attribution = region.settings.attribution
     priceTier = region.settings.priceTier
     self.parcels = parcels

@@ -40,6 +40,8 @@ public struct Catalogue: Hashable, Sendable, Codable {
     public var tilesHash: String
     public var edition: String
     public var preview: File?
+    /// What the preview shows, where that is not ``bounds``.
+    public var previewBounds: [Double]?
     public var attribution: String?
     public var priceTier: String?
     /// Parts of the region, from the overview to the details; empty for regions that are not split.

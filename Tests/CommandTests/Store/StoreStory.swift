@@ -5,13 +5,14 @@ import PurchaseLedger
 import TestSupport
 import TileIndex
 
-/// A shop and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`.
+/// A shop and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`; between client and server a network that can be bad.
 final class StoreStory {
   static let bundleID = "org.example.maps"
 
   let shop: SampleShop
   let folder: TemporaryFolder
   let authority: ThrowAwayAuthority
+  let network: CuttingProxy
   var random: SeededGenerator
   private var server: ChildProcess?
   private var port = 0
@@ -25,6 +26,7 @@ final class StoreStory {
   init(seed: UInt64, regions: Int) throws {
     random = SeededGenerator(seed: seed)
     (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try ThrowAwayAuthority())
+    network = try CuttingProxy(seed: seed)
     for number in 0..<regions { try shop.publish("r\(number)") }
     try shop.writeCatalogue()
     try folder.write("root.der", bytes: authority.rootCertificate)
@@ -36,7 +38,8 @@ final class StoreStory {
       {"shelf": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"],
        "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
        "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
-       "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "transfersByAccount": 8}}
+       "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": 1000000,
+       "transfersByAccount": 4}}
       """)
     let made = try ledger("init")
     guard made.status == 0 else { throw Unexpected(description: "\(made)") }
@@ -64,6 +67,7 @@ final class StoreStory {
     else { throw Unexpected(description: "no server: \(process.stdout) \(process.stderr)") }
     port = number
     server = process
+    network.forward(to: port)
   }
 
   /// Kills the server as a loss of power does, and opens the shop again.
@@ -79,7 +83,8 @@ final class StoreStory {
     return server?.wait(timeout: 60)
   }
 
-  var address: String { "http://127.0.0.1:\(port)" }
+  /// Where clients go.
+  var address: String { "http://127.0.0.1:\(network.port)" }
 
   private func arguments(_ device: String, _ words: [String]) -> [String] {
     ["client", words[0], "--folder", folder.file(device)] + words.dropFirst()
@@ -100,23 +105,64 @@ final class StoreStory {
     guard run.status == 0 else { throw Unexpected(description: "\(run)") }
   }
 
-  /// Starts a sync and kills client or server at some moment of it.
-  func disturbedSync(_ device: String) throws {
+  enum Victim { case client, server }
+
+  private static let syncWords = ["sync", "--all", "--reserve", "1", "--progress", "none"]
+
+  /// Starts a sync over a network that cuts connections off at any byte, and kills client or server while a file comes.
+  func disturbedSync(_ device: String, killing victim: Victim) throws {
+    network.cut(within: 4_000...250_000)
+    defer { network.cut(within: nil) }
+    let before = partBytes(device)
     let process = try Command(built: "mapstore").start(
-      arguments(device, ["sync", "--all", "--piece", "16384", "--reserve", "1"]))
-    usleep(UInt32.random(in: 0...700_000, using: &random))
-    if Bool.random(using: &random) {
+      arguments(device, Self.syncWords + ["--piece", "\(Self.pieceBytes)", "--rate", "300000"]))
+    // Unless nothing is left to come.
+    _ = process.wait(timeout: 60) {
+      partBytes(device).contains { $0.value > before[$0.key] ?? 0 }
+    }
+    usleep(UInt32.random(in: 0...200_000, using: &random))
+    switch victim {
+    case .client:
       process.send(SIGKILL)
       let run: CommandRun = process.wait(timeout: 60)
       if run.ending == .signal(SIGKILL) { clientKills += 1 }
-    } else {
+    case .server:
       try crashServer()
       _ = process.wait(timeout: 120) as CommandRun
     }
   }
 
+  static let pieceBytes = 16_384
+
+  /// What lies in a device's folder of files that are on their way.
+  func partBytes(_ device: String) -> [String: Int] {
+    let work = folder.file("\(device)/.mapstore")
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: work)) ?? []
+    let parts = names.filter { $0.hasSuffix(".part") }.map { name in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
+      return (name, attributes?[.size] as? Int ?? 0)
+    }
+    return Dictionary(uniqueKeysWithValues: parts)
+  }
+
+  /// Bytes of files that the server has sent since it was started.
+  func sentBytes() throws -> Int {
+    let text = try HTTPConnection(port: port).request("/metrics").text
+    guard let line = text.split(separator: "\n").first(where: { $0.contains("file_bytes_total ") }),
+      let bytes = line.split(separator: " ").last.flatMap({ Int($0) })
+    else { throw Unexpected(description: text) }
+    return bytes
+  }
+
+  /// Several devices at the same time.
+  func sync(together devices: [String]) throws -> [CommandRun] {
+    try devices.map { try Command(built: "mapstore").start(arguments($0, Self.syncWords)) }.map {
+      $0.wait(timeout: 120)
+    }
+  }
+
   func sync(_ device: String) throws -> CommandRun {
-    try client(device, "sync", "--all", "--reserve", "1", "--progress", "none")
+    try Command(built: "mapstore").run(arguments(device, Self.syncWords), timeout: 120)
   }
 
   // MARK: The app store

@@ -84,8 +84,7 @@ private enum SignIn {
     let before = try ClientMemory.read(device.folder)
     let details = try await device.client.signIn(credentials)
     if let old = before?.session?.account.id, old != details.account.id { try await device.shelf.forgetAccount() }
-    let isSame = before?.server == device.client.address && before?.grantKeys.isEmpty == false
-    let keys = isSame ? before!.grantKeys : try await device.client.grantKeys().keys
+    let keys = try await device.client.grantKeys().keys
     try ClientMemory(server: device.client.address, session: details, grantKeys: keys).write(device.folder)
     if flags.json {
       printJSON(details.account)

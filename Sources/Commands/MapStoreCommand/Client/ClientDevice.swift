@@ -32,7 +32,16 @@ struct ClientDevice: Sendable {
         }
       })
     client = StoreClient(address: server, session: session, retry: options.retry)
-    shelf = try RegionShelf(folder: folder, options: options, grants: OfflineGrants.Rule(keys: known.grantKeys))
+    let grants = OfflineGrants.Rule(
+      keys: known.grantKeys,
+      keysChanged: { keys in
+        box.memory.withLock { memory in
+          memory.grantKeys = keys
+          // The next command asks for them again.
+          try? memory.write(folder)
+        }
+      })
+    shelf = try RegionShelf(folder: folder, options: options, grants: grants)
   }
 
   /// A lock that closures can share.

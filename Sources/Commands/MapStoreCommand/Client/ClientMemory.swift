@@ -9,7 +9,7 @@ import TileIndex
 struct ClientMemory: Codable {
   var server: String
   var session: SessionDetails?
-  /// Those that the server had at the first sign-in; believed from then on.
+  /// Those that the server had at the last sign-in, or when it began to sign with another.
   var grantKeys: [GrantKey] = []
 
   private static func path(_ folder: String) -> String { "\(folder)/.mapstore-client.json" }

@@ -52,7 +52,7 @@ struct BuyCommand: AsyncParsableCommand {
     let purchases = try await device.shelf.submit(queue, to: device.client)
     try await device.shelf.refreshLibrary(from: device.client)
     if flags.json { printJSON(purchases.map(\.result)) } else { Self.show(purchases) }
-    if purchases.contains(where: { !$0.isFinished }) { throw ExitCode(ClientExitStatus.leftUndone) }
+    if purchases.contains(where: \.isOpen) { throw ExitCode(ClientExitStatus.leftUndone) }
   }
 
   /// Prints what became of purchases.
@@ -127,7 +127,7 @@ struct SyncCommand: AsyncParsableCommand {
       print(RegionTable.text(regions))
     }
     try GetCommand.failures(results)
-    if report.grantsError != nil || report.purchases.contains(where: { !$0.isFinished }) {
+    if report.grantsError != nil || report.purchases.contains(where: \.isOpen) {
       throw ExitCode(ClientExitStatus.leftUndone)
     }
   }

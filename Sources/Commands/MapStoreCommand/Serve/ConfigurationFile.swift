@@ -8,6 +8,7 @@ enum ConfigurationFile {
     "googlePublicKey", "packageName", "logLevel", "web", "googlePushKeys",
     "googlePushAudience", "googlePushAccount",
   ]
+  static let switches: Set<String> = ["refuseAppleV1"]
   static let lists: Set<String> = ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"]
   static let numbers: [String: ClosedRange<Int>] = [
     "port": 0...65_535, "linkSeconds": 1...86_400, "sessionSeconds": 60...315_360_000,
@@ -19,6 +20,7 @@ enum ConfigurationFile {
     "idleSeconds": 1...3_600, "requestSeconds": 1...3_600, "stallSeconds": 1...3_600,
     "requestsByAddressPerMinute": 1...100_000_000, "requestsByAccountPerMinute": 1...100_000_000,
     "passwordsByAddressPerMinute": 1...100_000_000, "passwordsByLoginPerMinute": 1...100_000_000,
+    "evidencesByAccountPerMinute": 1...100_000_000, "unsignedMessagesPerMinute": 1...100_000_000,
   ]
 
   /// What an option that is a number may be; of limits by `limits.NAME`.
@@ -49,6 +51,10 @@ enum ConfigurationFile {
     for (name, value) in object.sorted(by: { $0.key < $1.key }) {
       if texts.contains(name) {
         guard value is String else { throw wrong("\(name) is no text in quotation marks") }
+      } else if switches.contains(name) {
+        guard let number = value as? NSNumber, number.objCType.pointee == CChar(UInt8(ascii: "c")) else {
+          throw wrong("\(name) is neither true nor false")
+        }
       } else if lists.contains(name) {
         guard value is [String] else { throw wrong("\(name) is no list of file names") }
       } else if name == "limits" {

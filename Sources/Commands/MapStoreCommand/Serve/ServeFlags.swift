@@ -62,10 +62,13 @@ struct ServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The app's number at Apple.", valueName: "number"))
   var appAppleId: String?
 
+  @Flag(help: "Refuse Apple's notifications of version 1, which nobody signs.")
+  var refuseAppleV1 = false
+
   @Option(help: ArgumentHelp("The app's licensing key at Google, DER, PEM or base64.", valueName: "file"))
   var googlePublicKey: String?
 
-  @Option(help: "The app's package name at Google.")
+  @Option(help: "The app's package name at Google; without it Google's notifications are not taken.")
   var packageName: String?
 
   @Option(

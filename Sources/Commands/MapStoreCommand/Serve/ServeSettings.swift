@@ -51,6 +51,8 @@ struct ServeSettings {
     options.grantKeys = paths("grantKeyFiles")
     options.accelPrefix = try text("accelPrefix").map(Self.checkedPrefix)
     options.googlePush = try readGooglePush()
+    let refusesAppleV1 = ConfigKey(["refuseAppleV1"])
+    options.refusesAppleV1 = given.bool(forKey: refusesAppleV1) ?? file?.bool(forKey: refusesAppleV1) ?? false
     options.trustedProxies = Set(Self.list(text("trustedProxies")))
     options.webFolders = Self.list(text("web")) + options.webFolders
     options.linkSeconds = try number("linkSeconds") ?? options.linkSeconds
@@ -82,6 +84,7 @@ struct ServeSettings {
     for (name, path) in [
       ("requestsByAddress", \StoreLimits.requestsByAddress), ("requestsByAccount", \.requestsByAccount),
       ("passwordsByAddress", \.passwordsByAddress), ("passwordsByLogin", \.passwordsByLogin),
+      ("evidencesByAccount", \.evidencesByAccount), ("unsignedMessages", \.unsignedMessages),
     ] {
       guard let number = try number("limits.\(name)PerMinute") else { continue }
       // A burst of half a minute, so that a pause is not punished.
@@ -195,6 +198,7 @@ extension ServeFlags {
     for (name, text) in texts {
       if let text { values[AbsoluteConfigKey([name])] = ConfigValue(.string(text), isSecret: false) }
     }
+    if refuseAppleV1 { values[AbsoluteConfigKey(["refuseAppleV1"])] = ConfigValue(.bool(true), isSecret: false) }
     for (name, list) in [
       "hmacKeyFiles": hmacKeyFile, "grantKeyFiles": grantKeyFile, "rootCertificates": rootCertificates,
     ] where !list.isEmpty {

@@ -21,12 +21,13 @@
       if (isChosen && scrolls) card.scrollIntoView({ behavior: "smooth", block: "center" });
     }
   };
+  const corners = ([west, south, east, north]) => [[south, west], [north, east < west ? east + 360 : east]];
   // Large ones first, so that small ones lie above them and can be clicked.
   const size = (b) => ((b[2] < b[0] ? b[2] + 360 : b[2]) - b[0]) * (b[3] - b[1]);
   for (const region of regions.slice().sort((a, b) => size(b.bounds) - size(a.bounds))) {
-    const [west, south, east, north] = region.bounds;
-    const box = [[south, west], [north, east < west ? east + 360 : east]];
-    if (region.preview) L.imageOverlay(region.preview, box, { opacity: 0.85, interactive: false }).addTo(map);
+    const box = corners(region.bounds);
+    // A publisher may have chosen a part of the region for its picture.
+    if (region.preview) L.imageOverlay(region.preview, corners(region.previewBounds || region.bounds), { opacity: 0.85, interactive: false }).addTo(map);
     const style = { color: accent, weight: 1.5, fillOpacity: 0.08 };
     const shape = region.boundary
       ? L.geoJSON(region.boundary, { style })

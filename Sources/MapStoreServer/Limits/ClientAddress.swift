@@ -1,0 +1,34 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// An address of the network, as limits and lists of proxies know it.
+struct ClientAddress: Hashable, Sendable {
+  /// The same for each way to write the address; IPv4 that came to a socket of IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) as IPv4.
+  let text: String
+  /// Whatever one customer has: the address of IPv4, the first 64 bits of IPv6, of which every device has as many addresses as it likes.
+  let network: String
+
+  /// - Parameter text: what is no address of IPv6 stands for itself.
+  init(_ text: String) {
+    var address = in6_addr()
+    guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &address) == 1 else {
+      (self.text, network) = (text, text)
+      return
+    }
+    let bytes = withUnsafeBytes(of: address) { Array($0) }
+    if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
+      self.text = bytes.suffix(4).map { String($0) }.joined(separator: ".")
+      network = self.text
+    } else {
+      var name = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+      _ = inet_ntop(AF_INET6, &address, &name, socklen_t(name.count))
+      self.text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      network = Hexadecimal.text(bytes.prefix(8)) + "/64"
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+
+/// Stands between clients and a server as a bad network does: ends connections after so many bytes of answers, while it is told to.
+final class CuttingProxy: Sendable {
+  private struct State {
+    /// Counts on from connection to connection.
+    var seed: UInt64
+    var serverPort = 0
+    var cutsWithin: ClosedRange<Int>?
+    var cuts = 0
+    var isOver = false
+  }
+
+  let port: Int
+  private let listener: Int32
+  private let state: Locked<State>
+
+  init(seed: UInt64) throws {
+    state = Locked(State(seed: seed))
+    #if canImport(Glibc)
+      listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    #else
+      listener = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isUp = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(listener, address, length) == 0 && listen(listener, 64) == 0
+          && getsockname(listener, address, &length) == 0
+      }
+    }
+    guard isUp else { throw Socket.Failure("bind") }
+    port = Int(UInt16(bigEndian: address.sin_port))
+    let (listener, state) = (listener, state)
+    Thread.detachNewThread {
+      while true {
+        let client = accept(listener, nil, nil)
+        if state.withLock({ $0.isOver }) { return }
+        if client >= 0 { Thread.detachNewThread { Self.serve(client, state) } }
+      }
+    }
+  }
+
+  deinit {
+    state.withLock { $0.isOver = true }
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+
+  /// Where the server listens by now.
+  func forward(to port: Int) { state.withLock { $0.serverPort = port } }
+
+  /// From now on each connection is cut off after a random number of bytes of answers within the range; nil leaves them alone.
+  func cut(within bytes: ClosedRange<Int>?) { state.withLock { $0.cutsWithin = bytes } }
+
+  /// How many connections were cut off.
+  var cuts: Int { state.withLock { $0.cuts } }
+
+  private static func serve(_ client: Int32, _ state: Locked<State>) {
+    defer { close(client) }
+    let (port, most) = state.withLock { state in
+      state.seed &+= 1
+      var random = SeededGenerator(seed: state.seed)
+      return (state.serverPort, state.cutsWithin.map { Int.random(in: $0, using: &random) } ?? .max)
+    }
+    // A server that is down is a connection that ends at once.
+    guard let server = try? Socket(port: port) else { return }
+    let upstream = server.descriptor
+    let requests = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      _ = pump(from: client, to: upstream, most: .max)
+      shutdown(upstream, Int32(SHUT_WR))
+      requests.signal()
+    }
+    if pump(from: upstream, to: client, most: most) == most { state.withLock { $0.cuts += 1 } }
+    shutdown(client, Int32(SHUT_RDWR))
+    shutdown(upstream, Int32(SHUT_RDWR))
+    // Neither descriptor may be another's while the other thread uses it.
+    requests.wait()
+    server.close()
+  }
+
+  /// - Returns: the bytes that went through, at most as many as may.
+  private static func pump(from source: Int32, to target: Int32, most: Int) -> Int {
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    var count = 0
+    #if canImport(Glibc)
+      let flags = Int32(MSG_NOSIGNAL)
+    #else
+      let flags: Int32 = 0
+    #endif
+    while count < most {
+      let received = recv(source, &buffer, min(buffer.count, most - count), 0)
+      if received < 0, errno == EINTR || errno == EAGAIN { continue }
+      guard received > 0 else { break }
+      var sent = 0
+      while sent < received {
+        let done = buffer[sent..<received].withUnsafeBytes { send(target, $0.baseAddress, $0.count, flags) }
+        guard done > 0 else { return count }
+        sent += done
+      }
+      count += received
+    }
+    return count
+  }
+}

@@ -1,0 +1,147 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import MapStoreClient
+import MapStoreServer
+import MapStoreWire
+import TestSupport
+import Testing
+import TileIndex
+
+/// The device's library against the server itself.
+@Suite(.ownThread) struct RealClientTests {
+  private func client(_ store: TestStore, _ person: TestStore.Person?) -> StoreClient {
+    StoreClient(address: store.server.url, session: StoreSession(person?.session))
+  }
+
+  private func shelf(
+    _ store: TestStore, _ name: String, _ grants: OfflineGrants.Rule = .init(),
+    _ change: (inout ShelfOptions) -> Void = { _ in }
+  ) throws -> RegionShelf {
+    var options = ShelfOptions()
+    options.reserveBytes = 0
+    options.clock = ShelfClock { TestStore.now }
+    change(&options)
+    return try RegionShelf(folder: store.folder.file(name), options: options, grants: grants)
+  }
+
+  /// A region that is not sold any more stays its owners', who install it as before; for others it is not there.
+  @Test func aRetiredRegionStaysItsOwners() async throws {
+    let ready = TestShelf.regions.filter { $0 != "retired" }.map { "\(TestShelf.product($0)),ready" }
+    try await TestStore.run(products: ready.joined(separator: "\n")) { store in
+      let (anna, bert) = (try store.person(), try store.person())
+      _ = try await store.post([try store.evidence("retired", for: anna)], as: anna)
+      let shelf = try shelf(store, "anna")
+      let client = client(store, anna)
+      #expect(try await shelf.sync(with: client).regions.first { $0.id == "retired" }?.status == .ownedNotInstalled)
+      let file = try await shelf.install("retired", from: client)
+      #expect(try store.shelf.bytes("retired-1.mbtiles").count == file.bytes)
+      for stranger in [bert, nil] {
+        let other = self.client(store, stranger)
+        await #expect { try await other.region("retired") } throws: { ($0 as? MapStoreError)?.code == .unknown }
+        await other.shutdown()
+      }
+      await client.shutdown()
+    }
+  }
+
+  /// Two phones of one account, and room for one download: the second waits for as long as the server says, and loses nothing.
+  @Test func aSecondPhoneWaitsForTheFirst() async throws {
+    try await TestStore.run(alpsBytes: 20_000_000) { options in
+      options.limits.transfersByAccount = 1
+    } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let client = client(store, anna)
+      let (isLoading, waits) = (Locked(false), Locked(0))
+      let link = try await store.ticket("alps", as: anna).url
+      let port = store.server.port
+      // The first one begins, and takes nothing more until the second was told to wait.
+      let first = Task {
+        try await onThread {
+          let socket = try Socket(port: port, receiveBytes: 4096)
+          try socket.send("GET \(link) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+          _ = try socket.receive()
+          isLoading.withLock { $0 = true }
+          #expect(eventually(seconds: 60) { waits.withLock { $0 } > 0 })
+          socket.close()
+        }
+      }
+      #expect(try await onThread { eventually { isLoading.withLock { $0 } } })
+      // Fewer attempts than it has to wait would count.
+      let shelf = try shelf(store, "second") { $0.retry.attemptsMax = 1 }
+      let file = try await shelf.install("alps", from: client) { progress in
+        if progress.phase == .waiting, progress.complaint != nil { waits.withLock { $0 += 1 } }
+      }
+      try await first.value
+      #expect(file.bytes == 20_000_000 && waits.withLock { $0 } > 0)
+      await client.shutdown()
+    }
+  }
+
+  /// The server is started with another key for grants: whoever fetches keys believes it, and keeps it.
+  @Test func grantKeysRotate() async throws {
+    let kept = Locked<[GrantKey]>([])
+    let folder = try TemporaryFolder()
+    for name in ["old", "new"] { try folder.write(name, bytes: (0..<32).map { _ in UInt8.random(in: 0...255) }) }
+    var ids: [String] = []
+    for keys in [["old"], ["new"], ["new", "old"]] {
+      let before = ids.last
+      ids.append(
+        try await TestStore.run {
+          $0.grantKeys = keys.map { folder.file($0) }
+        } _: { store in
+          let anna = try store.person()
+          _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+          let client = client(store, anna)
+          let rule = OfflineGrants.Rule(
+            keys: kept.withLock { $0 }, keysChanged: { keys in kept.withLock { $0 = keys } })
+          let report = try await shelf(store, "anna", rule).sync(with: client)
+          #expect(report.grantsError == nil, "\(keys)")
+          await client.shutdown()
+          let signed = try GrantChecks.signed(
+            try await store.send("GET", StoreRoute.grants.path, token: anna.token))
+          let trusted = kept.withLock { $0 }
+          #expect(try GrantChecks.isSigned(signed, by: GrantKeys(keys: trusted)), "after \(before ?? "none")")
+          return signed.keyId
+        })
+    }
+    #expect(ids[0] != ids[1] && ids[1] == ids[2])
+  }
+
+  /// A purchase that somebody has to approve, or is paid at a counter: it waits, is not finished with the store, and is there once it was paid.
+  @Test func whatWaitsForApproval() async throws {
+    let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    @Sendable func signed(_ state: Int, for person: TestStore.Person) throws -> String {
+      let text =
+        #"{"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestShelf.product("alps"))","purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test","obfuscatedAccountId":"\#(person.appAccountToken)"}"#
+      let signature = try key.signature(for: Insecure.SHA1.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
+      let evidence = ["json": text, "signature": signature.rawRepresentation.base64EncodedString()]
+      return String(decoding: try WireJSON.encode(evidence), as: UTF8.self)
+    }
+    try await TestStore.run(googleKey: Array(key.publicKey.derRepresentation)) { store in
+      let anna = try store.person()
+      let client = client(store, anna)
+      let shelf = try shelf(store, "anna")
+      let waiting = try await shelf.sync(with: client, queue: OneTransaction(signed: try signed(4, for: anna)))
+      #expect(waiting.purchases.map(\.result.outcome) == [.pending], "\(waiting.purchases)")
+      #expect(waiting.purchases.allSatisfy { !$0.isFinished && $0.isOpen })
+      #expect(waiting.regions.first { $0.id == "alps" }?.status == .pendingApproval)
+      await #expect { try await shelf.install("alps", from: client) } throws: {
+        ($0 as? MapStoreError)?.code == .notOwned
+      }
+      let paid = try await shelf.sync(with: client, queue: OneTransaction(signed: try signed(0, for: anna)))
+      #expect(paid.purchases.map(\.result.outcome) == [.booked], "\(paid.purchases)")
+      #expect(paid.purchases.allSatisfy { $0.isFinished })
+      #expect(paid.regions.first { $0.id == "alps" }?.status == .ownedNotInstalled)
+      await client.shutdown()
+    }
+  }
+
+  private struct OneTransaction: StoreQueue {
+    let id = "7"
+    let signed: String
+    func outstanding() async throws -> [OutstandingTransaction] { [OutstandingTransaction(id: id, signed: signed)] }
+    func finish(_ id: String) async throws {}
+  }
+}
