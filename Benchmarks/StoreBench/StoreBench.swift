@@ -11,7 +11,17 @@ import PurchaseLedger
 ///     StoreBench check FOLDER                  looks whether the ledger has all that were acknowledged, and verifies it
 @main
 struct StoreBench {
-  static func main() throws {
+  static func main() {
+    do {
+      try run()
+    } catch {
+      // Thrown out of here it would be a trap.
+      try? FileHandle.standardError.write(contentsOf: Data("StoreBench: \(error)\n".utf8))
+      exit(2)
+    }
+  }
+
+  private static func run() throws {
     let words = Array(CommandLine.arguments.dropFirst())
     let numbers = words.dropFirst(2).compactMap { Int($0) }
     switch (words.first, words.count, numbers.count) {

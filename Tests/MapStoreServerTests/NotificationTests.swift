@@ -87,6 +87,7 @@ import Testing
     }
     try await TestStore.run(packageName: nil) { options in
       options.refusesAppleV1 = true
+      options.limits.auditsByAddress = .init(burst: 0, perMinute: 0)
     } _: { store in
       let before = try eventCount(store)
       #expect(try await send(store, .googleNotifications, googleMessage()) == 404)

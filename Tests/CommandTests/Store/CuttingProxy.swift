@@ -19,9 +19,9 @@ final class CuttingProxy: Sendable {
   init(seed: UInt64) throws {
     state = Locked(State(seed: seed))
     #if canImport(Glibc)
-      listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      let door = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     #else
-      listener = socket(AF_INET, SOCK_STREAM, 0)
+      let door = socket(AF_INET, SOCK_STREAM, 0)
     #endif
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -29,16 +29,17 @@ final class CuttingProxy: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isUp = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(listener, address, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, address, &length) == 0
+        bind(door, address, length) == 0 && listen(door, 64) == 0
+          && getsockname(door, address, &length) == 0
       }
     }
-    guard isUp else { throw Socket.Failure("bind") }
+    guard isUp else { throw StoreStory.Unexpected(description: "no network: \(String(cString: strerror(errno)))") }
     port = Int(UInt16(bigEndian: address.sin_port))
-    let (listener, state) = (listener, state)
+    listener = door
+    let state = state
     Thread.detachNewThread {
       while true {
-        let client = accept(listener, nil, nil)
+        let client = accept(door, nil, nil)
         if state.withLock({ $0.isOver }) { return }
         if client >= 0 { Thread.detachNewThread { Self.serve(client, state) } }
       }

@@ -22,6 +22,8 @@ final class StoreStory {
   private let start = WallClock.now()
   private(set) var clientKills = 0
   private(set) var serverKills = 0
+  /// Kills of clients that left a part of a file.
+  private(set) var killsWithinFiles = 0
 
   init(seed: UInt64, regions: Int) throws {
     random = SeededGenerator(seed: seed)
@@ -126,6 +128,7 @@ final class StoreStory {
       process.send(SIGKILL)
       let run: CommandRun = process.wait(timeout: 60)
       if run.ending == .signal(SIGKILL) { clientKills += 1 }
+      if partBytes(device).values.contains(where: { $0 > 0 }) { killsWithinFiles += 1 }
     case .server:
       try crashServer()
       _ = process.wait(timeout: 120) as CommandRun
@@ -148,7 +151,7 @@ final class StoreStory {
   /// Bytes of files that the server has sent since it was started.
   func sentBytes() throws -> Int {
     let text = try HTTPConnection(port: port).request("/metrics").text
-    guard let line = text.split(separator: "\n").first(where: { $0.contains("file_bytes_total ") }),
+    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("mapstore_file_bytes_total ") }),
       let bytes = line.split(separator: " ").last.flatMap({ Int($0) })
     else { throw Unexpected(description: text) }
     return bytes
