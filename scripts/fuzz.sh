@@ -18,7 +18,7 @@ for kind in jws receipt notification; do
   mkdir -p "$corpora/$kind"
   log=$corpora/$kind.log
   if ! "$scratch/release/LedgerFuzz" "$kind" "$corpora/$kind" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=10 \
-    -max_len=16384 -artifact_prefix="$corpora/$kind-" -print_final_stats=1 >"$log" 2>&1; then
+    -max_len=131072 -artifact_prefix="$corpora/$kind-" -print_final_stats=1 >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "fuzz: $kind failed after $(ls "$corpora/$kind" | wc -l) inputs of the corpus; see $log and $corpora/$kind-*" >&2
     exit 1

@@ -58,6 +58,20 @@ struct BenchShop {
     }
   }
 
+  /// One answer of `verifyReceipt` a line, each of one purchase.
+  func writeAnswers(to path: String) throws {
+    try write(path) { index in
+      let fact = purchase(index)
+      return Array(
+        ("{\"status\":0,\"environment\":\"Production\",\"receipt\":{\"receipt_type\":\"Production\",\"adam_id\":1234567890,"
+          + "\"bundle_id\":\"\(Self.bundleID)\",\"application_version\":\"12\",\"request_date_ms\":\"\(fact.signedDate)\","
+          + "\"receipt_creation_date_ms\":\"\(fact.purchaseDate)\",\"in_app\":[{\"quantity\":\"1\",\"product_id\":\"\(fact.productID ?? "")\","
+          + "\"transaction_id\":\"\(fact.transactionID)\",\"original_transaction_id\":\"\(fact.transactionID)\","
+          + "\"purchase_date_ms\":\"\(fact.purchaseDate)\",\"original_purchase_date_ms\":\"\(fact.purchaseDate)\","
+          + "\"is_trial_period\":\"false\",\"in_app_ownership_type\":\"PURCHASED\"}]}}").utf8)
+    }
+  }
+
   private func write(_ path: String, _ line: @escaping @Sendable (Int) throws -> [UInt8]) throws {
     try Data().write(to: URL(fileURLWithPath: path))
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

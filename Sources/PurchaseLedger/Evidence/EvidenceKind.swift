@@ -45,6 +45,14 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
+  /// True for evidence whose facts follow from its bytes alone; Google's take their environment, product or token from what stands beside them.
+  var isWhole: Bool {
+    switch self {
+    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: true
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification: false
+    }
+  }
+
   public init?(name: String) {
     guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = kind

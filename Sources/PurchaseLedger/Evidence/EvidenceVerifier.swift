@@ -2,6 +2,8 @@
 public struct EvidenceVerifier: Sendable {
   private let apple: AppleVerifier
   private let others: [any StoreEvidenceVerifier]
+  /// Takes JSON that was parsed to find out what it is.
+  private let google: GoogleVerifier?
   private let bytesMax: Int
 
   /// - Throws: `LedgerError` (`configuration`) that names the root certificate which is none.
@@ -14,6 +16,7 @@ public struct EvidenceVerifier: Sendable {
   package init(identity: StoreIdentity, others: [any StoreEvidenceVerifier]) throws(LedgerError) {
     apple = try AppleVerifier(identity: identity)
     self.others = others
+    google = others.first as? GoogleVerifier
     bytesMax = identity.evidenceBytesMax
   }
 
@@ -42,7 +45,10 @@ public struct EvidenceVerifier: Sendable {
     switch EvidenceFormat(bytes) {
     case .signed: return try await apple.verifySigned(bytes, as: nil, at: now, trusted: trusted)
     case .document(.verifyReceipt, let answer): return try apple.decode(answer: answer, context: context, at: now)
-    case .document(let kind, _), .receipt(let kind): return try await verify(bytes, is: kind, context, now, trusted)
+    case .document(let kind, let answer):
+      guard kind.store == .google, let google else { return try await verify(bytes, is: kind, context, now, trusted) }
+      return try google.verify(answer, as: kind, context: context, at: now, trusted: trusted)
+    case .receipt(let kind): return try await verify(bytes, is: kind, context, now, trusted)
     case .unknown(let reason): throw Refusal(.malformed, reason)
     }
   }

@@ -66,6 +66,9 @@ public struct Refusal: Error, Sendable, Hashable, Codable, CustomStringConvertib
     /// Whether evidence refused with this code is kept in quarantine.
     public var quarantines: Bool { Self.quarantining.contains(self) }
 
+    /// Whether the store's own answers are refused so only while the configuration does not fit: its roots, or whose evidence is expected.
+    var isOfConfiguration: Bool { [.untrustedChain, .wrongBundle, .wrongApp, .wrongPackage].contains(self) }
+
     private static let quarantining: Set<Self> = [
       .signedInFuture, .environmentMismatch, .unknownEnvironment,
       .inconsistent, .retryLater,

@@ -108,9 +108,14 @@ package final class EvidenceFile {
     // One damaged line is no reason to take all the others for a part of it: they look like pieces of their own.
     let next = bytes[line.endIndex...].first { $0 > 0x20 }
     let others = bytes[line.endIndex...].split(separator: 0x0a, maxSplits: 2, omittingEmptySubsequences: true).prefix(2)
-    guard next != UInt8(ascii: "{"), !others.contains(where: { $0.starts(with: "ey".utf8) }) else { return false }
+    guard next != UInt8(ascii: "{"), !others.contains(where: isSigned) else { return false }
     if bytes[first] == UInt8(ascii: "{") { return (try? JSONReader.read(line)) == nil }
     // Receipts in one line are longer than any line that a mail program or `base64` makes.
     return line.count <= 128 && !line.contains(UInt8(ascii: ".")) && line.endIndex < bytes.count
+  }
+
+  /// A JWS has points between its parts; a line of base64 may begin as one does, and has none.
+  private static func isSigned(_ line: ArraySlice<UInt8>) -> Bool {
+    line.starts(with: "eyJ".utf8) && line.contains(UInt8(ascii: "."))
   }
 }

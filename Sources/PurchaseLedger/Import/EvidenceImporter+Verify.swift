@@ -2,13 +2,17 @@ import Foundation
 
 extension EvidenceImporter {
   /// Verifies a batch on all cores.
-  func prepare(_ batch: [EvidencePiece], _ policy: LedgerPolicy) async throws -> [PreparedPiece] {
+  ///
+  /// - Parameter keepsBooked: Whether evidence is wanted with its facts although they are in the book.
+  func prepare(
+    _ batch: [EvidencePiece], _ policy: LedgerPolicy, keepsBooked: Bool = false
+  ) async throws -> [PreparedPiece] {
     let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, batch.count / 16))
     let share = (batch.count + workers - 1) / workers
     return try await withThrowingTaskGroup(of: (Int, [PreparedPiece]).self) { group in
       for start in stride(from: 0, to: batch.count, by: share) {
         let part = batch[start..<min(start + share, batch.count)]
-        group.addTask { (start, try await prepare(part, policy)) }
+        group.addTask { (start, try await prepare(part, policy, keepsBooked)) }
       }
       var parts: [Int: [PreparedPiece]] = [:]
       for try await (start, part) in group { parts[start] = part }
@@ -16,23 +20,26 @@ extension EvidenceImporter {
     }
   }
 
-  private func prepare(_ part: ArraySlice<EvidencePiece>, _ policy: LedgerPolicy) async throws -> [PreparedPiece] {
+  private func prepare(
+    _ part: ArraySlice<EvidencePiece>, _ policy: LedgerPolicy, _ keepsBooked: Bool
+  ) async throws -> [PreparedPiece] {
     let submissions = try part.map { try submission($0, policy) }
     var hasher = EvidenceHasher()
     let digests = submissions.map { hasher.digest($0.0.evidence) }
-    let known = try ledger.verifiedKinds(digests.map(\.sha256))
+    let known = try ledger.knownEvidence(digests.map(\.sha256))
     var prepared: [PreparedPiece] = []
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
       let (submission, refusal) = submissions[index]
-      let verifiedAs = known[index].flatMap { submission.trusts($0) ? $0 : nil }
+      var known = known[index].flatMap { submission.trusts($0.kind) ? $0 : nil }
+      if keepsBooked { known?.isBooked = false }
       let result =
         if let refusal { Result<VerifiedEvidence, Refusal>.failure(refusal) } else {
-          await verify(submission, verifiedAs)
+          await verify(submission, known?.kind)
         }
       if refusal == nil { try checkOptions(piece, submission, result) }
       prepared.append(
-        PreparedPiece(submission, result, digest: digests[index], isKnown: verifiedAs != nil))
+        PreparedPiece(submission, result, digest: digests[index], known: known))
     }
     return prepared
   }

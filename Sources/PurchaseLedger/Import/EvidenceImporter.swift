@@ -1,16 +1,17 @@
 import Crypto
 import Foundation
 
-/// Books files of evidence: verifies on all cores, commits in batches, reports what was committed.
+/// Books files of evidence: verifies on all cores, commits many at once, reports what was committed.
 package struct EvidenceImporter: Sendable {
   /// What holds where a line does not say it.
   package struct Defaults: Sendable {
     package var account: AccountID?
     package var kind: EvidenceKind?
-    /// How many pieces share a commit.
+    /// How many pieces share a commit at most. Of a million transactions every page of the indexes with random keys gets one in a hundred, so a small
+    /// commit writes a page or more for each piece, and one of this size a fifth of that.
     package var batchCount: Int
 
-    package init(account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 8192) {
+    package init(account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 65_536) {
       self.account = account
       self.kind = kind
       self.batchCount = batchCount
@@ -37,7 +38,13 @@ package struct EvidenceImporter: Sendable {
   let clock: LedgerClock
   let defaults: Defaults
 
+  /// Pieces that are verified together, and bytes.
+  private static let batchCount = 8192
   private static let batchBytes = 64 << 20
+  /// A commit waits no longer for its pieces than this, and not for more bytes. A file is there; whoever writes into a pipe may wait for the answer.
+  private static let commitAge: Duration = .seconds(10)
+  private static let pipedCommitAge: Duration = .seconds(1)
+  private static let commitBytes = 128 << 20
 
   package init(
     into ledger: Ledger, verifier: EvidenceVerifier, identity: StoreIdentity, clock: LedgerClock,
@@ -51,17 +58,20 @@ package struct EvidenceImporter: Sendable {
   }
 
   /// - Parameters:
-  ///   - each: Gets the lines of a batch after its commit, in the order of the files.
-  ///   - progress: After each batch.
+  ///   - quarantined: Whether what is in quarantine is judged anew, after the files.
+  ///   - each: Gets the lines of a commit after it was made, in the order of the files.
+  ///   - progress: After each commit.
   /// - Throws: `LedgerError`; what was committed before stays.
   package func run(
-    _ files: [String], each: ([Line]) throws -> Void, progress: (Progress) -> Void
+    _ files: [String], quarantined: Bool = false, each: ([Line]) throws -> Void, progress: (Progress) -> Void
   ) async throws {
     let policy = try ledger.policy
     var done = Progress(pieces: 0, bytes: 0, bytesTotal: 0)
     var run = try ledger.startRun(of: "import", input: files.joined(separator: "\n"))
+    try ledger.beginBulk()
+    defer { ledger.endBulk() }
     var pending: Task<[Line], any Error>?
-    // One batch is verified while the one before it is committed.
+    // One commit is verified while the one before it is made.
     func finish() async throws {
       guard let task = pending else { return }
       pending = nil
@@ -73,30 +83,66 @@ package struct EvidenceImporter: Sendable {
     let opened = try files.map { try EvidenceFile(path: $0, evidenceBytesMax: policy.evidenceBytesMax) }
     let total = opened.map(\.bytesTotal)
     done.bytesTotal = total.contains(nil) ? nil : total.compactMap { $0 }.reduce(0, +)
-    for file in opened {
-      while let batch = try batch(file) {
-        let prepared = try await prepare(batch, policy)
-        try await finish()
-        run.position = "\(batch.last?.source ?? "") \(batch.last?.line ?? 0)"
-        let (position, ledger) = (run, ledger)
-        done.bytes = opened.map(\.bytesRead).reduce(0, +)
-        pending = Task.detached {
-          zip(batch, try ledger.commit(prepared, progress: position)).map {
-            Line(source: $0.source, line: $0.line, booking: $1)
-          }
+    var waiting = Waiting()
+    func commit() async throws {
+      try await finish()
+      guard let last = waiting.places.last else { return }
+      run.position = "\(last.source) \(last.line)"
+      let (position, ledger, batch) = (run, ledger, waiting)
+      waiting = Waiting()
+      done.bytes = opened.map(\.bytesRead).reduce(0, +)
+      pending = Task.detached {
+        zip(batch.places, try ledger.commit(batch.pieces, progress: position)).map {
+          Line(source: $0.source, line: $0.line, booking: $1)
         }
       }
     }
+    let age = total.contains(nil) ? Self.pipedCommitAge : Self.commitAge
+    func add(_ batch: [EvidencePiece]) async throws {
+      waiting.add(batch, try await prepare(batch, policy))
+      if waiting.pieces.count >= defaults.batchCount || waiting.bytes >= Self.commitBytes
+        || ContinuousClock.now - waiting.since >= age
+      {
+        try await commit()
+      }
+    }
+    for file in opened {
+      while let batch = try batch(file) { try await add(batch) }
+    }
+    var last: Int64 = 0
+    while quarantined {
+      let kept = try ledger.quarantinedEvidence(after: last)
+      guard let end = kept.last?.number else { break }
+      last = end
+      try await add(
+        kept.map { EvidencePiece(source: "quarantine", line: Int($0.number), bytes: $0.bytes, isTooLarge: false) })
+    }
+    try await commit()
     try await finish()
     run.isFinished = true
     _ = try ledger.commit([PreparedPiece](), progress: run)
+  }
+
+  /// What was verified for the next commit.
+  private struct Waiting: Sendable {
+    var places: [(source: String, line: Int)] = []
+    var pieces: [PreparedPiece] = []
+    var bytes = 0
+    let since = ContinuousClock.now
+
+    mutating func add(_ batch: [EvidencePiece], _ prepared: [PreparedPiece]) {
+      places += batch.map { ($0.source, $0.line) }
+      pieces += prepared
+      bytes += prepared.reduce(0) { $0 + $1.rest.count }
+    }
   }
 
   func batch(_ file: EvidenceFile) throws -> [EvidencePiece]? {
     var batch: [EvidencePiece] = []
     var bytes = 0
     let start = ContinuousClock.now
-    while batch.count < defaults.batchCount, bytes < Self.batchBytes, let piece = try file.next() {
+    while batch.count < min(defaults.batchCount, Self.batchCount), bytes < Self.batchBytes, let piece = try file.next()
+    {
       batch.append(piece)
       bytes += piece.bytes.count
       // Of a pipe that drips, nothing waits long for its commit.

@@ -21,9 +21,9 @@ package struct SnapshotReader: Sendable {
     let file = try EvidenceFile(path: path, evidenceBytesMax: policy.evidenceBytesMax)
     while let batch = try importer.batch(file) {
       var page = SnapshotPage(evidence: [], cursor: nil)
-      for piece in try await importer.prepare(batch, policy) {
+      for piece in try await importer.prepare(batch, policy, keepsBooked: true) {
         switch piece.result {
-        case .success(let content): page.evidence.append((piece.submission.evidence, content))
+        case .success(let content): page.evidence.append((piece.evidence, content))
         case .failure(let refusal): report.refusals.append(refusal)
         }
       }

@@ -96,5 +96,6 @@ extension PullReport {
     pieces += other.pieces
     refusals += other.refusals
     isWindowLost = isWindowLost || other.isWindowLost
+    isHeld = isHeld || other.isHeld
   }
 }

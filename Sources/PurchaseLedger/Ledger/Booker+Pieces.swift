@@ -8,7 +8,8 @@ extension Booker {
   func book(_ piece: PreparedPiece) throws -> Booking {
     let content: VerifiedEvidence
     switch piece.result {
-    case .failure(let refusal): return Booking(outcome: .refused, reason: refusal)
+    case .failure(let refusal):
+      return Booking(outcome: .refused, reason: refusal, kind: piece.refusedKind, store: piece.refusedKind?.store)
     case .success(let verified): content = verified
     }
     var booking = Booking(
@@ -24,6 +25,12 @@ extension Booker {
     if let refusal = unsignedRefusal(of: piece) { return booking.refused(refusal) }
     if let quarantine = content.quarantine ?? unknownEnvironment(in: content) {
       return try self.quarantine(piece, content, quarantine, booking)
+    }
+    if piece.isBooked {
+      let known = Booking.Result(outcome: .duplicate, reason: nil)
+      booking.conclude(
+        Array(repeating: known, count: content.transactions.count), hasNews: false, ownEnvironment: policy.environment)
+      return booking
     }
 
     let isNew = try book(piece.facts, evidence: piece.sha256)
@@ -43,9 +50,7 @@ extension Booker {
       }
     }
     if hasNews {
-      try evidence.keep(
-        piece.submission.evidence, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: content.kind,
-        outcome: .accepted)
+      try evidence.keep(piece, kind: content.kind, outcome: .accepted)
     } else {
       // Its facts came by other bytes meanwhile; it waits for nothing any more.
       try evidence.release(piece.sha256, kind: content.kind)
@@ -83,9 +88,7 @@ extension Booker {
         kind: content.kind, reason: reason.code.rawValue, transaction: key?.environment.code == nil ? nil : key,
         signedDate: content.signedDate, note: content.notification?.uuid),
       evidence: piece.sha256)
-    try evidence.keep(
-      piece.submission.evidence, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: content.kind,
-      outcome: .quarantined, reason: reason.code.rawValue)
+    try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: reason.code.rawValue)
     var booking = booking
     booking.outcome = .quarantined
     booking.reason = reason
@@ -106,8 +109,11 @@ extension Booker {
     let insert = try SQLStatement(
       db,
       """
-      INSERT OR IGNORE INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
+      INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
       SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM lookup) < 10000
+      ON CONFLICT (store, environment, transaction_id) DO UPDATE SET
+        product_id = coalesce(product_id, excluded.product_id),
+        purchase_token = coalesce(purchase_token, excluded.purchase_token)
       """)
     for hint in hints {
       guard let key = RowKey(hint.key) else { continue }

@@ -47,9 +47,19 @@ final class Booker {
         return false
       }
       try projections.join(fact.row, digest: fact.digest)
-      if let decision = fact.decision(policy) { try append(decision, evidence: evidence) }
+      if let decision = try decision(on: fact.row.key) { try append(decision, evidence: evidence) }
       return true
     }
+  }
+
+  /// What a refund that is not whole asks the policy, all facts so far taken together.
+  private func decision(on key: RowKey) throws -> EventContent? {
+    guard let row = try projections.row(key), row.statement == .revoked, let refund = row.refund,
+      !refund.isWhole(of: row.quantity)
+    else { return nil }
+    return .decision(
+      key.transactionKey, revocationDate: refund.date, percentageMilli: refund.sharedMilli(of: row.quantity),
+      policy: "partial-refund", value: policy.partialRefund.rawValue)
   }
 
   /// Sets what differs from the policies in force.

@@ -47,6 +47,8 @@ struct CanonicalDecoder {
     return TransactionKey(store: store, environment: environment, id: try text())
   }
 
+  var isAtEnd: Bool { position == bytes.count }
+
   /// Everything was read.
   func end() throws {
     guard position == bytes.count else { throw Damaged() }

@@ -4,8 +4,8 @@ import Foundation
 /// By what evidence is known again: its SHA-256.
 package struct EvidenceDigest: Sendable {
   package let sha256: [UInt8]
-  /// Bytes at the beginning that are the header of a JWS, kept once for many.
-  package let prefixCount: Int
+  /// The header of a JWS with its point, kept once for many; empty for all other bytes.
+  package let prefix: [UInt8]
 
   /// - Complexity: O(bytes).
   package init(_ bytes: [UInt8]) {
@@ -13,9 +13,9 @@ package struct EvidenceDigest: Sendable {
     self = hasher.digest(bytes)
   }
 
-  fileprivate init(sha256: [UInt8], prefixCount: Int) {
+  fileprivate init(sha256: [UInt8], prefix: [UInt8]) {
     self.sha256 = sha256
-    self.prefixCount = prefixCount
+    self.prefix = prefix
   }
 }
 
@@ -35,7 +35,7 @@ struct EvidenceHasher {
       }
       var hasher = count > 0 ? prefixHash : SHA256()
       hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: bytes[count...]))
-      return EvidenceDigest(sha256: Array(hasher.finalize()), prefixCount: count)
+      return EvidenceDigest(sha256: Array(hasher.finalize()), prefix: count > 0 ? prefix : [])
     }
   }
 

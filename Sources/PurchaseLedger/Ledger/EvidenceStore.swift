@@ -8,15 +8,17 @@ struct EvidenceStore {
     case quarantined = 2
     /// Was in quarantine until somebody decided that it may be forgotten.
     case dismissed = 3
+    /// Verified, and put into a snapshot of the store's book: nothing was booked of it yet.
+    case pulled = 4
   }
 
   private let db: Database
   private let recordedAt: Int64
-  private var prefixes: [ArraySlice<UInt8>: Int64] = [:]
+  private var prefixes: [[UInt8]: Int64] = [:]
   /// Nearly always the next one's too; comparing costs less than hashing.
   private var lastPrefix: (bytes: [UInt8], id: Int64)?
-  /// Whether anything is or was in quarantine; nil until somebody wants to know.
-  private var hasQuarantined: Bool?
+  /// Whether there is evidence that was not accepted; nil until somebody wants to know.
+  private var hasOthers: Bool?
   private let insert: SQLStatement
 
   init(_ db: Database, recordedAt: Int64) throws {
@@ -26,31 +28,32 @@ struct EvidenceStore {
       db,
       """
       INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (sha256) DO UPDATE SET outcome = 1, kind = excluded.kind, reason = NULL WHERE outcome > 1 AND excluded.outcome = 1
+      ON CONFLICT (sha256) DO UPDATE SET outcome = excluded.outcome, kind = excluded.kind, reason = NULL
+      WHERE outcome > 1 AND excluded.outcome IN (1, 4)
       """)
   }
 
   mutating func keep(
-    _ bytes: [UInt8], sha256: [UInt8], prefixCount: Int, kind: EvidenceKind, outcome: Outcome, reason: String? = nil
+    _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil
   ) throws {
-    insert.bind(1, sha256)
+    insert.bind(1, piece.sha256)
     insert.bind(2, kind.rawValue)
     insert.bind(3, outcome.rawValue)
     insert.bind(4, reason)
     insert.bind(5, recordedAt)
-    insert.bind(6, prefixCount == 0 ? nil : try prefixID(bytes[..<prefixCount]))
-    bytes.withUnsafeBytes { insert.bind(7, UnsafeRawBufferPointer(rebasing: $0[prefixCount...])) }
+    insert.bind(6, piece.prefix.isEmpty ? nil : try prefixID(piece.prefix))
+    insert.bind(7, piece.rest)
     try insert.run()
-    if outcome == .quarantined { hasQuarantined = true }
+    if outcome != .accepted { hasOthers = true }
   }
 
-  /// Takes a piece out of quarantine, if it is or was there.
+  /// Notes that all that a piece says is booked, if it was in quarantine or pulled.
   mutating func release(_ sha256: [UInt8], kind: EvidenceKind) throws {
-    if hasQuarantined == nil {
-      hasQuarantined =
+    if hasOthers == nil {
+      hasOthers =
         try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome > 1 LIMIT 1").first { _ in true } ?? false
     }
-    guard hasQuarantined == true else { return }
+    guard hasOthers == true else { return }
     let update = try SQLStatement(
       db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome > 1")
     update.bind(1, kind.rawValue)
@@ -65,16 +68,9 @@ struct EvidenceStore {
     try update.run()
   }
 
-  private mutating func prefixID(_ prefix: ArraySlice<UInt8>) throws -> Int64 {
-    if let lastPrefix, lastPrefix.bytes.count == prefix.count,
-      lastPrefix.bytes.withUnsafeBytes({ last in
-        prefix.withUnsafeBytes { memcmp(last.baseAddress!, $0.baseAddress!, last.count) == 0 }
-      })
-    {
-      return lastPrefix.id
-    }
-    let bytes = [UInt8](prefix)
-    if let known = prefixes[prefix] {
+  private mutating func prefixID(_ bytes: [UInt8]) throws -> Int64 {
+    if let lastPrefix, lastPrefix.bytes == bytes { return lastPrefix.id }
+    if let known = prefixes[bytes] {
       lastPrefix = (bytes, known)
       return known
     }
@@ -88,7 +84,7 @@ struct EvidenceStore {
       id = db.lastInsertedRowID
     }
     guard let id else { return 0 }
-    prefixes[bytes[...]] = id
+    prefixes[bytes] = id
     lastPrefix = (bytes, id)
     return id
   }

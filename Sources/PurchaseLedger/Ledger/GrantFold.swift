@@ -70,7 +70,7 @@ struct GrantFold {
       key: key, account: account, productID: described { $0.productID.isEmpty ? nil : $0.productID } ?? "",
       productType: type, status: status, reason: reason,
       since: (living.isEmpty ? members : living).map(\.purchaseDate).min() ?? 0,
-      refundedMilli: living.compactMap { row in row.revocation?.sharedMilli(of: row.quantity) }.max() ?? 0,
+      refundedMilli: living.compactMap { row in row.refund?.sharedMilli(of: row.quantity) }.max() ?? 0,
       orphan: orphan)
   }
 
@@ -102,7 +102,7 @@ struct GrantFold {
 
   private func isRevoked(_ row: TransactionRow) -> Bool {
     guard row.statement == .revoked else { return false }
-    return policy.partialRefund == .revoke || row.revocation?.isWhole(of: row.quantity) ?? true
+    return policy.partialRefund == .revoke || row.refund?.isWhole(of: row.quantity) ?? true
   }
 
   /// What the original says, else the transaction with the smallest id that says it.

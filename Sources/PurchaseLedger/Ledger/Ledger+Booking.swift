@@ -23,11 +23,11 @@ extension Ledger {
     verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(Refusal) -> VerifiedEvidence
   ) async throws -> Booking {
     let digest = EvidenceDigest(submission.evidence)
-    let verifiedAs = try verifiedKinds([digest.sha256])[0]
-      .flatMap { submission.trusts($0) ? $0 : nil }
+    let known = try knownEvidence([digest.sha256])[0]
+      .flatMap { submission.trusts($0.kind) ? $0 : nil }
     let result: Result<VerifiedEvidence, Refusal>
-    do { result = .success(try await verify(submission, verifiedAs)) } catch { result = .failure(error) }
-    let piece = PreparedPiece(submission, result, digest: digest)
+    do { result = .success(try await verify(submission, known?.kind)) } catch { result = .failure(error) }
+    let piece = PreparedPiece(submission, result, digest: digest, known: known)
     return try await commits.perform { booker in
       var booking = try booker.book(piece)
       booking.entitlements = try booker.entitlements(of: booking.transactions)
@@ -45,7 +45,13 @@ extension Ledger {
   /// The same for pieces that were prepared on other threads.
   package func commit(_ pieces: [PreparedPiece], progress: ImportPosition?) throws -> [Booking] {
     try write { booker in
-      var bookings = try pieces.map { try booker.book($0) }
+      var bookings: [Booking] = []
+      bookings.reserveCapacity(pieces.count)
+      for piece in pieces {
+        bookings.append(try booker.book(piece))
+        // Rows are joined in memory: of a large batch only so many at a time.
+        if bookings.count % Self.rowsMax == 0 { try booker.finish() }
+      }
       for index in bookings.indices where pieces[index].submission.account != nil {
         bookings[index].entitlements = try booker.entitlements(of: bookings[index].transactions)
       }
@@ -54,15 +60,22 @@ extension Ledger {
     }
   }
 
-  /// The kind as which evidence with each SHA-256 was accepted before, where its signature was verified then; nil for all other bytes. Bytes that were
+  /// Pieces of a batch that are joined in memory before their rows are written.
+  private static let rowsMax = 8192
+
+  /// As what evidence with each SHA-256 was accepted before, where its signature was verified then; nil for all other bytes. Bytes that were
   /// accepted as a kind without signature are as unverified as any: a hint may hold whatever its sender liked.
-  package func verifiedKinds(_ digests: [[UInt8]]) throws -> [EvidenceKind?] {
+  package func knownEvidence(_ digests: [[UInt8]]) throws -> [KnownEvidence?] {
     try readStatement { db in
-      let select = try SQLStatement(db, "SELECT kind FROM evidence WHERE sha256 = ? AND outcome = 1")
+      let select = try SQLStatement(db, "SELECT kind, outcome FROM evidence WHERE sha256 = ? AND outcome IN (1, 4)")
       return try digests.map { digest in
         select.bind(1, digest)
-        let kind = try select.first { EvidenceKind(rawValue: UInt8(truncatingIfNeeded: $0.int(0))) } ?? nil
-        return kind.flatMap { $0.isSigned ? $0 : nil }
+        return try select.first { row -> KnownEvidence? in
+          guard let kind = EvidenceKind(rawValue: UInt8(truncatingIfNeeded: row.int(0))), kind.isSigned else {
+            return nil
+          }
+          return KnownEvidence(kind: kind, isBooked: row.int(1) == 1 && kind.isWhole)
+        } ?? nil
       }
     }
   }

@@ -17,6 +17,20 @@ extension Ledger {
     }
   }
 
+  /// The bytes of what is in quarantine with their numbers, some at a time, behind a number. What stood beside them when they came is not kept.
+  func quarantinedEvidence(after last: Int64) throws -> [(number: Int64, bytes: [UInt8])] {
+    try readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT e.id, p.bytes, e.bytes FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id
+        WHERE e.outcome = 2 AND e.id > ? ORDER BY e.id LIMIT 256
+        """)
+      select.bind(1, last)
+      return try select.all { ($0.int(0), $0.blob(1) + $0.blob(2)) }
+    }
+  }
+
   /// Takes a piece off the list of what is in quarantine. Its bytes stay, an event says who decided; presented again it is judged anew.
   ///
   /// - Parameters:

@@ -8,14 +8,16 @@ extension Ledger {
     try readStatement { db in
       let select = try SQLStatement(db, Self.ownedGrants)
       select.bind(1, account.uuid)
-      return try select.all { Entitlement(EntitlementRow($0), account: account) }
+      let rows = try select.all { EntitlementRow($0) }
+      let sorted = rows.count > 1 ? rows.sorted { $0.key < $1.key } : rows
+      return sorted.map { Entitlement($0, account: account) }
     }
   }
 
   /// The account's entitlement to a product: the active one if there is one, else the one that says most about why not.
   public func owner(of product: String, by account: AccountID) throws -> Entitlement? {
     let all = try readStatement { db in
-      let select = try SQLStatement(db, Self.ownedGrants + " AND e.product_id = ?")
+      let select = try SQLStatement(db, Self.ownedGrants + " AND product_id = ?")
       select.bind(1, account.uuid)
       select.bind(2, product)
       return try select.all { Entitlement(EntitlementRow($0), account: account) }
@@ -47,10 +49,10 @@ extension Ledger {
     }
   }
 
-  private static let ownedGrants = """
-    SELECT e.store, e.environment, e.original_id, e.account, e.product_id, e.product_type, e.status, e.reason,
-      e.since, e.refunded_milli, e.token
-    FROM account AS a JOIN entitlement AS e ON e.account = a.number WHERE a.id = ? AND a.erased_seq IS NULL
+  /// Answered out of one index, where the grants of an account lie side by side.
+  static let ownedGrants = """
+    SELECT \(EntitlementRow.columns) FROM entitlement
+    WHERE account = (SELECT number FROM account WHERE id = ? AND erased_seq IS NULL)
     """
 
   /// Every event about a transaction, or about a copy of it, in order.
@@ -82,14 +84,16 @@ extension Ledger {
     }
   }
 
-  /// What unsigned messages and reconciliation ask the store about.
+  /// What unsigned messages and reconciliation ask the store about; what they do not say of a purchase of ours is added.
   public func lookups() throws -> [LookupHint] {
     try readStatement { db in
       try SQLStatement(
         db,
         """
-        SELECT store, environment, transaction_id, product_id, purchase_token FROM lookup
-        ORDER BY asked_at, store, environment, transaction_id
+        SELECT l.store, l.environment, l.transaction_id, coalesce(l.product_id, nullif(t.product_id, '')),
+          coalesce(l.purchase_token, t.purchase_token)
+        FROM lookup AS l LEFT JOIN store_transaction AS t USING (store, environment, transaction_id)
+        ORDER BY l.asked_at, l.store, l.environment, l.transaction_id
         """
       ).all(LookupHint.init)
     }

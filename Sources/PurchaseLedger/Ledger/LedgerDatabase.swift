@@ -14,7 +14,7 @@ enum LedgerDatabase {
     return try reporting(path) {
       let pool = try DatabasePool(path: path, configuration: configuration)
       try prepareWriter(pool)
-      try migrator.migrate(pool)
+      try migrator(path).migrate(pool)
       // So that the header in the file itself says what it is, not only the log.
       try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
       return pool
@@ -30,7 +30,7 @@ enum LedgerDatabase {
       try checkHeader(path)
       let pool = try DatabasePool(path: path, configuration: configuration)
       try prepareWriter(pool)
-      try migrator.migrate(pool)
+      try migrator(path).migrate(pool)
       return pool
     }
   }
@@ -52,12 +52,18 @@ enum LedgerDatabase {
     try pool.writeWithoutTransaction { db in
       try db.execute(
         sql: """
-          PRAGMA synchronous = FULL; PRAGMA cache_size = -131072; PRAGMA wal_autocheckpoint = \(checkpointPages)
+          PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)
           """)
+      try setCache(db, isBulk: false)
     }
   }
 
-  private static var migrator: DatabaseMigrator {
+  /// The writer's cache: 128 MB, of large imports 320 MB.
+  static func setCache(_ db: Database, isBulk: Bool) throws {
+    try db.execute(sql: "PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
+  }
+
+  private static func migrator(_ path: String) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("ledger 1") { db in
       try LedgerSchema.createPrimary(db)
@@ -66,6 +72,11 @@ enum LedgerDatabase {
         sql: """
           PRAGMA application_id = \(LedgerSchema.applicationID); PRAGMA user_version = \(LedgerSchema.version)
           """)
+    }
+    migrator.registerMigration("ledger 2") { db in
+      // A new ledger was made in this form.
+      if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
+      try LedgerUpgrade.fromFirstVersion(db, path: path)
     }
     return migrator
   }

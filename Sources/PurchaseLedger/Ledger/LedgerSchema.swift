@@ -4,7 +4,7 @@ import GRDB
 enum LedgerSchema {
   /// "MPLD", in the header of the file.
   static let applicationID: Int32 = 0x4D50_4C44
-  static let version: Int32 = 1
+  static let version: Int32 = 2
 
   static func createPrimary(_ db: Database) throws {
     try db.execute(
@@ -53,6 +53,12 @@ enum LedgerSchema {
   /// prepares the statement again at every run.
   static let isUnacknowledged = "(store = 2 AND acknowledged = 0 AND statement = 1) = 1"
 
+  /// Google's purchases that are known by an order id beside their token, and those that are known by their token alone. One term each, as above.
+  static let isOrder = "(store = 2 AND transaction_id <> purchase_token) = 1"
+  static let isTokenOnly = "(store = 2 AND transaction_id = purchase_token) = 1"
+  /// Tokens have some 150 characters; their ends tell them apart.
+  static let tokenEnd = "substr(purchase_token, -12)"
+
   static func createProjections(_ db: Database) throws {
     try db.execute(
       sql: """
@@ -71,17 +77,20 @@ enum LedgerSchema {
           quantity INTEGER NOT NULL, ownership TEXT NOT NULL, price_milli INTEGER, currency TEXT,
           reason TEXT NOT NULL, purchase_token TEXT, signed_date INTEGER NOT NULL, statement INTEGER NOT NULL,
           trust INTEGER NOT NULL, revocation_date INTEGER, revocation_reason TEXT, revocation_milli INTEGER,
-          revocation_type TEXT, revocation_quantity INTEGER, acknowledged INTEGER NOT NULL DEFAULT 0,
+          revocation_type TEXT, revocation_quantity INTEGER, voided BLOB, acknowledged INTEGER NOT NULL DEFAULT 0,
           PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
         CREATE INDEX transaction_copies ON store_transaction (store, environment, original_id)
           WHERE transaction_id <> original_id;
         CREATE INDEX transaction_unacknowledged ON store_transaction (purchase_date) WHERE \(isUnacknowledged);
+        CREATE INDEX transaction_order ON store_transaction (environment, \(tokenEnd)) WHERE \(isOrder);
+        CREATE INDEX transaction_token_only ON store_transaction (environment) WHERE \(isTokenOnly);
         CREATE TABLE entitlement (
           store INTEGER, environment INTEGER, original_id TEXT, account INTEGER, product_id TEXT NOT NULL,
           product_type TEXT NOT NULL, status INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
           refunded_milli INTEGER NOT NULL, token BLOB,
           PRIMARY KEY (store, environment, original_id)) WITHOUT ROWID;
-        CREATE INDEX entitlement_account ON entitlement (account) WHERE account IS NOT NULL;
+        CREATE INDEX entitlement_account ON entitlement
+          (account, product_id, product_type, status, reason, since, refunded_milli, token) WHERE account IS NOT NULL;
         CREATE INDEX entitlement_orphan ON entitlement (token) WHERE token IS NOT NULL;
         CREATE TABLE posting (
           store INTEGER, environment INTEGER, transaction_id TEXT, entry INTEGER, date INTEGER NOT NULL,

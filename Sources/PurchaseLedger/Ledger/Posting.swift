@@ -21,11 +21,14 @@ extension Posting {
   }
 
   /// The postings of a transaction: what holds now, not what happened.
-  static func postings(of row: TransactionRow) -> [Posting] {
+  ///
+  /// - Parameter original: Of a copy the transaction that it descends from, if that is known.
+  static func postings(of row: TransactionRow, original: TransactionRow? = nil) -> [Posting] {
     guard row.statement != .pending else { return [] }
     let base = row.key.environment == 1 ? 0 : Account.sandbox
     let isFree =
-      row.ownership == OwnershipType.familyShared.rawValue || row.reason == "PROMOTION" || row.isFreeCopy
+      row.ownership == OwnershipType.familyShared.rawValue || row.reason == "PROMOTION"
+      || row.isFreeCopy(of: original)
     let price = isFree ? nil : row.price
     let amount = price.map { max(0, minorUnits($0)) } ?? 0
     let currency = price?.currency ?? "XXX"
@@ -44,7 +47,7 @@ extension Posting {
   }
 
   private static func refunded(_ amount: Int64, of row: TransactionRow) -> Int64 {
-    guard let revocation = row.revocation, !revocation.isWhole(of: row.quantity) else { return amount }
+    guard let revocation = row.refund, !revocation.isWhole(of: row.quantity) else { return amount }
     if let share = revocation.percentageMilli { return divided(amount, times: max(0, share), by: 100_000) }
     return divided(amount, times: max(0, revocation.quantity ?? 0), by: row.quantity)
   }
@@ -85,10 +88,18 @@ extension Posting {
 }
 
 extension TransactionRow {
-  /// A copy under another original is a restore or a regrant and brings no money; a renewal does.
-  fileprivate var isFreeCopy: Bool {
+  /// A copy under another original is a restore or a regrant and brings no money; a renewal does, and what was bought again after the original was paid
+  /// back.
+  fileprivate func isFreeCopy(of original: TransactionRow?) -> Bool {
     guard !isOriginal else { return false }
     let isSubscription = productType.isSubscription || (productType == .unknown && expiresDate != nil)
+    if let refundedAt = original?.wholeRefundDate, purchaseDate > refundedAt { return false }
     return !isSubscription
+  }
+
+  /// When all of the price went back; nil if it did not.
+  var wholeRefundDate: Int64? {
+    guard statement == .revoked else { return nil }
+    return refund.flatMap { $0.isWhole(of: quantity) ? $0.date : nil }
   }
 }

@@ -12,11 +12,14 @@ final class Projections {
   var rows: [RowKey: CachedRow] = [:]
   /// Transactions of this batch under originals other than themselves.
   private var copies: [RowKey: Set<RowKey>] = [:]
+  /// Whether the table has any: most ledgers have none, which saves a look-up for each grant.
+  private var hasStoredCopies: Bool
   /// Grants whose entitlement has to be written; nil until it is computed.
   private var grants: [RowKey: EntitlementRow?] = [:]
   var accounts: AccountCache
   var claims: ClaimCache
 
+  private var orders: OrderTokens
   private let selectRow: SQLStatement
   private let upsertRow: SQLStatement
   private let selectCopies: SQLStatement
@@ -31,13 +34,22 @@ final class Projections {
     var stored: TransactionRow?
     /// Of `row`, if it is known already.
     var digest: [UInt8]?
+
+    /// What the table holds, of an original; nil of what was a copy then.
+    var storedPostings: [Posting]? {
+      guard let stored else { return [] }
+      return stored.isOriginal ? Posting.postings(of: stored) : nil
+    }
   }
+
+  static let selectAnyCopy = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE transaction_id <> original_id)"
 
   init(_ db: Database, policy: LedgerPolicy) throws {
     self.db = db
     self.policy = policy
     accounts = try AccountCache(db)
     claims = try ClaimCache(db)
+    orders = try OrderTokens(db)
     selectRow = try SQLStatement(
       db,
       """
@@ -45,6 +57,8 @@ final class Projections {
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
     upsertRow = try SQLStatement(db, TransactionRow.upsert)
+    hasStoredCopies =
+      try SQLStatement(db, Self.selectAnyCopy).first { $0.int(0) != 0 } ?? false
     selectCopies = try SQLStatement(
       db,
       """
@@ -74,33 +88,35 @@ final class Projections {
   func join(_ fact: TransactionRow, digest: [UInt8]?) throws {
     guard let old = try row(fact.key) else {
       rows[fact.key] = CachedRow(row: fact, stored: nil, digest: digest)
-      return note(fact)
+      return try note(fact)
     }
     var joined = old
     joined.join(fact)
-    if joined != old { replace(old, with: joined) }
+    if joined != old { try replace(old, with: joined) }
   }
 
   func acknowledge(_ key: RowKey) throws {
     guard let old = try row(key), !old.isAcknowledged else { return }
     var row = old
     row.isAcknowledged = true
-    replace(old, with: row)
+    try replace(old, with: row)
   }
 
-  private func replace(_ old: TransactionRow, with row: TransactionRow) {
+  private func replace(_ old: TransactionRow, with row: TransactionRow) throws {
     rows[row.key]?.row = row
     rows[row.key]?.digest = nil
     if old.originalID != row.originalID {
       copies[old.grant]?.remove(row.key)
       touch(old.grant)
     }
-    note(row)
+    try note(row)
   }
 
-  private func note(_ row: TransactionRow) {
+  private func note(_ row: TransactionRow) throws {
     if !row.isOriginal { copies[row.grant, default: []].insert(row.key) }
     touch(row.grant)
+    // What was known by its token is from now on known by its order.
+    if let tokenOnly = orders.note(row), try self.row(tokenOnly) != nil { touch(tokenOnly) }
   }
 
   // MARK: Grants
@@ -110,10 +126,14 @@ final class Projections {
 
   /// All transactions of a grant.
   func members(of grant: RowKey) throws -> [TransactionRow] {
-    selectCopies.bind(1, grant)
-    let stored = try selectCopies.all { grant.with(id: $0.text(0)) }
     var keys = copies[grant] ?? []
-    keys.formUnion(stored)
+    if hasStoredCopies {
+      selectCopies.bind(1, grant)
+      keys.formUnion(try selectCopies.all { grant.with(id: $0.text(0)) })
+    } else if keys.isEmpty {
+      guard let row = try row(grant), row.originalID == grant.id else { return [] }
+      return [row]
+    }
     keys.insert(grant)
     return try keys.compactMap { key in
       guard let row = try row(key), row.originalID == grant.id else { return nil }
@@ -133,7 +153,7 @@ final class Projections {
 
   /// What a grant's state and owner follow from.
   func folds(of grant: RowKey) throws -> (GrantFold, OwnerFold)? {
-    let members = try members(of: grant)
+    let members = try members(of: grant).filter { try !$0.isTokenOnly || $0.statement != .pending || !orders.has($0) }
     guard !members.isEmpty else { return nil }
     let fold = GrantFold(key: grant, members: members, policy: policy)
     let token = fold.token
@@ -154,8 +174,11 @@ final class Projections {
     for entry in changed {
       entry.row.bind(to: upsertRow, digest: entry.digest ?? entry.row.digest)
       try upsertRow.run()
-      try writePostings(of: entry)
+      if entry.row.isOriginal {
+        try writePostings(Posting.postings(of: entry.row), of: entry.row.key, stored: entry.storedPostings)
+      }
     }
+    try writePostingsOfCopies(changed)
     for grant in grants.keys.sorted() {
       if let entitlement = try entitlement(of: grant) {
         entitlement.bind(to: upsertGrant)
@@ -165,22 +188,38 @@ final class Projections {
         try deleteGrant.run()
       }
     }
+    if !copies.isEmpty { hasStoredCopies = true }
     rows.removeAll(keepingCapacity: true)
     copies.removeAll(keepingCapacity: true)
     grants.removeAll(keepingCapacity: true)
     claims.forget()
+    orders.forget()
   }
 
-  private func writePostings(of entry: CachedRow) throws {
-    let wanted = Posting.postings(of: entry.row)
-    let stored = entry.stored.map { Posting.postings(of: $0) } ?? []
-    for posting in wanted where !stored.contains(posting) {
-      posting.bind(to: upsertPosting, key: entry.row.key)
+  /// What a copy brought depends on whether its original was paid back: copies that changed, and those of originals that did.
+  private func writePostingsOfCopies(_ changed: [CachedRow]) throws {
+    guard hasStoredCopies || !copies.isEmpty else { return }
+    var keys = Set(changed.lazy.map(\.row).filter { !$0.isOriginal }.map(\.key))
+    for entry in changed where entry.row.isOriginal && entry.row.wholeRefundDate != entry.stored?.wholeRefundDate {
+      keys.formUnion(try members(of: entry.row.key).filter { !$0.isOriginal }.map(\.key))
+    }
+    for key in keys.sorted() {
+      guard let row = try row(key) else { continue }
+      let postings = Posting.postings(of: row, original: try self.row(row.grant))
+      try writePostings(postings, of: key, stored: nil)
+    }
+  }
+
+  /// - Parameter stored: What the table holds; nil if that is not known.
+  private func writePostings(_ wanted: [Posting], of key: RowKey, stored: [Posting]?) throws {
+    for posting in wanted where stored?.contains(posting) != true {
+      posting.bind(to: upsertPosting, key: key)
       try upsertPosting.run()
     }
-    for posting in stored where !wanted.contains(where: { $0.entry == posting.entry }) {
-      deletePosting.bind(1, entry.row.key)
-      deletePosting.bind(4, posting.entry)
+    let entries = stored?.map(\.entry) ?? [1, 2]
+    for entry in entries where !wanted.contains(where: { $0.entry == entry }) {
+      deletePosting.bind(1, key)
+      deletePosting.bind(4, entry)
       try deletePosting.run()
     }
   }

@@ -11,6 +11,7 @@ extension TransactionRow {
       trust = other.trust
       revocation = other.revocation
     }
+    voided.join(other.voided)
     joinToken(other)
     joinOriginal(other.originalID)
     if productID.utf8.lexicographicallyPrecedes(other.productID.utf8) { productID = other.productID }

@@ -6,7 +6,7 @@ extension TransactionRow {
     store, environment, transaction_id, digest, token, token_date, original_id, product_id, product_type, \
     purchase_date, expires_date, quantity, ownership, price_milli, currency, reason, purchase_token, signed_date, \
     statement, trust, revocation_date, revocation_reason, revocation_milli, revocation_type, revocation_quantity, \
-    acknowledged
+    voided, acknowledged
     """
 
   static let upsert: String = {
@@ -43,7 +43,8 @@ extension TransactionRow {
     statement.bind(23, revocation?.percentageMilli)
     statement.bind(24, revocation?.type)
     statement.bind(25, revocation?.quantity)
-    statement.bind(26, isAcknowledged)
+    statement.bind(26, voided.isEmpty ? nil : voided.bytes)
+    statement.bind(27, isAcknowledged)
   }
 
   /// Reads a row selected as `columns`.
@@ -65,6 +66,7 @@ extension TransactionRow {
       price: price, reason: row.text(15), purchaseToken: row.optionalText(16), signedDate: row.int(17),
       statement: Statement(rawValue: UInt8(truncatingIfNeeded: row.int(18))) ?? .pending,
       trust: Trust(rawValue: UInt8(truncatingIfNeeded: row.int(19))) ?? .unsigned, revocation: revocation,
-      token: row.uuid(4), tokenDate: row.optionalInt(5), isAcknowledged: row.int(25) != 0)
+      voided: row.isNull(25) ? VoidedPieces() : VoidedPieces(row.blob(25)), token: row.uuid(4),
+      tokenDate: row.optionalInt(5), isAcknowledged: row.int(26) != 0)
   }
 }

@@ -18,7 +18,10 @@ struct TransactionRow: Sendable, Equatable {
   var signedDate: Int64
   var statement: Statement
   var trust: Trust
+  /// What the latest fact says; what all of them say together is `refund`.
   var revocation: Revocation?
+  /// Each partial refund of a purchase of several pieces (Google).
+  var voided: VoidedPieces
   var token: UUID?
   var tokenDate: Int64?
   var isAcknowledged: Bool
@@ -43,6 +46,7 @@ struct TransactionRow: Sendable, Equatable {
     statement = fact.statement
     trust = fact.trust
     revocation = fact.revocation
+    voided = VoidedPieces(fact)
     token = fact.appAccountToken?.uuid
     tokenDate = fact.appAccountToken == nil ? nil : fact.signedDate
     isAcknowledged = fact.isAcknowledged
@@ -51,8 +55,8 @@ struct TransactionRow: Sendable, Equatable {
   init(
     key: RowKey, originalID: String, productID: String, productType: ProductType, purchaseDate: Int64,
     expiresDate: Int64?, quantity: Int64, ownership: String, price: Money?, reason: String, purchaseToken: String?,
-    signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, token: UUID?, tokenDate: Int64?,
-    isAcknowledged: Bool
+    signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, voided: VoidedPieces,
+    token: UUID?, tokenDate: Int64?, isAcknowledged: Bool
   ) {
     self.key = key
     self.originalID = originalID
@@ -69,6 +73,7 @@ struct TransactionRow: Sendable, Equatable {
     self.statement = statement
     self.trust = trust
     self.revocation = revocation
+    self.voided = voided
     self.token = token
     self.tokenDate = tokenDate
     self.isAcknowledged = isAcknowledged
@@ -77,13 +82,31 @@ struct TransactionRow: Sendable, Equatable {
   var isOriginal: Bool { key.id == originalID }
   var grant: RowKey { key.with(id: originalID) }
 
-  /// What reconcile compares, 16 bytes: original, product, statement and revocation.
+  /// The revocation with the pieces of all partial refunds.
+  var refund: Revocation? {
+    guard var refund = revocation, refund.quantity != nil else { return revocation }
+    refund.quantity = max(refund.quantity ?? 0, voided.count)
+    return refund
+  }
+
+  /// What reconcile compares, 16 bytes: all that follows from the row but when and how surely it was said, whose it is, and whether it was acknowledged.
   var digest: [UInt8] {
-    var encoder = CanonicalEncoder(reserving: 128)
+    var encoder = CanonicalEncoder(reserving: 256)
     encoder.text(originalID)
     encoder.text(productID)
+    encoder.text(productType.rawValue)
+    encoder.i64(purchaseDate)
+    encoder.optional(expiresDate) { $0.i64($1) }
+    encoder.i64(quantity)
+    encoder.text(ownership)
+    encoder.optional(price) {
+      $0.i64($1.milliunits)
+      $0.text($1.currency)
+    }
+    encoder.text(reason)
+    encoder.optional(purchaseToken) { $0.text($1) }
     encoder.u8((statement == .reversed ? .purchased : statement).rawValue)
-    encoder.optional(revocation) { $1.encode(into: &$0) }
+    encoder.optional(refund) { $1.encode(into: &$0) }
     return [UInt8](SHA256.hash(data: encoder.bytes).prefix(16))
   }
 }

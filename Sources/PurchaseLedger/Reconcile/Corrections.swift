@@ -5,7 +5,7 @@ final class Corrections {
   private let ledger: Ledger
   private let run: ImportPosition
   private var lines: [ReconcileLine] = []
-  private var facts: [Int: (fact: PreparedFact, evidence: [UInt8])] = [:]
+  private var facts: [Int: SnapshotFacts] = [:]
   private(set) var applied = 0
 
   init(_ ledger: Ledger) throws {
@@ -15,7 +15,7 @@ final class Corrections {
 
   func add(_ line: ReconcileLine, _ details: ReconcileDetails, each: (ReconcileLine) throws -> Void) throws {
     if line.class == .storeOnly || line.class == .stateDiffers, let key = line.transaction.flatMap({ RowKey($0) }) {
-      facts[lines.count] = try details.fact(key)
+      facts[lines.count] = try details.facts(key)
     }
     lines.append(line)
     if lines.count == Reconciler.batch { try commit(isLast: false, each: each) }
@@ -34,12 +34,16 @@ final class Corrections {
   private func commit(isLast: Bool, each: (ReconcileLine) throws -> Void) throws {
     try ledger.write { booker in
       for index in lines.indices {
-        if let (fact, evidence) = facts[index], let key = lines[index].transaction {
-          _ = try booker.book([fact], evidence: evidence)
-          try booker.append(.correction(run: run.run, class: lines[index].class, key), evidence: evidence)
+        if let entries = facts[index]?.entries, let key = lines[index].transaction {
+          for entry in entries { _ = try booker.book([entry.fact], evidence: entry.evidence) }
+          try booker.append(
+            .correction(run: run.run, class: lines[index].class, key), evidence: entries.last?.evidence)
           lines[index].isApplied = true
         } else if lines[index].class == .ownOnly, let key = lines[index].transaction {
-          try booker.remember([LookupHint(key: key, productID: lines[index].ours?.productID, purchaseToken: nil)])
+          let row = try RowKey(key).flatMap { try booker.projections.row($0) }
+          try booker.remember([
+            LookupHint(key: key, productID: lines[index].ours?.productID, purchaseToken: row?.purchaseToken)
+          ])
         }
       }
       let position = lines.last?.transaction?.id ?? ""

@@ -7,6 +7,7 @@ struct ReconcileDetails {
   private let refusesUnknownTokens: Bool
   private let selectFact: SQLStatement
   private let selectRow: SQLStatement
+  private let selectOrder: SQLStatement
   private let selectQuarantine: SQLStatement
 
   init(_ db: Database) throws {
@@ -20,18 +21,19 @@ struct ReconcileDetails {
       SELECT \(TransactionRow.columns) FROM store_transaction
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
+    selectOrder = try SQLStatement(db, OrderTokens.selectOrder)
     selectQuarantine = try SQLStatement(db, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
   }
 
-  /// The snapshot's fact with the digest of its evidence.
-  func fact(_ key: RowKey) throws -> (fact: PreparedFact, evidence: [UInt8])? {
+  /// What the snapshot holds.
+  func facts(_ key: RowKey) throws -> SnapshotFacts? {
     selectFact.bind(1, key)
     return try selectFact.first { row in
-      guard let fact = try? PreparedFact(body: row.blob(0)) else {
+      guard let facts = try? SnapshotFacts(bodies: row.blob(0), digests: row.blob(1)) else {
         throw LedgerError(
           .damaged, at: "store_snapshot \(key.id)", "cannot be read; pull the store's book again")
       }
-      return (fact, row.blob(1))
+      return facts
     }
   }
 
@@ -40,32 +42,52 @@ struct ReconcileDetails {
     return try selectRow.first { TransactionRow($0) }
   }
 
-  func ownOnly(_ key: RowKey) throws -> ReconcileLine {
+  /// Nil where nothing is missing in the snapshot: a purchase that was known by its token until it got an order id, or one that is younger than the snapshot.
+  ///
+  /// - Parameter coveredAt: When the store was asked for everything, in milliseconds since 1970.
+  func ownOnly(_ key: RowKey, coveredAt: Int64) throws -> OwnOnly {
     var line = ReconcileLine(.ownOnly, key.transactionKey)
-    guard let row = try row(key) else { return line }
+    guard let row = try row(key) else { return .missing(line) }
+    if row.purchaseDate > coveredAt { return .younger }
+    if row.isTokenOnly, row.statement == .pending, try isOrdered(row) { return .ordered }
     line.ours = .init(row)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
-    return line
+    return .missing(line)
+  }
+
+  enum OwnOnly {
+    case missing(ReconcileLine)
+    /// Bought after the store was asked.
+    case younger
+    /// Known by its order id too.
+    case ordered
+  }
+
+  private func isOrdered(_ row: TransactionRow) throws -> Bool {
+    selectOrder.bind(1, row.key.environment)
+    selectOrder.bind(2, row.key.id)
+    selectOrder.bind(3, row.key.id)
+    return try selectOrder.first { _ in true } ?? false
   }
 
   func storeOnly(_ key: RowKey) throws -> ReconcileLine {
     var line = ReconcileLine(.storeOnly, key.transactionKey)
-    guard let fact = try fact(key)?.fact else { return line }
-    line.theirs = .init(fact.row)
-    return try judged(line, fact.row)
+    guard let theirs = try facts(key)?.row else { return line }
+    line.theirs = .init(theirs)
+    return try judged(line, theirs)
   }
 
   /// Nil if the store's fact would change nothing in our book: ours is the newer.
   func difference(_ key: RowKey) throws -> ReconcileLine? {
-    guard let fact = try fact(key)?.fact, let row = try row(key) else { return nil }
+    guard let theirs = try facts(key)?.row, let row = try row(key) else { return nil }
     var joined = row
-    joined.join(fact.row)
+    joined.join(theirs)
     guard joined.digest != row.digest || joined.token != row.token else { return nil }
     var line = ReconcileLine(.stateDiffers, key.transactionKey)
-    line.theirs = .init(fact.row)
+    line.theirs = .init(theirs)
     line.ours = .init(row)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
-    return joined.token == row.token ? line : try judged(line, fact.row)
+    return joined.token == row.token ? line : try judged(line, theirs)
   }
 
   /// A fact that would take a grant from its owner is for a person to decide.

@@ -51,7 +51,7 @@ extension ReconcileLine.Side {
     originalTransactionID = row.originalID
     statement = row.statement
     signedDate = row.signedDate
-    revocation = row.revocation
+    revocation = row.refund
     token = row.token.map(AccountToken.init)
   }
 }
@@ -64,7 +64,7 @@ public struct ReconcileReport: Sendable, Hashable {
   public internal(set) var staleSnapshots = 0
   /// Corrective events booked in this run.
   public internal(set) var applied = 0
-  /// Transactions of ours outside what was asked of the store.
+  /// Transactions of ours outside what was asked of the store, or bought since.
   public internal(set) var notPulled = 0
   /// When Google's voided list was read last, if that is too long ago to be without a hole.
   public internal(set) var windowLostSince: Int64?
@@ -74,8 +74,9 @@ public struct ReconcileReport: Sendable, Hashable {
   public struct Scope: Sendable, Hashable {
     public var store: Store
     public var environment: StoreEnvironment
-    /// The snapshot holds all of the store's deals, so that what it lacks is own-only.
-    public var isWhole: Bool
+    /// When the store was asked for all of its deals, in milliseconds since 1970: of those bought until then, what the snapshot lacks is own-only. Nil if
+    /// it never was.
+    public var coveredAt: Int64?
   }
 
   public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }

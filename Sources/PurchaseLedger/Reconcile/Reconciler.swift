@@ -42,10 +42,19 @@ public struct Reconciler: Sendable {
             if line == nil { report.staleSnapshots += 1 }
           case .storeOnly(let id):
             line = try details.storeOnly(RowKey(store: store, environment: environment, id: id))
-          case .ownOnly where !scope.isWhole:
-            report.notPulled += 1
-            return
-          case .ownOnly(let id): line = try details.ownOnly(RowKey(store: store, environment: environment, id: id))
+          case .ownOnly(let id):
+            guard let coveredAt = scope.coveredAt else {
+              report.notPulled += 1
+              return
+            }
+            let key = RowKey(store: store, environment: environment, id: id)
+            switch try details.ownOnly(key, coveredAt: coveredAt) {
+            case .missing(let missing): line = missing
+            case .ordered: line = nil
+            case .younger:
+              report.notPulled += 1
+              return
+            }
           }
           report.count(line?.class ?? .matched)
           guard let line else { return }
@@ -69,13 +78,15 @@ public struct Reconciler: Sendable {
   }
 
   private static func scopes(_ db: Database) throws -> [ReconcileReport.Scope] {
-    let cursors = try SQLStatement(db, "SELECT name, value FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name")
-      .all { ($0.text(0), $0.text(1)) }
-    return cursors.compactMap { name, value in
+    let cursors = try SQLStatement(
+      db, "SELECT name, value, updated_at FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name"
+    ).all { ($0.text(0), $0.text(1), $0.int(2)) }
+    return cursors.compactMap { name, value, updatedAt in
       let parts = name.split(separator: ".").compactMap { UInt8($0) }
       guard parts.count == 2, let store = Store(code: parts[0]), let environment = StoreEnvironment(code: parts[1])
       else { return nil }
-      return ReconcileReport.Scope(store: store, environment: environment, isWhole: value != Snapshot.part)
+      return ReconcileReport.Scope(
+        store: store, environment: environment, coveredAt: value == Snapshot.part ? nil : updatedAt)
     }
   }
 

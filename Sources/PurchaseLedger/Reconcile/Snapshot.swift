@@ -13,7 +13,7 @@ public struct Snapshot: SnapshotSink {
   /// Of one ledger's file.
   public init(of ledger: Ledger) { self.ledger = ledger }
 
-  /// Stores a page: of several facts about a transaction the one with the greatest state stays. Its evidence is kept.
+  /// Stores a page: facts about one transaction are joined, as in our book. The evidence is kept.
   public func store(_ page: SnapshotPage) throws {
     let pieces = page.evidence.map { entry in
       PreparedPiece(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
@@ -23,8 +23,7 @@ public struct Snapshot: SnapshotSink {
       var scopes: Set<String> = []
       for (entry, piece) in zip(page.evidence, pieces) {
         try booker.evidence.keep(
-          entry.bytes, sha256: piece.sha256, prefixCount: piece.prefixCount, kind: entry.content.kind,
-          outcome: entry.content.quarantine == nil ? .accepted : .quarantined,
+          piece, kind: entry.content.kind, outcome: entry.content.quarantine == nil ? .pulled : .quarantined,
           reason: entry.content.quarantine?.code.rawValue)
         guard entry.content.quarantine == nil else { continue }
         for fact in piece.facts {
@@ -123,7 +122,7 @@ private struct SnapshotWriter {
 
   init(_ db: Database) throws {
     select = try SQLStatement(
-      db, "SELECT fact FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+      db, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
     upsert = try SQLStatement(
       db,
       """
@@ -136,32 +135,16 @@ private struct SnapshotWriter {
 
   func put(_ fact: PreparedFact, evidence: [UInt8]) throws {
     select.bind(1, fact.row.key)
-    if let body = try select.first({ $0.blob(0) }), let known = try? PreparedFact(body: body), !known.yields(to: fact) {
-      return
-    }
-    upsert.bind(1, fact.row.key)
-    upsert.bind(4, fact.digest ?? fact.row.digest)
-    upsert.bind(5, fact.row.token)
-    upsert.bind(6, fact.body)
-    upsert.bind(7, evidence)
+    // What cannot be read any more makes room.
+    let known = try select.first { try? SnapshotFacts(bodies: $0.blob(0), digests: $0.blob(1)) } ?? nil
+    var facts = known ?? SnapshotFacts(fact, evidence: evidence)
+    if known != nil, !facts.add(fact, evidence: evidence) { return }
+    let row = facts.row
+    upsert.bind(1, row.key)
+    upsert.bind(4, known == nil ? fact.digest ?? row.digest : row.digest)
+    upsert.bind(5, row.token)
+    upsert.bind(6, facts.bodies)
+    upsert.bind(7, facts.digests)
     try upsert.run()
-  }
-}
-
-extension PreparedFact {
-  /// Reads a fact from its event's body.
-  init(body: [UInt8]) throws {
-    var decoder = CanonicalDecoder(body)
-    let transaction = try StoreTransaction(from: &decoder)
-    try decoder.end()
-    self.init(transaction)
-  }
-
-  /// Of equal states the one that names an account is the better, else any, as long as it is always the same.
-  fileprivate func yields(to other: PreparedFact) -> Bool {
-    if row.precedes(other.row) { return true }
-    if other.row.precedes(row) { return false }
-    if (row.token == nil) != (other.row.token == nil) { return row.token == nil }
-    return body.lexicographicallyPrecedes(other.body)
   }
 }

@@ -35,6 +35,16 @@ import Testing
     return child.wait()
   }
 
+  /// The ids of transactions that lines of a report in CSV say were booked.
+  private static func applied(_ lines: [Substring]) -> [Substring] {
+    var ids: [Substring] = []
+    for line in lines {
+      let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+      if fields.count > 9, fields[9] == "true" { ids.append(fields[3]) }
+    }
+    return ids
+  }
+
   @Test func nothingAcknowledgedIsLostAndNothingIsGrantedTwice() throws {
     let shop = try LedgerShop(buyers: 30, seed: 11)
     let evidence = shop.folder.file("evidence.jsonl")
@@ -60,9 +70,16 @@ import Testing
         let number = try #require(line.firstMatch(of: /"line":(\d+)/).flatMap { Int($0.1) })
         #expect(again[number - 1].contains("\"outcome\":\"duplicate\""), "round \(round): lost \(line)")
       }
-      _ = killed(try shop.start("reconcile", "--apply", "--store", store), within: applied.seconds, &random)
+      let reconciled = killed(
+        try shop.start("reconcile", "--apply", "--store", store, "--report", "csv"), within: applied.seconds, &random)
       try expectClean(shop, "round \(round), reconcile")
-      _ = try shop.run("reconcile", "--apply", "--store", store)
+      // What was printed as booked is booked: the next run finds it in both books.
+      // A line counts when it ends, here too.
+      let printed = reconciled.stdout.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+      let booked = Self.applied(Array(printed))
+      let rest = Self.applied(
+        try shop.run("reconcile", "--apply", "--store", store, "--report", "csv").stdoutLines)
+      #expect(Set(booked).isDisjoint(with: rest), "round \(round): booked twice")
       try expectClean(shop, "round \(round), the end")
       #expect(try journal(shop) == expectedJournal, "round \(round)")
       #expect(try grants(shop) == expectedGrants, "round \(round)")

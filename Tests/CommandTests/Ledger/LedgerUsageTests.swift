@@ -103,6 +103,34 @@ import Testing
     #expect(pull.status == 2 && pull.stderr.contains("apple.privateKey"), "\(pull)")
   }
 
+  /// Otherwise everything would be refused, and the next pull begin behind it.
+  @Test func pullWantsWhatItsEvidenceIsCheckedAgainst() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    try shop.folder.write("key.p8", "no key")
+    let apple = "\"apple\": {\"issuerId\": \"i\", \"keyId\": \"k\", \"privateKey\": \"key.p8\"}"
+    for (file, missing) in [
+      ("{\"bundleId\": \"org.example.maps\", \"appAppleId\": \"1\", \(apple)}", "rootCertificates"),
+      ("{\"bundleId\": \"org.example.maps\", \"rootCertificates\": [\"root.der\"], \(apple)}", "appAppleId"),
+      ("{\"appAppleId\": \"1\", \"rootCertificates\": [\"root.der\"], \(apple)}", "bundleId"),
+    ] {
+      try shop.folder.write("pull.json", file)
+      let run = try purchaseLedger(
+        "pull", "--store", "apple", "--ledger", shop.ledgerPath, "--config", shop.folder.file("pull.json"))
+      #expect(run.status == 2 && run.stderr.contains(missing), "\(run)")
+    }
+  }
+
+  @Test func quarantineIsPresentedAgain() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let answers = try shop.folder.write("answers.jsonl", "{\"status\":21005}\n")
+    #expect(try shop.run("import", answers).status == 1)
+    let run = try shop.run("import", "--quarantined", "--report", "json")
+    #expect(run.status == 1 && run.stdoutLines.count == 1 && run.stdout.contains("retry-later"), "\(run)")
+    #expect(run.stdout.contains("\"source\":\"quarantine\""))
+  }
+
   @Test func garbageIsRefusedLineByLine() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()

@@ -163,6 +163,37 @@ import Testing
     #expect(try await open.verify(Array(answer.utf8), at: testNow).transactions.first?.statement == .purchased)
   }
 
+  /// Nothing is booked of them; what says nothing is not shown.
+  @Test func whatElseAPurchaseSaysIsShown() async throws {
+    let purchases: [MadeReceipt.Purchase] = [
+      .init(id: "1", numbers: [1711: 77, 1713: 1, 1719: 0]), .init(id: "2", numbers: [1711: 0, 1719: 1]),
+    ]
+    let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: purchases).payload)
+    let details = try await verifier().verify(receipt, at: testNow).details.filter { $0.name.contains(" ") }
+    #expect(
+      details == [
+        .init("originalPurchaseDate 1", "1698148900000"), .init("webOrderLineItemId 1", "77"),
+        .init("isTrialPeriod 1", "true"), .init("originalPurchaseDate 2", "1698148900000"),
+        .init("isInIntroOfferPeriod 2", "true"),
+      ])
+  }
+
+  @Test(arguments: ["adam_id", "app_item_id"]) func anAnswerOfAnotherAppIsRefused(_ name: String) async throws {
+    let verifier = try EvidenceVerifier(identity: StoreIdentity(bundleID: Evidences.bundle, appAppleID: 41_234))
+    func answer(_ id: String, _ environment: String = "Production") -> [UInt8] {
+      Array(
+        Self.answer(
+          environment: environment, type: environment == "Production" ? environment : "ProductionSandbox",
+          entries: [#"{"purchase_date_ms":"1700000000000"}"#]
+        ).replacing(#""receipt":{"#, with: #""receipt":{"\#(name)":\#(id),"#).utf8)
+    }
+    #expect(await refusal { try await verifier.verify(answer("99"), at: testNow) }?.code == .wrongApp)
+    for id in ["41234", #""41234""#, "0"] {
+      #expect(try await verifier.verify(answer(id), at: testNow).transactions.count == 1, "\(id)")
+    }
+    #expect(try await verifier.verify(answer("99", "Sandbox"), at: testNow).transactions.count == 1)
+  }
+
   @Test func case32_emptyListOfPurchasesSaysNothing() async throws {
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt().payload)
     let evidence = try await verifier().verify(receipt, at: testNow)

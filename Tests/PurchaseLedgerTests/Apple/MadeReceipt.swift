@@ -104,6 +104,8 @@ struct MadeReceipt {
     var purchaseDate = "2023-10-24T12:01:40Z"
     /// Written as an empty text when it is empty.
     var cancellationDate: String? = ""
+    /// Whole numbers of other attributes, by their types.
+    var numbers: [Int: Int] = [:]
   }
 
   var environment = "Production"
@@ -130,6 +132,7 @@ struct MadeReceipt {
       Self.attribute(1708, Self.ia5("")),
     ]
     if let date = purchase.cancellationDate { fields.append(Self.attribute(1712, Self.ia5(date))) }
+    for (type, number) in purchase.numbers { fields.append(Self.attribute(type, DER(integer: number).bytes)) }
     if filling > 0 { fields.append(Self.attribute(1799, [UInt8](repeating: 7, count: filling))) }
     return DER(0x31, fields.flatMap { $0 }).bytes
   }

@@ -3,9 +3,10 @@
 
 import Crypto
 import Foundation
-import PurchaseLedger
 import TestSupport
 import Testing
+
+@testable import PurchaseLedger
 
 /// The App Store Server API's client against a server that speaks it, also badly.
 @Suite(.ownThread) struct AppStoreClientTests {
@@ -225,10 +226,46 @@ import Testing
     try await withClient(answer: answer) { client, server in
       let report = try await client.pullNotifications(from: 1000, to: 2000, into: sink)
       #expect(report.pages == 2 && report.pieces == 2 && report.refusals.isEmpty)
-      #expect(sink.cursors == ["apple.notifications.Production": "1000 2000"])
+      #expect(sink.cursors == ["apple.notifications.Production": "1000:1000 2000"])
       // The next window begins where this one ended.
-      _ = try await client.pullNotifications(from: 0, to: 3000, into: sink)
+      _ = try await client.pullNotifications(from: 1500, to: 3000, into: sink)
       #expect(server.requests.map(\.text).last == "{\"startDate\":2000,\"endDate\":3000}")
+      // Unless somebody wants to know what was before all of them; once.
+      for (end, start) in [(4000, 500), (5000, 4000)] as [(Int64, Int64)] {
+        _ = try await client.pullNotifications(from: 500, to: end, into: sink)
+        #expect(server.requests.map(\.text).last == "{\"startDate\":\(start),\"endDate\":\(end)}")
+      }
+      // Nor at what Apple has forgotten.
+      _ = try await client.pullNotifications(from: 500, to: 200 * 86_400_000, into: sink)
+      #expect(
+        server.requests.map(\.text).last == "{\"startDate\":\(20 * 86_400_000),\"endDate\":\(200 * 86_400_000)}")
+    }
+  }
+
+  @Test func windowsAreReadAsOlderVersionsWroteThem() throws {
+    let window = try #require(NotificationWindow("1000 2000 a page"))
+    #expect(window.first == 1000 && window.start == 1000 && window.end == 2000 && window.page == "a page")
+    #expect(NotificationWindow("7:1000 2000 a page")?.text == "7:1000 2000 a page")
+    for text in ["", "1", "a 1", "1 b", "1:2:3 4", "1:x 4"] { #expect(NotificationWindow(text) == nil, "\(text)") }
+  }
+
+  /// Everything is refused for want of the right root: no place is passed, so that nothing is lost when it is given.
+  @Test func whatTheConfigurationRefusesIsAskedForAgain() async throws {
+    let sink = PageSink()
+    let stranger = try ThrowAwayAuthority()
+    try await withClient(answer: { request, _ in Self.twoPages(request) }) { client, server in
+      let wrong = try AppStoreClient(
+        credentials: .init(
+          issuerID: "issuer", keyID: "KEY", privateKey: key.pemRepresentation, bundleID: "org.example.maps"),
+        environment: .production,
+        verifier: AppleVerifier(
+          identity: StoreIdentity(rootCertificates: [stranger.rootCertificate], bundleID: "org.example.maps")),
+        clock: .fixed(Self.now), baseURL: server.url, rate: 1000)
+      let refused = try await wrong.pullHistory(of: "1", into: sink)
+      try await wrong.shutdown()
+      #expect(refused.refusals.count == 3 && refused.isHeld && sink.cursors.isEmpty)
+      let report = try await client.pullHistory(of: "1", into: sink)
+      #expect(report.pieces == 3 && !report.isHeld && sink.cursors.values.map { $0 } == ["r2"])
     }
   }
 

@@ -11,6 +11,7 @@ import Testing
 @Suite(.ownThread) struct GooglePlayClientTests {
   static let now: Int64 = 1_790_000_000_000
   static let day: Int64 = 86_400_000
+  static let start = now - day
 
   private func withClient<Value>(
     credentials: ((StoreServer) -> GoogleCredentials)? = nil,
@@ -113,24 +114,24 @@ import Testing
       }) { client, _ in _ = try await client.pullVoided(since: Self.now - Self.day, into: sink) }
     }
     #expect(error?.message.contains("page token") == true)
-    #expect(sink.cursors == ["google.voided.Production": "\(Self.now - Self.day) \(Self.now) p1"])
+    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now) p1"])
     try await withClient(answer: { _, _ in Self.voided(["2"], next: nil) }) { client, server in
       _ = try await client.pullVoided(since: 0, into: sink)
       #expect(server.requests.map { $0.query("token") } == ["p1"])
     }
-    #expect(sink.cursors == ["google.voided.Production": "\(Self.now - Self.day) \(Self.now)"])
+    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now)"])
     #expect(sink.transactionIDs == [["1"], ["2"], ["2"]])
   }
 
   @Test func aPageTokenThatCameTooLateBeginsTheWindowAgain() async throws {
-    let sink = PageSink(cursors: ["google.voided.Production": "\(Self.now - Self.day) \(Self.now - 5) old"])
+    let sink = PageSink(cursors: ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now - 5) old"])
     try await withClient(answer: { request, _ in
       request.query("token") == nil ? Self.voided(["1"], next: nil) : .json(400, "{\"error\": {\"code\": 400}}")
     }) { client, server in
       _ = try await client.pullVoided(since: 0, into: sink)
       #expect(server.requests.map { $0.query("startTime") } == ["\(Self.now - Self.day)", "\(Self.now - Self.day)"])
     }
-    #expect(sink.cursors == ["google.voided.Production": "\(Self.now - Self.day) \(Self.now - 5)"])
+    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now - 5)"])
   }
 
   @Test func case39_aGapOfMoreThan30DaysIsReported() async throws {

@@ -68,9 +68,17 @@ import Testing
     #expect(found.quarantine?.code == .inconsistent)
   }
 
-  @Test func unknownStateIsQuarantined() async throws {
-    let found = try await verify(resource("\"purchaseState\": 9, \"orderId\": \"GPA.1\""), .googleProduct)
-    #expect(found.quarantine?.code == .inconsistent && found.transactions.isEmpty)
+  @Test func unknownStateIsKeptRaw() async throws {
+    let text = resource("\"purchaseState\": 9, \"orderId\": \"GPA.1\"")
+    let found = try await verify(text, .googleProduct)
+    #expect(found.quarantine == nil && found.transactions.isEmpty && found.notes == ["unknown-type"])
+    #expect(found.notification?.type == "purchaseState 9" && found.notification?.transaction?.id == "GPA.1")
+    let folder = try TemporaryFolder()
+    let ledger = try Ledger.create(
+      at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .fixed(Self.now))
+    let submission = Submission(evidence: Array(text.utf8), channel: .operatorImport)
+    #expect(try ledger.commit([(submission, .success(found))], progress: nil).map(\.outcome) == [.accepted])
+    #expect(try ledger.commit([(submission, .success(found))], progress: nil).map(\.outcome) == [.duplicate])
   }
 
   @Test func otherPackageIsRefused() async throws {

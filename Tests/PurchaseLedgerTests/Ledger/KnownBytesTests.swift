@@ -64,4 +64,75 @@ import Testing
     let piece = Submission(evidence: Array(genuine.utf8), account: mallory, channel: .operatorImport)
     #expect(try await ledger.book(piece, with: rootless).outcome == .duplicate)
   }
+
+  private func imported(_ texts: [String]) async throws -> [Booking] {
+    try folder.write("evidence.jsonl", texts.joined(separator: "\n"))
+    let identity = StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps")
+    let importer = EvidenceImporter(into: ledger, verifier: verifier, identity: identity, clock: .fixed(Self.now))
+    var bookings: [Booking] = []
+    try await importer.run([folder.file("evidence.jsonl")]) {
+      bookings += $0.map(\.booking)
+    } progress: { _ in
+    }
+    return bookings
+  }
+
+  /// Evidence that a pull brought is kept, and nothing of it is in the book until it is imported.
+  @Test func whatWasOnlyPulledIsBookedWhenItIsImported() async throws {
+    let genuine = try transaction(authority)
+    let bytes = Array(genuine.utf8)
+    let content = try await verifier.verify(bytes, at: Self.now)
+    try Snapshot(of: ledger).store(SnapshotPage(evidence: [(bytes, content)], cursor: nil))
+    #expect(
+      try ledger.knownEvidence([EvidenceDigest(bytes).sha256]) == [KnownEvidence(kind: .transaction, isBooked: false)])
+    #expect(try await imported([genuine]).map(\.outcome) == [.accepted])
+    #expect(
+      try ledger.knownEvidence([EvidenceDigest(bytes).sha256]) == [KnownEvidence(kind: .transaction, isBooked: true)])
+    // Of a pull that comes after it the evidence is what it was.
+    try Snapshot(of: ledger).store(SnapshotPage(evidence: [(bytes, content)], cursor: nil))
+    let again = try await imported([genuine])
+    #expect(again.map(\.outcome) == [.duplicate] && again[0].results.map(\.outcome) == [.duplicate])
+    #expect(again[0].transactions.map(\.transactionID) == ["700"])
+    // An account's claim by the same bytes is news all the same.
+    let line = "{\"account\": \"\(mallory)\", \"evidence\": \"\(genuine)\"}"
+    #expect(try await imported([line, line]).map(\.outcome) == [.accepted, .duplicate])
+    #expect(try ledger.entitlements(of: mallory).map(\.status) == [.active])
+    #expect(try ledger.verify().isClean)
+  }
+
+  /// Evidence in quarantine is judged anew out of the ledger itself.
+  @Test func whatIsInQuarantineCanBePresentedAgain() async throws {
+    let genuine = try transaction(authority)
+    let early = try Ledger.open(at: ledger.path, policy: nil, clock: .fixed(Self.now - 86_400_000))
+    let identity = StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps")
+    try folder.write("one.jws", genuine)
+    func run(_ ledger: Ledger, _ files: [String], _ now: Int64) async throws -> [Booking.Outcome] {
+      var outcomes: [Booking.Outcome] = []
+      let importer = EvidenceImporter(into: ledger, verifier: verifier, identity: identity, clock: .fixed(now))
+      try await importer.run(files, quarantined: files.isEmpty) {
+        outcomes += $0.map(\.booking.outcome)
+      } progress: { _ in
+      }
+      return outcomes
+    }
+    #expect(try await run(early, [folder.file("one.jws")], Self.now - 86_400_000) == [.quarantined])
+    #expect(try await run(early, [], Self.now - 86_400_000) == [.quarantined])
+    #expect(try await run(ledger, [], Self.now) == [.accepted])
+    #expect(try await run(ledger, [], Self.now).isEmpty && ledger.quarantined().isEmpty)
+  }
+
+  /// The secret that a version 1 notification carries is nowhere in the file.
+  @Test func theSharedSecretIsNotKept() async throws {
+    let secret = "0123456789abcdef0123456789abcdef"
+    let hint =
+      "{\"notification_type\":\"CANCEL\",\"password\": \"\(secret)\",\"bid\":\"org.example.maps\","
+      + "\"environment\":\"Production\"}"
+    #expect(try await book(hint, as: nil).outcome == .accepted)
+    #expect(try await book(hint, as: nil).outcome == .duplicate)
+    let kept = try ledger.readStatement { try SQLStatement($0, "SELECT bytes FROM evidence").all { $0.blob(0) } }
+    #expect(
+      kept.count == 1
+        && String(decoding: kept[0], as: UTF8.self) == hint.replacing(secret, with: String(repeating: "*", count: 32)))
+    #expect(try ledger.verify().isClean)
+  }
 }

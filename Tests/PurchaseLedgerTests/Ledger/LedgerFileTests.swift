@@ -16,7 +16,7 @@ import Testing
         ]
         .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
       }
-      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "1"])
+      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "2"])
     }
   }
 
@@ -73,5 +73,23 @@ import Testing
     #expect(try test.count("SELECT count(*) FROM event") == events)
     #expect(try test.book(.sample()).outcome == .accepted)
     #expect(try test.ledger.verify().isClean)
+  }
+
+  /// What is asked at every commit and look-up must not walk through a table.
+  @Test(arguments: [
+    (OrderTokens.selectOrder, "transaction_order (environment=? AND <expr>=?)"),
+    (OrderTokens.selectTokenOnly, "transaction_token_only"),
+    (Projections.selectAnyCopy, "transaction_copies"),
+    ("\(Ledger.ownedGrants) AND product_id = ?", "COVERING INDEX entitlement_account (account=? AND product_id=?)"),
+  ])
+  func frequentQuestionsHaveAnIndex(_ sql: String, _ index: String) throws {
+    let test = try TestLedger()
+    let plan = try test.ledger.read { db in
+      try Row.fetchAll(
+        db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: StatementArguments(sql.filter { $0 == "?" }.map { _ in "x" })
+      )
+      .map { $0["detail"] as String }
+    }
+    #expect(plan.contains { $0.contains(index) }, "\(plan)")
   }
 }

@@ -15,6 +15,10 @@ struct RandomHistory {
 
   var policy = LedgerPolicy()
   var evidence: [StoreTransaction] = []
+  /// Messages, each with the index of the fact that it carries.
+  var messages: [(fact: Int, note: NotificationFact)] = []
+  /// Purchases of which Google is told at the end.
+  var acknowledged: [TransactionKey] = []
   var steps: [Step] = []
   /// Some facts do not know of an original.
   var forgetsOriginals: Bool
@@ -22,19 +26,30 @@ struct RandomHistory {
   static let accounts = (0..<3).map { UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
   static let tokens = (0..<4).map { UUID(uuid: (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
 
+  private static let token = "google-token-of-some-length"
+
   private let originals: [String]
 
   init(using random: inout SeededGenerator) {
     forgetsOriginals = Int.random(in: 0..<3, using: &random) == 0
     originals = [
       "t0", Bool.random(using: &random) ? "t0" : "t1", Bool.random(using: &random) ? "t0" : "t2",
-      Bool.random(using: &random) ? "t9" : "t3", "t4",
+      Bool.random(using: &random) ? "t9" : "t3", "t4", Self.token,
     ]
     policy.secondClaim = !forgetsOriginals && Bool.random(using: &random) ? .transfer : .refuse
     policy.unknownToken = Bool.random(using: &random) ? .claimable : .refuse
     policy.partialRefund = Bool.random(using: &random) ? .keep : .revoke
     policy.familySharing = Bool.random(using: &random) ? .grant : .withhold
     for _ in 0..<Int.random(in: 3...12, using: &random) { evidence.append(fact(using: &random)) }
+    for index in evidence.indices where Int.random(in: 0..<3, using: &random) == 0 {
+      let fact = evidence[index]
+      let note = NotificationFact(
+        store: fact.store, environment: fact.environment, uuid: "u\(Int.random(in: 0..<6, using: &random))",
+        type: ["REFUND", "ONE_TIME_CHARGE", "NEW_TYPE"].randomElement(using: &random)!, subtype: nil,
+        signedDate: fact.signedDate, transaction: fact.key)
+      messages.append((index, note))
+    }
+    acknowledged = evidence.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }.map(\.key)
     var open: Set<Int> = []
     var erased: Set<Int> = []
     for _ in 0..<Int.random(in: 2...12, using: &random) {
@@ -55,17 +70,18 @@ struct RandomHistory {
 
   private func fact(using random: inout SeededGenerator) -> StoreTransaction {
     let index = Int.random(in: 0..<originals.count, using: &random)
-    // The last one is Google's, whose orders have no originals.
-    let isGoogle = index == 4
+    // The last two are Google's, whose orders have no originals; one of them has no order.
+    let isGoogle = index >= 4
     let forgets = forgetsOriginals && Bool.random(using: &random)
     let start: Int64 = 1_600_000_000_000
     var fact = StoreTransaction(
-      store: isGoogle ? .google : .apple, environment: index == 2 ? .sandbox : .production, transactionID: "t\(index)",
-      originalTransactionID: forgets ? "t\(index)" : originals[index],
+      store: isGoogle ? .google : .apple, environment: index == 2 ? .sandbox : .production,
+      transactionID: index == 5 ? Self.token : "t\(index)",
+      originalTransactionID: index < 5 && forgets ? "t\(index)" : originals[index],
       productID: Bool.random(using: &random) ? "region.\(Int.random(in: 0..<3, using: &random))" : nil,
       productType: [.unknown, .nonConsumable, .nonConsumable, .consumable, .autoRenewable].randomElement(
         using: &random)!,
-      purchaseDate: start + [0, 400, 600, 300, 200][index] + Int64.random(in: 0...1, using: &random),
+      purchaseDate: start + [0, 400, 600, 300, 200, 200][index] + Int64.random(in: 0...1, using: &random),
       expiresDate: Int.random(in: 0..<8, using: &random) == 0 ? start + 9000 : nil,
       quantity: Int64.random(in: 1...3, using: &random),
       ownership: Int.random(in: 0..<4, using: &random) == 0 ? .familyShared : .purchased,
@@ -80,7 +96,7 @@ struct RandomHistory {
     if Int.random(in: 0..<3, using: &random) == 0 {
       fact.appAccountToken = AccountToken(Self.tokens.randomElement(using: &random)!)
     }
-    if isGoogle, Bool.random(using: &random) { fact.purchaseToken = "google-token" }
+    if index == 5 || (isGoogle && Bool.random(using: &random)) { fact.purchaseToken = Self.token }
     if fact.statement == .revoked {
       fact.revocation = Revocation(
         date: start + Int64.random(in: 1...9, using: &random) * 100,
@@ -96,8 +112,18 @@ struct RandomHistory {
   func book(using random: inout SeededGenerator) throws -> DatabaseQueue {
     let shuffled = (evidence + evidence.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
     var work: [(Booker) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }
+    // Redelivered at any time, before or after the fact came by itself.
+    for message in messages + messages.filter({ _ in Bool.random(using: &random) }) {
+      let piece = TestLedger.piece([evidence[message.fact]], message.note)
+      work.insert(
+        { _ = try $0.book(PreparedPiece(piece.0, piece.1)) }, at: Int.random(in: 0...work.count, using: &random))
+    }
     var places = steps.map { _ in Int.random(in: 0...work.count, using: &random) }.sorted()
     for step in steps.reversed() { work.insert(Self.work(step), at: places.removeLast()) }
+    // What Google is told it is told after the purchase was booked; when, and how often, makes no difference.
+    for key in (acknowledged + acknowledged).shuffled(using: &random) {
+      work.append { booker in _ = try booker.append(.acknowledgement(key)) }
+    }
 
     let database = try DatabaseQueue()
     try database.write { db in

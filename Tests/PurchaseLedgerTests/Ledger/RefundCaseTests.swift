@@ -163,4 +163,30 @@ import Testing
     try test.book(.sample("3", original: "1") { $0.purchaseDate = Self.refundDate + 1 })
     #expect(try test.status("1") == .active)
   }
+
+  /// Paid back and bought again: it was paid twice. A restore from before the refund brought nothing.
+  @Test(arguments: [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [3, 1, 0, 2]], [false, true])
+  func whatIsBoughtAgainAfterARefundIsPaidAgain(_ order: [Int], _ isOneCommit: Bool) throws {
+    let test = try TestLedger()
+    let first = StoreTransaction.sample("1")
+    let facts = [
+      first, first.revoked(at: Self.refundDate, signed: TestLedger.now - 1000),
+      .sample("2", original: "1") { $0.purchaseDate = Self.refundDate - 1 },
+      .sample("3", original: "1") { $0.purchaseDate = Self.refundDate + 1 },
+    ]
+    if isOneCommit {
+      _ = try test.ledger.commit(order.map { TestLedger.piece([facts[$0]]) }, progress: nil)
+    } else {
+      for index in order { try test.book(facts[index]) }
+    }
+    #expect(try test.status("1") == .active)
+    #expect(try test.amounts("1") == [1: 1099, 2: 1099])
+    #expect(try test.amounts("2") == [1: 0] && test.amounts("3") == [1: 1099])
+    #expect(try test.ledger.verify().isClean)
+    // The store takes the refund back: the third was bought although the first was owned.
+    var reversed = first
+    (reversed.statement, reversed.signedDate) = (.reversed, TestLedger.now)
+    try test.book(reversed)
+    #expect(try test.amounts("3") == [1: 0] && test.ledger.verify().isClean)
+  }
 }

@@ -2,6 +2,11 @@ import PurchaseLedger
 
 extension LedgerSettings {
   func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
+    // Without these everything that the store answers would be refused, or believed of any app.
+    if identity.rootCertificates.isEmpty { _ = try required(nil, "rootCertificates") }
+    if try ledger.policy.environment == .production {
+      _ = try required(identity.appAppleID.map(String.init), "appAppleId")
+    }
     let file = try required(reader.path("apple.privateKey"), "apple.privateKey")
     let credentials = AppStoreCredentials(
       issuerID: try required(reader.text("apple.issuerId"), "apple.issuerId"),

@@ -9,7 +9,9 @@ enum ImportText {
       ("source", .string(line.source)), ("line", .init(line.line)), ("outcome", .string(booking.outcome.rawValue)),
       ("reason", .init(booking.reason?.code.rawValue ?? booking.notes.first)),
       ("message", .init(booking.reason?.reason)),
-      ("store", .init(booking.store?.rawValue)), ("environment", .init(booking.environment?.rawValue)),
+      ("store", .init(booking.store?.rawValue)),
+      // Some of Google's evidence names none; its facts have the ledger's.
+      ("environment", .init((booking.environment ?? first?.environment)?.rawValue)),
       ("transactionId", .init(first?.transactionID)), ("originalTransactionId", .init(first?.originalTransactionID)),
       ("productId", .init(first?.productID)), ("kind", .init(booking.kind?.name)),
     ]

@@ -9,13 +9,15 @@ struct ImportCommand: AsyncParsableCommand {
     abstract: "Books evidence: signed transactions, notifications, receipts, verifyReceipt and Google JSON.",
     discussion: """
       A file is one piece, or JSON Lines of pieces and of wrappers {"account": ..., "evidence": ...}. The format is found out. \
-      Run again after an interruption: what was booked is a duplicate. Exits with 1 when some were refused or quarantined.
+      Run again after an interruption: what was booked is a duplicate. --quarantined presents what the ledger keeps in quarantine. Exits with 1 when some were refused or quarantined.
       """)
 
   enum Report: String, ExpressibleByArgument, CaseIterable { case text, json }
 
   @Argument(help: ArgumentHelp("Evidence; - for standard input.", valueName: "file"))
-  var files: [String]
+  var files: [String] = []
+  @Flag(help: "Judge anew what is in quarantine; what stood beside it when it came is not known any more.")
+  var quarantined = false
   @Option(help: ArgumentHelp("The account that presents what does not name one: login or id.", valueName: "id"))
   var account: String?
   @Option(
@@ -24,12 +26,15 @@ struct ImportCommand: AsyncParsableCommand {
   var format: KindArgument?
   @Option(help: "text, or json: a line for each piece, after it was committed.")
   var report: Report = .text
-  @Option(help: ArgumentHelp("How many pieces share a commit.", valueName: "count"))
-  var batch = 8192
+  @Option(help: ArgumentHelp("How many pieces share a commit at most.", valueName: "count"))
+  var batch = 65_536
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
   func validate() throws {
+    if files.isEmpty && !quarantined {
+      throw ValidationError("give files of evidence, - for standard input, or --quarantined")
+    }
     if !(1...1_000_000).contains(batch) { throw ValidationError("--batch goes from 1 to 1000000") }
   }
 
@@ -45,7 +50,7 @@ struct ImportCommand: AsyncParsableCommand {
       defaults: defaults)
     var counts: [Booking.Outcome: Int] = [:]
     let isJSON = options.json || report == .json
-    try await importer.run(files) { lines in
+    try await importer.run(files, quarantined: quarantined) { lines in
       for line in lines {
         counts[line.booking.outcome, default: 0] += 1
         if isJSON {

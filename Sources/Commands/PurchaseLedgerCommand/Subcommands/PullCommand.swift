@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CommandSupport
 public import PurchaseLedger
 
 /// `purchase-ledger pull`
@@ -13,7 +14,10 @@ struct PullCommand: AsyncParsableCommand {
 
   @Option(help: "apple or google.")
   var store: Store
-  @Option(help: ArgumentHelp("How far back, the first time. (default: 30 days)", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "How far back, the first time, or now if that is earlier than ever before. (default: 30 days)", valueName: "time")
+  )
   var since: String?
   @Flag(help: "Ask for every customer and purchase that we know, not only for what changed.")
   var all = false
@@ -47,6 +51,11 @@ struct PullCommand: AsyncParsableCommand {
       }
     }
     printer.finish()
+    if report.isHeld {
+      printError(
+        "purchase-ledger: some of it would be believed under other root certificates, bundle id, app Apple id or package name; correct them and pull again, which asks for it once more"
+      )
+    }
     for refusal in report.refusals where !options.json { print("refused: \(refusal)") }
     print(options.json ? Self.json(report).text : Self.text(report))
     if !report.refusals.isEmpty { throw ExitCode(ExitStatus.found.rawValue) }

@@ -19,19 +19,16 @@ extension AppStoreClient {
   /// The messages that Apple sent, or tried to send, in a window of time.
   ///
   /// - Parameters:
-  ///   - start: Milliseconds since 1970; Apple keeps 180 days.
+  ///   - start: Milliseconds since 1970; Apple keeps 180 days. Later times go on where the last one ended, unless this is earlier than anything that
+  ///     was asked for.
   ///   - end: Milliseconds since 1970.
   public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
     -> PullReport
   {
     var report = PullReport()
     let name = "apple.notifications.\(environment)"
-    // `FROM TO PAGE`: a window that was left in the middle is finished first, one that was finished says where the next begins.
-    var window = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
-    if let left = window, left.page == nil {
-      window = NotificationWindow(start: max(left.end, start), end: end, page: nil)
-    }
-    var current = window ?? NotificationWindow(start: start, end: end, page: nil)
+    let left = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
+    var current = NotificationWindow(after: left, since: start, until: end, keptFor: Self.notificationsKept)
     if current.start >= current.end { return report }
     var seen: Set<String> = []
     while true {
@@ -55,6 +52,8 @@ extension AppStoreClient {
       guard moves else { throw noProgress(request, "pagination token") }
     }
   }
+
+  private static let notificationsKept: Int64 = 180 * 86_400_000
 
   /// Asks Apple to send a test notification to our server; returns the token to ask about it with.
   public func requestTestNotification() async throws -> String {
@@ -108,25 +107,4 @@ extension AppStoreClient {
     let escaped = text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
     return escaped.allSatisfy { $0 == "." } ? escaped.replacing(".", with: "%2E") : escaped
   }
-}
-
-/// A window of time that is being read page by page; `page` is nil before the first and after the last.
-struct NotificationWindow {
-  var start: Int64
-  var end: Int64
-  var page: String?
-
-  init(start: Int64, end: Int64, page: String?) {
-    self.start = start
-    self.end = end
-    self.page = page
-  }
-
-  init?(_ text: String) {
-    let parts = text.split(separator: " ", maxSplits: 2)
-    guard parts.count >= 2, let start = Int64(parts[0]), let end = Int64(parts[1]) else { return nil }
-    self.init(start: start, end: end, page: parts.count == 3 ? String(parts[2]) : nil)
-  }
-
-  var text: String { "\(start) \(end)" + (page.map { " \($0)" } ?? "") }
 }

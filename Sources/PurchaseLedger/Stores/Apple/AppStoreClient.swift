@@ -84,9 +84,10 @@ public final class AppStoreClient: Sendable {
         let content = try await verifier.verify(bytes, as: kind, context: .init(), at: clock.now(), trusted: false)
         page.evidence.append((bytes, content))
       } catch {
-        report.refusals.append(error)
+        report.refuse(error)
       }
     }
+    if report.isHeld { page.cursor = nil }
     try sink.store(page)
     report.pages += 1
     report.pieces += page.evidence.count

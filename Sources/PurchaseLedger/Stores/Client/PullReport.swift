@@ -8,5 +8,14 @@ public struct PullReport: Sendable {
   /// A feed has a hole: what happened in it must be asked for by itself.
   public var isWindowLost = false
 
+  /// Something was refused that another configuration would take: the places to go on from stay before it, so that the next pull asks for it again.
+  public var isHeld = false
+
   public init() {}
+
+  /// Notes a refusal.
+  mutating func refuse(_ refusal: Refusal) {
+    refusals.append(refusal)
+    if refusal.code.isOfConfiguration { isHeld = true }
+  }
 }

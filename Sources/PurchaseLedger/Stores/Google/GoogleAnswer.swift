@@ -10,8 +10,7 @@ struct GoogleAnswer {
   var messageID: String?
 
   /// - Throws: `Refusal` `malformed`.
-  init(_ bytes: [UInt8]) throws(Refusal) {
-    let value = try Self.parse(bytes)
+  init(_ value: JSONValue) throws(Refusal) {
     if let status = value["http_status"]?.integer {
       self.status = status
       let text = value["body"]?.string ?? ""
@@ -71,7 +70,7 @@ struct GoogleAnswer {
     return nil
   }
 
-  private static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
+  static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
     do { return try JSONReader.read(bytes) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
   }
 }

@@ -11,11 +11,11 @@ extension GooglePlayClient {
     var report = PullReport()
     let name = "google.voided.\(environment)"
     let now = clock.now()
-    var window = NotificationWindow(start: since, end: now, page: nil)
-    if let last = try sink.cursor(name).flatMap({ NotificationWindow($0.value) }) {
-      // A window that was left in the middle is read to its end, as of when it began; what came since is left for the next time.
-      window = last.page != nil ? last : NotificationWindow(start: last.end, end: now, page: nil)
-    }
+    // A window that was left in the middle is read to its end, as of when it began; what came since is left for the next time. One that has become older
+    // than what is kept is not moved here: it has a hole.
+    let last = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
+    let start = max(since, last?.first ?? since)
+    var window = NotificationWindow(after: last, since: start, until: now, keptFor: now)
     if window.start < now - Self.voidedWindow {
       report.isWindowLost = true
       window = NotificationWindow(start: now - Self.voidedWindow + 60_000, end: now, page: nil)

@@ -73,8 +73,9 @@ public final class GooglePlayClient: Sendable {
       let content = try await verifier.verify(bytes, as: kind, context: context, at: clock.now(), trusted: false)
       page.evidence = [(bytes, content)]
     } catch {
-      report.refusals.append(error)
+      report.refuse(error)
     }
+    if report.isHeld { page.cursor = nil }
     try sink.store(page)
     report.pages += 1
     report.pieces += page.evidence.count

@@ -75,7 +75,12 @@ extension GoogleVerifier {
       kind: kind, store: .google, environment: names ? environment : nil, signedDate: date, details: details)
     found.details.append(.init("purchaseState", "\(state.number)"))
     guard let statement = state.known[state.number] else {
-      found.quarantine = Refusal(.inconsistent, "purchaseState \(state.number) is not known to this version")
+      // Kept as a message of the store that nobody here understands yet.
+      found.notification = NotificationFact(
+        store: .google, environment: environment, uuid: "state:\(state.number):\(id)",
+        type: "purchaseState \(state.number)", subtype: nil, signedDate: date,
+        transaction: TransactionKey(store: .google, environment: environment, id: id))
+      found.notes.append("unknown-type")
       return found
     }
     let account = try fields.identifier("obfuscatedExternalAccountId", "obfuscatedAccountId")

@@ -29,7 +29,14 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     guard bytes.count <= identity.evidenceBytesMax else {
       throw Refusal(.tooLarge, "\(bytes.count) bytes; at most \(identity.evidenceBytesMax) are read")
     }
-    let answer = try GoogleAnswer(bytes)
+    return try verify(try GoogleAnswer.parse(bytes), as: kind, context: context, at: now, trusted: trusted)
+  }
+
+  /// The same of bytes that were parsed already.
+  package func verify(
+    _ document: JSONValue, as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
+  ) throws(Refusal) -> VerifiedEvidence {
+    let answer = try GoogleAnswer(document)
     guard answer.kind == nil || answer.kind == kind || (kind == .googleVoided && answer.isEmpty) else {
       throw Refusal(.wrongKind, "this is a \(answer.kind!.name), not a \(kind.name)")
     }

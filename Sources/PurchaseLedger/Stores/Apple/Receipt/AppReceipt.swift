@@ -34,7 +34,9 @@ struct AppReceipt {
       if seen.insert(fact).inserted { facts.append(fact) }
     }
     self.facts = facts
-    details = try Self.details(attributes, kind)
+    var details = try Self.details(attributes, kind)
+    for bytes in attributes.inApp { details += try Self.details(ofPurchase: ReceiptAttributes(bytes)) }
+    self.details = details
   }
 
   /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode`.
@@ -89,6 +91,25 @@ struct AppReceipt {
       if let bytes = attributes.raw(type), bytes.count <= 64 { details.append(.init(name, hexadecimal(bytes))) }
     }
     if let text = try attributes.text(21, "expiration date") { details.append(.init("expirationDate", text)) }
+    return details
+  }
+}
+
+extension AppReceipt {
+  /// 1706 original purchase date, 1711 line item of the web order, 1713 free trial, 1719 introductory price: nothing is booked of them, and 0 says as much
+  /// as absence.
+  private static func details(ofPurchase entry: ReceiptAttributes) throws(Refusal) -> [VerifiedEvidence.Detail] {
+    let id = try entry.identifier(1703, "transaction id") ?? ""
+    var details: [VerifiedEvidence.Detail] = []
+    if let date = try entry.date(1706, "original purchase date") {
+      details.append(.init("originalPurchaseDate \(id)", "\(date)"))
+    }
+    for (type, name) in [(1711, "webOrderLineItemId"), (1713, "isTrialPeriod"), (1719, "isInIntroOfferPeriod")]
+      as [(Int64, String)]
+    {
+      guard let value = try entry.integer(type, name), value != 0 else { continue }
+      details.append(.init("\(name) \(id)", type == 1711 ? "\(value)" : "true"))
+    }
     return details
   }
 }

@@ -14,6 +14,11 @@ extension AppleVerifier {
     }
     try identity.check(bundleID: (receipt["bundle_id"] ?? receipt["bid"])?.string, in: "receipt")
     let (environment, mismatch) = try environment(of: answer, receipt, context)
+    // 0 in the sandbox; old answers have neither.
+    for name in ["adam_id", "app_item_id"] {
+      guard let id = try AppleFields(receipt).integer(name), id != 0 else { continue }
+      try identity.check(appAppleID: id, environment: environment, in: "receipt")
+    }
     let unknown = try identity.check(environment, in: "receipt")
     let entries = Self.entries(of: answer, receipt)
     let signedDate = try Self.signedDate(of: receipt, entries)

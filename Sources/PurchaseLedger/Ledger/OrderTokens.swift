@@ -1,0 +1,56 @@
+import GRDB
+
+/// Which of Google's purchases that are known by their token alone are known by an order id too: a pending purchase has none, and gets one when it is paid.
+struct OrderTokens {
+  /// Tokens of orders of this batch.
+  private var noted: Set<RowKey> = []
+  /// Whether any purchase is known by its token alone: hardly any is, which saves a look-up for each order.
+  private var hasTokenOnly: Bool
+  private let select: SQLStatement
+
+  init(_ db: Database) throws {
+    hasTokenOnly =
+      try SQLStatement(db, Self.selectTokenOnly).first { $0.int(0) != 0 } ?? false
+    select = try SQLStatement(db, Self.selectOrder)
+  }
+
+  static let selectTokenOnly = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE \(LedgerSchema.isTokenOnly))"
+
+  /// Whether there is an order of an environment with a token, which is given twice. Without the plus sign SQLite puts the token into the index's expression
+  /// and does not know it again.
+  static let selectOrder = """
+    SELECT 1 FROM store_transaction WHERE \(LedgerSchema.isOrder) AND environment = ?
+    AND \(LedgerSchema.tokenEnd) = substr(?, -12) AND +purchase_token = ?
+    """
+
+  /// Notes a row as it stands from now on.
+  ///
+  /// - Returns: The transaction that its purchase would be if it is known by its token alone; nil if there is no need to look.
+  mutating func note(_ row: TransactionRow) -> RowKey? {
+    guard row.key.store == Store.google.code, let token = row.purchaseToken else { return nil }
+    if token == row.key.id {
+      hasTokenOnly = true
+      return nil
+    }
+    let key = row.key.with(id: token)
+    noted.insert(key)
+    return hasTokenOnly ? key : nil
+  }
+
+  /// Whether a purchase that is known by its token alone is known by an order id too.
+  func has(_ row: TransactionRow) throws -> Bool {
+    if noted.contains(row.key) { return true }
+    select.bind(1, row.key.environment)
+    select.bind(2, row.key.id)
+    select.bind(3, row.key.id)
+    return try select.first { _ in true } ?? false
+  }
+
+  /// After the rows were written.
+  mutating func forget() { noted.removeAll(keepingCapacity: true) }
+}
+
+extension TransactionRow {
+  /// A purchase of Google's without an order id.
+  var isTokenOnly: Bool { key.store == Store.google.code && purchaseToken == key.id }
+}

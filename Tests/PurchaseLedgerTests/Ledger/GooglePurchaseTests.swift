@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// Purchases that change their name, and refunds in parts.
+@Suite(.ownThread) struct GooglePurchaseTests {
+  private static let bought = TestLedger.now - 10 * TestLedger.day
+
+  private func purchase(
+    _ id: String, _ statement: PurchaseLedger.Statement = .purchased, quantity: Int64 = 1, token: AccountToken? = nil
+  ) -> StoreTransaction {
+    .sample(id) {
+      $0.store = .google
+      $0.statement = statement
+      $0.purchaseToken = "a-long-token-1"
+      $0.signedDate = $0.purchaseDate
+      $0.quantity = quantity
+      $0.appAccountToken = token
+    }
+  }
+
+  private func voided(_ id: String, pieces: Int64, day: Int64) -> StoreTransaction {
+    let date = Self.bought + day * TestLedger.day
+    return StoreTransaction(
+      store: .google, environment: .production, transactionID: id, originalTransactionID: id, productID: nil,
+      purchaseDate: Self.bought, purchaseToken: "a-long-token-1", signedDate: date, trust: .unsigned,
+      statement: .revoked, revocation: Revocation(date: date, reason: "1", quantity: pieces))
+  }
+
+  // MARK: Case 36, without an order id
+
+  @Test(arguments: [[0, 1], [1, 0], [0, 1, 0]], [false, true])
+  func case36_aPendingPurchaseWithoutAnOrderIsGoneWhenItIsPaid(_ order: [Int], _ isOneCommit: Bool) throws {
+    let test = try TestLedger()
+    let token = AccountToken.random()
+    let account = try test.account(token: token)
+    let facts = [purchase("a-long-token-1", .pending, token: token), purchase("GPA.9", token: token)]
+    if isOneCommit {
+      _ = try test.ledger.commit(order.map { TestLedger.piece([facts[$0]]) }, progress: nil)
+    } else {
+      for index in order { try test.book(facts[index]) }
+    }
+    let owned = try test.ledger.entitlements(of: account)
+    #expect(owned.map(\.grant.id) == ["GPA.9"] && owned.map(\.status) == [.active])
+    #expect(try test.ledger.verify().isClean)
+    try test.ledger.rebuild()
+    #expect(try test.ledger.entitlements(of: account) == owned)
+  }
+
+  @Test func aPendingPurchaseIsListedUntilThen() throws {
+    let test = try TestLedger()
+    let token = AccountToken.random()
+    let account = try test.account(token: token)
+    try test.book(purchase("a-long-token-1", .pending, token: token))
+    // Another purchase's order changes nothing, though its token ends alike.
+    try test.book(
+      .sample("GPA.8") {
+        $0.store = .google
+        $0.purchaseToken = "another-long-token-1"
+      })
+    #expect(try test.ledger.entitlements(of: account).map(\.status) == [.pending])
+  }
+
+  @Test func theTokenOfAPaidPurchaseIsNotMissedInTheStoresBook() throws {
+    let test = try TestLedger()
+    for fact in [purchase("a-long-token-1", .pending), purchase("GPA.9")] { try test.book(fact) }
+    let piece = TestLedger.piece([purchase("GPA.9")])
+    try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [(piece.0.evidence, try piece.1.get())], cursor: nil))
+    try Snapshot(of: test.ledger).cover(.google, .production)
+    let report = try Reconciler(ledger: test.ledger).run(apply: true)
+    #expect(report.isAgreed && report[.ownOnly] == 0, "\(report)")
+  }
+
+  // MARK: Case 24, in pieces
+
+  @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1], [2, 0, 2, 1]])
+  func case24_partialRefundsAreAddedUp(_ order: [Int]) throws {
+    let test = try TestLedger()
+    let facts = [
+      purchase("GPA.1", quantity: 2), voided("GPA.1", pieces: 1, day: 1), voided("GPA.1", pieces: 1, day: 2),
+    ]
+    for index in order { try test.book(facts[index]) }
+    #expect(try test.status("GPA.1", store: .google) == .revoked)
+    #expect(try test.amounts("GPA.1") == [1: 1099, 2: 1099])
+    #expect(try test.ledger.verify().isClean)
+  }
+
+  /// A list that is read twice adds nothing, and the policy is asked about what really went back.
+  @Test func oneOfThreePiecesIsAThird() throws {
+    let test = try TestLedger()
+    try test.book(purchase("GPA.1", quantity: 3))
+    for _ in 0..<2 { try test.book(voided("GPA.1", pieces: 1, day: 1)) }
+    #expect(try test.status("GPA.1", store: .google) == .active && test.events(.decision) == 1)
+    #expect(try test.amounts("GPA.1") == [1: 1099, 2: 366])
+    try test.book(voided("GPA.1", pieces: 1, day: 2))
+    let key = TransactionKey(store: .google, environment: .production, id: "GPA.1")
+    #expect(try test.ledger.entitlement(of: key)?.refundedMilli == 66_666)
+    #expect(try test.amounts("GPA.1") == [1: 1099, 2: 733])
+    let decisions = try test.ledger.history(of: "GPA.1").compactMap { event -> Int64? in
+      if case .decision(_, _, let percentage, _, _) = event.content { percentage } else { nil }
+    }
+    #expect(decisions == [33_333, 66_666])
+  }
+
+  @Test func theSnapshotKeepsEveryPart() throws {
+    let test = try TestLedger()
+    try test.book(purchase("GPA.1", quantity: 2))
+    let page = [voided("GPA.1", pieces: 1, day: 2), voided("GPA.1", pieces: 1, day: 1)].map { TestLedger.piece([$0]) }
+    try Snapshot(of: test.ledger).store(
+      SnapshotPage(evidence: try page.map { ($0.0.evidence, try $0.1.get()) }, cursor: nil))
+    _ = try Reconciler(ledger: test.ledger).run(apply: true)
+    #expect(try test.status("GPA.1", store: .google) == .revoked)
+    #expect(try Reconciler(ledger: test.ledger).run(apply: false)[.stateDiffers] == 0)
+  }
+}

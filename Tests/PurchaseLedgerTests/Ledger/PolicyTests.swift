@@ -1,0 +1,57 @@
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// Policies at another value than the one that holds unless something is said.
+@Suite(.ownThread) struct PolicyTests {
+  @Test func untypedProductsCanBeWithheld() throws {
+    for (value, status) in [(.grant, .active), (.withhold, .withheld)]
+      as [(LedgerPolicy.Granting, Entitlement.Status)]
+    {
+      let test = try TestLedger { $0.untypedProducts = value }
+      try test.book(.sample { $0.productType = .unknown })
+      #expect(try test.status("1") == status)
+      // Whoever says what it is decides.
+      try test.book(.sample { $0.signedDate += 1 })
+      #expect(try test.status("1") == .active)
+    }
+  }
+
+  @Test func familySharingCanBeWithheld() throws {
+    for (value, status) in [(.grant, .active), (.withhold, .withheld)]
+      as [(LedgerPolicy.Granting, Entitlement.Status)]
+    {
+      let test = try TestLedger { $0.familySharing = value }
+      try test.book(.sample { $0.ownership = .familyShared })
+      try test.book(.sample("2"))
+      #expect(try test.status("1") == status && test.status("2") == .active)
+      #expect(try test.amounts("1") == [1: 0])
+    }
+  }
+
+  @Test func purchasesAreAcknowledgedAfterAWhile() throws {
+    let test = try TestLedger { $0.acknowledgeAfterSeconds = 3600 }
+    for (id, age) in [("GPA.1", 3600), ("GPA.2", 3599)] as [(String, Int64)] {
+      try test.book(
+        .sample(id) {
+          ($0.store, $0.purchaseToken) = (.google, "token-\(id)")
+          $0.purchaseDate = TestLedger.now - age * 1000
+        })
+    }
+    let seconds = try test.ledger.policy.acknowledgeAfterSeconds
+    #expect(try test.ledger.unacknowledged(olderThan: Int64(seconds) * 1000).map(\.key.id) == ["GPA.1"])
+  }
+
+  @Test(arguments: [0, 300, 86_400]) func theSkewOfTheClockIsAPolicy(_ seconds: Int) async throws {
+    let test = try TestLedger { $0.futureSkewSeconds = seconds }
+    let identity = StoreIdentity(packageName: "org.example.maps").bounded(by: try test.ledger.policy)
+    for (later, isQuarantined) in [(0, false), (1, true)] as [(Int64, Bool)] {
+      let date = TestLedger.now + Int64(seconds) * 1000 + later
+      let answer = "{\"purchaseTimeMillis\": \"\(date)\", \"purchaseState\": 0, \"orderId\": \"GPA.1\"}"
+      let found = try await EvidenceVerifier(identity: identity).verify(
+        Array(answer.utf8), context: .init(productID: "region.alps"), at: TestLedger.now)
+      #expect((found.quarantine?.code == .signedInFuture) == isQuarantined, "\(later)")
+    }
+  }
+}
