@@ -19,6 +19,7 @@ let package = Package(
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
+    .library(name: "TileTiers", targets: ["TileTiers"]),
     .library(name: "TileServe", targets: ["TileServe"]),
     .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
@@ -86,7 +87,9 @@ let package = Package(
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
       swiftSettings: strict),
     // Apart from TileServe, so that an app which embeds the cache does not drag a server in.
-    .target(name: "TilePrefetch", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
+    // Apart from TilePrefetch, which knows no pictures.
+    .target(name: "TileTiers", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
@@ -232,7 +235,11 @@ let package = Package(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TilePrefetchTests", dependencies: ["TilePrefetch", "TileIndex", "TestSupport"], swiftSettings: strict),
+      name: "TilePrefetchTests", dependencies: ["TilePrefetch", "TileIndex", "MemoryPressure", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TileTiersTests", dependencies: ["TileTiers", "TileImage", "TileIndex", "TilePrefetch", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "PrefetchReplayTests",
       dependencies: ["PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],

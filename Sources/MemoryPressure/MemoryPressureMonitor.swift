@@ -6,8 +6,10 @@ import Synchronization
 /// ```swift
 /// let monitor = MemoryPressureMonitor()
 /// monitor.start()
-/// for await level in monitor.levels() { cache.adjust(to: level) }
+/// for await level in monitor.levels() { loader.adjust(to: level) }
 /// ```
+///
+/// A `MapLoader` of TilePrefetch then stops to load ahead and shrinks its cache; a `TileCache` without one has `adjust(to:keeping:)` too.
 ///
 /// It looks once a second, a look takes some 100 microseconds, and sooner where the kernel raises an alarm. Levels rise at once and fall as
 /// ``PressureGauge`` says.

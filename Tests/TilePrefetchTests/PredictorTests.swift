@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TileIndex
@@ -31,7 +32,15 @@ import TilePrefetch
     let ring = TileRange(
       zoom: 13, columns: (visible.columns.lowerBound - 1)...(visible.columns.upperBound + 1),
       rows: (visible.rows.lowerBound - 1)...(visible.rows.upperBound + 1))
-    #expect(plan.prefix(10).allSatisfy { ring.contains($0) && !visible.contains($0) }, "\(plan.prefix(10))")
+    // After the few that cover all of it.
+    let coarse = plan.prefix { $0.zoom == 10 }
+    #expect(
+      (2...12).contains(coarse.count)
+        && visible.allSatisfy { tile in
+          coarse.contains { $0.column == tile.column >> 3 && $0.row == tile.row >> 3 }
+        })
+    let next = plan.dropFirst(coarse.count).prefix(10)
+    #expect(next.allSatisfy { ring.contains($0) && !visible.contains($0) }, "\(next)")
     #expect(plan.contains { $0.zoom == 14 })
     #expect(Set(plan).count == plan.count)
   }
@@ -39,7 +48,7 @@ import TilePrefetch
   @Test func lessRoomMeansASurerPlan() {
     var predictor = PrefetchPredictor()
     predictor.update(start, phase: .rest, at: 0)
-    let (small, large) = (predictor.plan(countMax: 60), predictor.plan(countMax: 600))
+    let (small, large) = (predictor.plan(countMax: 100), predictor.plan(countMax: 600))
     #expect(small.count < large.count && Array(large.prefix(small.count)) == small)
   }
 
@@ -94,8 +103,9 @@ import TilePrefetch
     for frame in 0..<7 { predictor.update(moved(Double(frame) * 0.05), phase: .drag, at: Double(frame) / 60) }
     let plan = predictor.plan(countMax: 200)
     let visible = moved(0.3).tiles
-    let beyond = plan.filter { !visible.contains($0) }
+    let beyond = plan.filter { $0.zoom == 13 && !visible.contains($0) }
     #expect(!beyond.isEmpty && beyond.allSatisfy { $0.column > visible.columns.upperBound }, "\(beyond)")
+    #expect(plan.last?.zoom == 10)
   }
 
   @Test func fixesLeadAlongTheTrack() {
@@ -107,11 +117,81 @@ import TilePrefetch
     #expect(!beyond.isEmpty && beyond.allSatisfy { $0.row < visible.rows.lowerBound }, "\(beyond)")
   }
 
+  @Test func aMapThatStandsStillIsAtRestWhoeverMovesIt() {
+    var (follower, resting) = (PrefetchPredictor(), PrefetchPredictor())
+    for second in 0..<10 {
+      follower.update(start, phase: .follow, at: Double(second))
+      resting.update(start, phase: .rest, at: Double(second))
+    }
+    #expect(follower.plan(countMax: 200) == resting.plan(countMax: 200))
+  }
+
+  /// Where the tiles of the next zoom lie, in the middle.
+  private func zoomInMiddle(_ plan: [TileID]) -> (column: Double, row: Double) {
+    let inner = plan.filter { $0.zoom == 14 }
+    let count = Double(inner.count)
+    return (
+      inner.reduce(0) { $0 + Double($1.column) + 0.5 } / count, inner.reduce(0) { $0 + Double($1.row) + 0.5 } / count
+    )
+  }
+
+  @Test func aZoomInIsExpectedAtTheCursor() throws {
+    let loader = MapLoader(
+      cache: TileCache<TileID, Int>(byteCountMax: 400), planner: PrefetchPredictor(), source: .init(loadsMax: 1000),
+      tileCost: 1)
+    func planned(_ point: MapPoint?) -> [TileID] {
+      loader.cache.removeAll()
+      loader.update(start, phase: .rest, at: 0, point: point)
+      var tiles: [TileID] = []
+      while let load = loader.next() {
+        tiles.append(load.key)
+        loader.finish(load, .tile(0, byteCount: 1))
+      }
+      return tiles
+    }
+    let middle = zoomInMiddle(planned(nil))
+    let side = start.shortSide
+    let right = zoomInMiddle(planned(MapPoint(x: start.x + side / 2, y: start.y)))
+    #expect(right.column > middle.column + 1 && abs(right.row - middle.row) < 1, "\(right) \(middle)")
+    // One that has left the screen says nothing.
+    let away = zoomInMiddle(planned(MapPoint(x: start.x + 3 * side, y: start.y)))
+    #expect(abs(away.column - middle.column) < 0.01, "\(away) \(middle)")
+  }
+
+  /// Two fingers around a point near the right edge, zooming out by 1.
+  @Test func aPinchTellsWhereTheNextZoomGoes() throws {
+    var predictor = PrefetchPredictor()
+    let fixed = MapPoint(x: start.x + 0.4 * start.shortSide, y: start.y)
+    func pinched(_ zooms: Double) -> Viewport {
+      var viewport = start
+      viewport.zoom += 1 + zooms
+      let scale = exp2(-zooms) / 2
+      viewport.x = fixed.x + (start.x - fixed.x) * scale
+      return viewport
+    }
+    predictor.update(pinched(0), phase: .rest, at: 0)
+    for frame in 1...10 {
+      predictor.update(pinched(-Double(frame) / 10), phase: .pinch, at: Double(frame) / 60)
+    }
+    #expect(predictor.point == nil, "it is not over")
+    predictor.update(pinched(-1), phase: .rest, at: 0.2)
+    let point = try #require(predictor.point)
+    #expect(abs(point.x - fixed.x) < 1e-9 && abs(point.y - fixed.y) < 1e-9, "\(point) \(fixed)")
+  }
+
   @Test func zoomsThatTheSourceLacksAreNotPlanned() {
-    var predictor = PrefetchPredictor(options: .init(zooms: 10...13))
+    var predictor = PrefetchPredictor(options: .init(zooms: 11...13))
     predictor.update(start, phase: .rest, at: 0)
     let plan = predictor.plan(countMax: 400)
-    #expect(!plan.isEmpty && plan.allSatisfy { (10...13).contains($0.zoom) })
+    #expect(!plan.isEmpty && plan.allSatisfy { (11...13).contains($0.zoom) })
+  }
+
+  @Test func whatLiesBeyondTheSourceIsNotPlanned() {
+    // The eastern edge of the source is in the middle of the screen.
+    var predictor = PrefetchPredictor(options: .init(x: 0.2...start.x))
+    predictor.update(start, phase: .rest, at: 0)
+    let plan = predictor.plan(countMax: 400)
+    #expect(!plan.isEmpty && plan.allSatisfy { Double($0.column) / Double(1 << $0.zoom) < start.x })
   }
 
   /// Whatever the map does, plans are sound.

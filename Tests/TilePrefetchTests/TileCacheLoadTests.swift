@@ -85,6 +85,30 @@ private final class End: Sendable {
     #expect(try await cache.loadedValue(for: place, byteCount: 10) { (2, byteCount: 10) } == 2)
   }
 
+  /// A load that ends at once is over before anybody could wait for it, if waiting comes second.
+  @Test func aLoadThatEndsAtOnceIsMadeOnce() async throws {
+    let cache = TileCache<TileID, Int>(byteCountMax: 0)
+    let count = Atomic(0)
+    for turn in 0..<10_000 {
+      let value = try await cache.loadedValue(for: place, byteCount: 10) {
+        (count.wrappingAdd(1, ordering: .relaxed).newValue, byteCount: 10)
+      }
+      try #require(value == turn + 1)
+    }
+    #expect(cache.statistics.misses == 10_000 && cache.statistics.reservedBytes == 0)
+  }
+
+  @Test func joiningBeginsNothing() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 1000)
+    #expect(!cache.join(place) && cache.statistics.reservedBytes == 0)
+    guard case .load(let ahead) = cache.begin(place, byteCount: 10, purpose: .prefetch) else {
+      return #expect(Bool(false))
+    }
+    #expect(cache.join(place) && cache.statistics.prefetchesUsed == 1)
+    cache.finish(ahead, .failed(Refused()))
+    #expect(!cache.join(place) && cache.statistics.reservedBytes == 0)
+  }
+
   @Test func aCancelledLoadIsReplaced() {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     guard case .load(let first) = cache.begin(place, byteCount: 10) else { return #expect(Bool(false)) }

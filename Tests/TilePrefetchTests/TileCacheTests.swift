@@ -1,3 +1,4 @@
+import MemoryPressure
 import Synchronization
 import TestSupport
 import Testing
@@ -188,6 +189,50 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(load(cache, tile(50), 90))
     cache.removeAll()
     #expect(cache.statistics.bytes == 0 && cache.statistics.pinnedBytes == 0)
+  }
+
+  /// Beside a deep screen the coarse zooms are the farthest tiles of all; memory pressure leaves them.
+  @Test(arguments: [PressureLevel.warning, .critical]) func pressureLeavesTheCoarseZooms(_ level: PressureLevel) {
+    let cache = TileCache<TileID, Int>(byteCountMax: 1000)
+    let screen = TileRange(zoom: 14, columns: 8000...8002, rows: 6000...6001)
+    cache.show(screen, focus: MapFocus(around: screen))
+    for tile in screen { #expect(load(cache, tile, 10)) }
+    let coarse = (0...2).flatMap { zoom in
+      (0..<(1 << zoom)).map { TileID(unchecked: zoom, $0, 0) }
+    }
+    for tile in coarse { #expect(load(cache, tile, 10)) }
+    for column in 0..<80 { #expect(load(cache, tile(column, 9, zoom: 14), 10)) }
+    cache.adjust(to: level)
+    #expect(cache.byteCountMax == (level == .warning ? 500 : 250))
+    for tile in coarse + Array(screen) { #expect(cache.contains(tile), "\(tile)") }
+    #expect(cache.statistics.bytes <= cache.byteCountMax && cache.statistics.evictions == 0)
+    // A new budget is for when there is enough again.
+    cache.resize(to: 400)
+    #expect(cache.byteCountMax == (level == .warning ? 200 : 100))
+    cache.adjust(to: .normal)
+    #expect(cache.byteCountMax == 400)
+  }
+
+  @Test func aSmallerBudgetKeepsWhatItIsTold() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 100)
+    cache.show([], focus: focus(10...13))
+    for column in [200, 11, 12, 14] { #expect(load(cache, tile(column), 10)) }
+    cache.resize(to: 20) { $0 == tile(200) }
+    #expect(cache.contains(tile(200)) && cache.statistics.entries == 2 && cache.statistics.trims == 2)
+    cache.resize(to: 10) { $0 == tile(200) }
+    #expect(cache.contains(tile(200)) && cache.statistics.entries == 1)
+  }
+
+  /// Prefetch after prefetch while their share is full: it is the farthest of the unused that goes.
+  @Test func unusedTilesGoByDistance() {
+    let cache = TileCache<TileID, Int>(byteCountMax: 400, unusedShareMax: 0.5)
+    cache.show([], focus: focus(0...3))
+    for column in 100..<120 { #expect(load(cache, tile(column), 10, purpose: .prefetch)) }
+    for column in 200..<220 { #expect(load(cache, tile(column), 10)) }
+    for column in (20..<40).reversed() { #expect(load(cache, tile(column), 10, purpose: .prefetch)) }
+    for column in 20..<40 { #expect(cache.contains(tile(column)), "\(column)") }
+    #expect(cache.statistics.unusedBytes == 200 && cache.statistics.evictions == 20)
+    for column in 200..<220 { #expect(cache.contains(tile(column))) }
   }
 
   @Test func aSmallerBudgetTakesReservationsBack() {

@@ -14,10 +14,6 @@ struct EvictionTrial {
     /// What is needed last, or never again.
     case belady
 
-    /// As the reference simulator counts for its own two: tiles that leave the screen push others out before it is seen which of those come onto it, and what was found goes on
-    /// taking room while the screen shows it. This project's cache knows better on both counts; Belady's rule loses nothing by either.
-    fileprivate var isReference: Bool { self == .lru || self == .reference }
-
     fileprivate func eviction(_ future: Future) -> any EvictionPolicy {
       switch self {
       case .lru: LRUEviction()
@@ -28,16 +24,26 @@ struct EvictionTrial {
     }
   }
 
+  /// When it is seen what room there is.
+  enum Accounting: CaseIterable, Hashable, Sendable {
+    /// As the reference simulator counts: tiles that leave the screen push others out before it is seen which of those come onto it, and what was found goes on taking room while the
+    /// screen shows it.
+    case simulator
+    /// As the cache runs in an app: the screen's tiles are pinned first, and what is on the screen takes no room off it.
+    case cache
+  }
+
   let frames: SessionFrames
   /// Tiles off the screen.
   let roomCount: Int
 
   /// - Returns: tiles that came onto the screen, and how many of them were there.
-  func run(_ policy: Policy) -> (requests: Int, hits: Int) {
+  func run(_ policy: Policy, _ accounting: Accounting) -> (requests: Int, hits: Int) {
+    let isSimulator = accounting == .simulator
     let future = Future(frames)
     let cache = TileCache<TileID, Void>(byteCountMax: 0, eviction: policy.eviction(future))
     var visible: TileRange?
-    /// Of the tiles on the screen, those that were there when they came; for the reference's policies.
+    /// Of the tiles on the screen, those that were there when they came; in the simulator's accounting.
     var found: Set<TileID> = []
     var (requests, hits) = (0, 0)
     for (index, frame) in frames.frames.enumerated() {
@@ -47,18 +53,19 @@ struct EvictionTrial {
         cache.refocus(focus)
         continue
       }
-      future.frame(index)
       let entered = tiles.filter { tile in !(visible?.contains(tile) ?? false) }
-      if policy.isReference, let before = visible {
+      if isSimulator, let before = visible {
         let staying = before.filter { tiles.contains($0) }
         found = found.filter { tiles.contains($0) }
         cache.show(staying, focus: focus)
         cache.resize(to: max(staying.count, roomCount + staying.count - found.count))
       }
+      // Not before: until now the tiles that come with this frame are still to come.
+      future.frame(index)
       let present = entered.filter { cache.contains($0) }
       requests += entered.count
       hits += present.count
-      if policy.isReference { found.formUnion(present) }
+      if isSimulator { found.formUnion(present) }
       visible = tiles
       cache.show(tiles, focus: focus)
       cache.resize(to: max(tiles.count, roomCount + tiles.count - found.count))

@@ -19,8 +19,8 @@ public enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
 extension ReplayPolicy {
   /// What a replay of a session needs to know of the policy.
   ///
-  /// - Parameter zooms: those that the source has.
-  func setup(_ frames: SessionFrames, _ settings: ReplaySettings, zooms: ClosedRange<Int> = 0...22) -> ReplaySetup {
+  /// - Parameter coverage: what the source has; nil for everything.
+  func setup(_ frames: SessionFrames, _ settings: ReplaySettings, coverage: BundleCoverage? = nil) -> ReplaySetup {
     let source = settings.source
     var setup = ReplaySetup(
       loaderCount: source.loaderCount, budget: settings.budget, tileCost: settings.tier.tileCost,
@@ -33,7 +33,8 @@ extension ReplayPolicy {
       setup.planner = ZoomRingPlanner()
     case .default:
       var options = PrefetchPredictor.Options(
-        tilesPerSecond: Double(source.loaderCount) / source.loadTime, zooms: zooms)
+        tilesPerSecond: Double(source.loaderCount) / source.loadTime)
+      if let coverage { (options.zooms, options.x, options.y) = (coverage.zooms, coverage.x, coverage.y) }
       if settings.isMetered { options.chanceMin = PrefetchPredictor.Options.meteredChanceMin }
       setup.planner = PrefetchPredictor(options: options)
       setup.plansEveryFrame = true

@@ -49,7 +49,7 @@ public struct ReplaySettings: Hashable, Sendable {
       sessions: try sessions.map { session in
         var frames = SessionFrames(session, on: device, isHarsh: isHarsh)
         if !session.isPlaced { frames = bundle.coverage.place(frames) }
-        let setup = policy.setup(frames, self, zooms: bundle.coverage.zooms)
+        let setup = policy.setup(frames, self, coverage: bundle.coverage)
         guard let speed else {
           var replay = VirtualReplay(frames, setup, tiles: bundle)
           return .init(session: session.name, score: replay.run())

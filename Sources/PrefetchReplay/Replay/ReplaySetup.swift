@@ -1,3 +1,4 @@
+import TileIndex
 import TilePrefetch
 
 /// How a replay loads, plans and evicts.
@@ -12,7 +13,8 @@ struct ReplaySetup: Sendable {
   var planner: any PrefetchPlanner = NoPlanner()
   /// False for policies that plan at events only.
   var plansEveryFrame = false
-  var unusedShareMax = 0.6
+  /// Nil for what the cache does by itself.
+  var unusedShareMax: Double?
   /// Is told each frame's number; a planner that knows the future needs it.
   var beforePlanning: @Sendable (Int) -> Void = { _ in }
 
@@ -20,8 +22,15 @@ struct ReplaySetup: Sendable {
   ///
   /// - Parameter now: the replay's clock.
   func make(now: (@Sendable () -> Duration)? = nil) -> MapLoader<ReplayTile> {
-    MapLoader(
-      cache: TileCache(byteCountMax: budget, eviction: eviction, unusedShareMax: unusedShareMax, now: now),
-      planner: planner, source: .init(loadsMax: loaderCount, extraMax: isMetered ? 0.5 : nil), tileCost: tileCost)
+    let cache =
+      if let unusedShareMax {
+        TileCache<TileID, ReplayTile>(
+          byteCountMax: budget, eviction: eviction, unusedShareMax: unusedShareMax, now: now)
+      } else {
+        TileCache<TileID, ReplayTile>(byteCountMax: budget, eviction: eviction, now: now)
+      }
+    return MapLoader(
+      cache: cache, planner: planner, source: .init(loadsMax: loaderCount, extraMax: isMetered ? 0.5 : nil),
+      tileCost: tileCost)
   }
 }

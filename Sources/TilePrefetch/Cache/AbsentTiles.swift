@@ -30,11 +30,14 @@ struct AbsentTiles<Key: Hashable> {
   }
 
   /// True when the key's time is not over.
-  mutating func contains(_ key: Key, at now: Duration) -> Bool {
-    guard let end = ends[key] else { return false }
-    if end > now { return true }
+  mutating func contains(_ key: Key, at now: Duration) -> Bool { end(of: key, at: now) != nil }
+
+  /// When the key's time is over; nil when it is.
+  mutating func end(of key: Key, at now: Duration) -> Duration? {
+    guard let end = ends[key] else { return nil }
+    if end > now { return end }
     ends[key] = nil
-    return false
+    return nil
   }
 
   mutating func remove(_ key: Key) { ends[key] = nil }

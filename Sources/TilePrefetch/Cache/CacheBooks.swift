@@ -1,8 +1,12 @@
+import MemoryPressure
+
 /// What a cache keeps account of, all under one lock: bytes, loads, screens, and the order of eviction.
 struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
   typealias Cache = TileCache<Key, Value>
 
-  var byteCountMax: Int
+  /// The budget while there is enough memory.
+  var byteCountFull: Int
+  var pressure = PressureLevel.normal
   let eviction: any EvictionPolicy
   let unusedShareMax: Double
   var absent: AbsentTiles<Key>
@@ -28,10 +32,19 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
   private var victims = VictimQueue()
 
   init(byteCountMax: Int, eviction: any EvictionPolicy, unusedShareMax: Double, absent: AbsentTiles<Key>) {
-    self.byteCountMax = byteCountMax
+    byteCountFull = byteCountMax
     self.eviction = eviction
     self.unusedShareMax = unusedShareMax
     self.absent = absent
+  }
+
+  /// The budget now.
+  var byteCountMax: Int {
+    switch pressure {
+    case .normal: byteCountFull
+    case .warning: byteCountFull / 2
+    case .critical: byteCountFull / 4
+    }
   }
 
   var summary: CacheStatistics {
@@ -62,7 +75,10 @@ extension CacheBooks {
     tile.pinCount = pins[key] ?? 0
     tiles.append(tile)
     keptBytes += byteCount
-    if isUnused { unusedBytes += byteCount }
+    if isUnused {
+      unusedBytes += byteCount
+      victims.keptAhead(tile, eviction: eviction, focuses: Array(focuses.values))
+    }
     if tile.pinCount > 0 { pinnedBytes += byteCount }
     noteUse()
     cache.publish(tile)
@@ -80,7 +96,19 @@ extension CacheBooks {
       last.place = tile.place
     }
     tile.place = -1
+  }
+
+  /// Makes room for others.
+  private mutating func evict(_ tile: KeptEntry, in cache: Cache) {
+    drop(tile, in: cache)
     statistics.evictions += 1
+  }
+
+  /// Gives memory back.
+  mutating func trim(_ tile: KeptEntry, in cache: Cache) {
+    guard tile.place >= 0 else { return }
+    drop(tile, in: cache)
+    statistics.trims += 1
   }
 
   mutating func markUsed(_ tile: KeptEntry) {
@@ -94,7 +122,7 @@ extension CacheBooks {
     while keptBytes + reservedBytes + byteCount > byteCountMax {
       // Not one goes when all of them would not do.
       guard pinnedBytes + reservedBytes + byteCount <= byteCountMax, let victim = nextVictim() else { return false }
-      drop(victim, in: cache)
+      evict(victim, in: cache)
     }
     return true
   }
@@ -104,11 +132,11 @@ extension CacheBooks {
     let rank = eviction.rank(of: key.tile, age: 0, focuses: Array(focuses.values))
     while unusedBytes + reservedAheadBytes + byteCount > unusedBytesMax {
       guard let victim = nextVictim(onlyUnused: true, above: rank) else { return false }
-      drop(victim, in: cache)
+      evict(victim, in: cache)
     }
     while keptBytes + reservedBytes + byteCount > byteCountMax {
       guard let victim = nextVictim(above: rank) else { return false }
-      drop(victim, in: cache)
+      evict(victim, in: cache)
     }
     return true
   }
@@ -125,13 +153,14 @@ extension CacheBooks {
     VictimQueue.rank(tiles.filter { $0.pinCount == 0 }, eviction, Array(focuses.values)).map(\.tile)
   }
 
-  /// Lets go until no more than so many bytes are kept or reserved; tiles on screens go last.
-  mutating func shrink(to byteCount: Int, in cache: Cache) {
-    guard keptBytes + reservedBytes > byteCount else { return }
-    for tile in ranked() + tiles.filter({ $0.pinCount > 0 }) {
-      guard keptBytes + reservedBytes > byteCount else { return }
-      drop(tile, in: cache)
+  /// Lets go until the budget holds: some of the tiles late, those on screens last of all, and then of reservations.
+  mutating func fit(_ late: KeptEntries, in cache: Cache) {
+    if keptBytes + reservedBytes > byteCountMax {
+      let ranked = ranked()
+      let order = ranked.filter { !late.has($0) } + ranked.filter(late.has) + tiles.filter { $0.pinCount > 0 }
+      for tile in order where keptBytes + reservedBytes > byteCountMax { trim(tile, in: cache) }
     }
+    dropReservations()
   }
 }
 

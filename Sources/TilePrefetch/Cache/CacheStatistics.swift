@@ -18,7 +18,10 @@ public struct CacheStatistics: Hashable, Sendable {
   public var failures = 0
   /// Tiles that were loaded and handed out, and not kept, because what is on the screen fills the budget.
   public var uncached = 0
+  /// Tiles that made room for others.
   public var evictions = 0
+  /// Tiles that went to give memory back: a smaller budget, ``TileCache/trim(to:keeping:)``, ``TileCache/dropUnused()``, memory pressure. What was replaced or removed is in neither.
+  public var trims = 0
   /// Tiles kept.
   public var entries = 0
   /// Their cost.

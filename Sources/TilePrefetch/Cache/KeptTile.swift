@@ -38,6 +38,19 @@ class KeptEntry: @unchecked Sendable {
   final func takeFirstUse() -> Bool { unused.exchange(false, ordering: .relaxed) }
 }
 
+/// Some tiles of a cache, which stay alive with it.
+struct KeptEntries: Sendable {
+  private let entries: [KeptEntry]
+  private let known: Set<ObjectIdentifier>
+
+  init(_ entries: [KeptEntry]) {
+    self.entries = entries
+    known = Set(entries.map(ObjectIdentifier.init))
+  }
+
+  func has(_ entry: KeptEntry) -> Bool { known.contains(ObjectIdentifier(entry)) }
+}
+
 /// A tile in a cache.
 @usableFromInline
 final class KeptTile<Key: TileCacheKey, Value: Sendable>: KeptEntry, @unchecked Sendable {

@@ -9,39 +9,45 @@ extension TileCache {
   ) async throws -> Value? {
     while true {
       try Task.checkCancellation()
-      let shared: TileLoad<Key, Value>
-      var isOwn = false
       switch begin(key, byteCount: byteCount) {
       case .kept(let value): return value
       case .absent: return nil
       case .refused: preconditionFailure("a demand is never refused")
-      case .joined(let other): shared = other
+      case .joined(let other):
+        if let result = await answer(of: other) { return try result.get() }
       case .load(let own):
-        (shared, isOwn) = (own, true)
-        // A task of its own: the load goes on for others when this one leaves.
-        let work = Task {
-          do {
-            let loaded = try await load()
-            finish(own, loaded.map { .tile($0.0, byteCount: $0.byteCount) } ?? .absent)
-          } catch {
-            finish(own, .failed(error))
+        let result = await answer(of: own) { [self] in
+          // The owner's claim goes over to the waiter, which a cancellation can take back.
+          books.withLock { _ in own.ownerWaits = false }
+          // A task of its own: the load goes on for others when this one leaves.
+          let work = Task {
+            do {
+              let loaded = try await load()
+              finish(own, loaded.map { .tile($0.0, byteCount: $0.byteCount) } ?? .absent)
+            } catch {
+              finish(own, .failed(error))
+            }
           }
+          whenCancelled(own) { work.cancel() }
         }
-        whenCancelled(own) { work.cancel() }
+        guard let result else { preconditionFailure("a load that has not begun is not over") }
+        return try result.get()
       }
-      if let result = await answer(of: shared, isOwn: isOwn) { return try result.get() }
     }
   }
 
   /// Nil when the load was over before one could wait.
-  private func answer(of load: TileLoad<Key, Value>, isOwn: Bool) async -> Result<Value?, any Error>? {
+  ///
+  /// - Parameter start: begins the load once its end will be heard of: one that ends at once must not be missed.
+  private func answer(
+    of load: TileLoad<Key, Value>, start: @Sendable () -> Void = {}
+  ) async -> Result<Value?, any Error>? {
     let place = WaitingPlace<Value>()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         place.settle(continuation)
         guard let waiter = wait(for: load, { place.resume($0) }) else { return place.resume(nil) }
-        // The owner's claim goes over to the waiter, which a cancellation can take back.
-        if isOwn { books.withLock { _ in load.ownerWaits = false } }
+        start()
         place.whenLeaving { [self] in leave(load, waiter: waiter) }
       }
     } onCancel: {

@@ -30,6 +30,16 @@ extension TileCache {
     }
   }
 
+  /// Makes a load ahead of need that is under way one that somebody waits for. Begins nothing: false when there is none, or it is over.
+  @discardableResult
+  public func join(_ key: Key) -> Bool {
+    books.withLock { books in
+      guard let load = books.pending[key], !load.isCancelled else { return false }
+      books.join(load)
+      return true
+    }
+  }
+
   /// Ends a load: keeps the tile, if there is room, and hands it to all who wait.
   public func finish(_ load: TileLoad<Key, Value>, _ outcome: LoadOutcome<Value>) {
     let (time, tick) = (now(), tick())

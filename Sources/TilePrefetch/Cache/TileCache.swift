@@ -22,7 +22,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   ///   - absentLifetime: how long it is believed that a source does not have a tile.
   ///   - now: a clock that never goes back; the system's unless given.
   public init(
-    byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.75,
+    byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.6,
     absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
   ) {
     books = Mutex(
@@ -52,16 +52,21 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     return books.withLock { $0.absent.contains(key, at: time) }
   }
 
+  /// Until when it is believed, by the cache's clock, that the source does not have the tile; nil when it is not.
+  func absenceEnd(of key: Key) -> Duration? {
+    let time = now()
+    return books.withLock { $0.absent.end(of: key, at: time) }
+  }
+
   func peek(_ key: Key) -> KeptTile<Key, Value>? { table.peek(key) }
 
   /// Puts a tile in the table; the caller keeps it alive until it is withdrawn.
   func publish(_ tile: KeptTile<Key, Value>) { table.set(tile, for: tile.key) }
 
   /// Takes a tile out of the table. The books hold entries of no particular type, all of which this cache made.
-  func withdraw(_ entry: KeptEntry) {
-    let key = unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key
-    table.set(nil, for: key)
-  }
+  func withdraw(_ entry: KeptEntry) { table.set(nil, for: key(of: entry)) }
+
+  func key(of entry: KeptEntry) -> Key { unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key }
 
   @usableFromInline
   func markUsed(_ key: Key) {
@@ -73,7 +78,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   /// The order in which tiles go.
   var eviction: any EvictionPolicy { books.withLock { $0.eviction } }
 
-  /// The budget.
+  /// The budget, as memory pressure leaves it.
   public var byteCountMax: Int { books.withLock { $0.byteCountMax } }
 
   /// How many bytes tiles loaded ahead of need may take at the moment.

@@ -1,7 +1,8 @@
 /// The tiles that go next.
 ///
-/// Ranking all n tiles takes O(n log n) and serves for n / 16 evictions, or until a map has moved and n / 64 are gone: O(log n) for each, amortised. For LRU this is exact:
-/// what is used or kept in between is younger than the ones chosen.
+/// Ranking all n tiles takes O(n log n) and serves for n / 16 evictions, or until a map has moved and n / 64 are gone: O(log n) for each, amortised. What was used since it was chosen stays,
+/// and what was wanted since is not among the chosen: so it is the order of the moment of ranking that holds. By age that is exact but for tiles whose last use fell between the same two changes of
+/// the cache, which count as equally old: hits move no clock.
 struct VictimQueue {
   struct Candidate {
     let tile: KeptEntry
@@ -9,12 +10,68 @@ struct VictimQueue {
     let stamp: UInt64
   }
 
-  /// The one to go first is the last.
-  private var queue: [Candidate] = []
-  private var takenCount = 0
+  /// The tiles that may go, ranked among themselves.
+  private struct Ranking {
+    /// The one to go first is the last.
+    var queue: [Candidate] = []
+    var takenCount = 0
+
+    mutating func mapMoved(tileCount: Int) {
+      if takenCount * 64 >= tileCount { queue = [] }
+    }
+
+    /// Takes in a tile that has come since, where it would go before one of the chosen.
+    ///
+    /// - Complexity: O(log n), and moving what goes before it.
+    mutating func insert(_ candidate: Candidate) {
+      guard let lowest = queue.first, candidate.rank > lowest.rank else { return }
+      var (low, high) = (0, queue.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if queue[middle].rank < candidate.rank { low = middle + 1 } else { high = middle }
+      }
+      queue.insert(candidate, at: low)
+    }
+
+    /// - Parameter candidates: the tiles to rank anew when none of the chosen is left.
+    mutating func next(
+      above bound: Double, mayGo: (KeptEntry) -> Bool, _ candidates: () -> [Candidate]
+    ) -> KeptEntry? {
+      var hasRanked = false
+      while true {
+        while let candidate = queue.last {
+          let tile = candidate.tile
+          guard tile.place >= 0, mayGo(tile), tile.stamp == candidate.stamp else {
+            queue.removeLast()
+            continue
+          }
+          guard candidate.rank > bound else { return nil }
+          queue.removeLast()
+          takenCount += 1
+          return tile
+        }
+        guard !hasRanked else { return nil }
+        hasRanked = true
+        takenCount = 0
+        let ranked = candidates()
+        queue = ranked.prefix(max(ranked.count / 16, 1)).reversed()
+      }
+    }
+  }
+
+  private var all = Ranking()
+  /// Those that were loaded ahead of need and not wanted yet: among their own kind, all about as old.
+  private var unused = Ranking()
 
   mutating func mapMoved(tileCount: Int) {
-    if takenCount * 64 >= tileCount { queue = [] }
+    all.mapMoved(tileCount: tileCount)
+    unused.mapMoved(tileCount: tileCount)
+  }
+
+  /// A tile was loaded ahead of need: it may be the next of its kind to go.
+  mutating func keptAhead(_ tile: KeptEntry, eviction: any EvictionPolicy, focuses: [MapFocus]) {
+    let rank = eviction.rank(of: tile.tile, age: 0, focuses: focuses)
+    unused.insert(Candidate(tile: tile, rank: rank, stamp: tile.stamp))
   }
 
   /// The next tile to go, on no screen and not used since it was chosen; nil when there is none that ranks above the bound.
@@ -22,31 +79,12 @@ struct VictimQueue {
     of tiles: [KeptEntry], eviction: any EvictionPolicy, focuses: [MapFocus], onlyUnused: Bool, above bound: Double
   ) -> KeptEntry? {
     if onlyUnused {
-      // Ranked among their own kind: there are few of them, and they are all about as old.
-      let unused = tiles.filter { $0.pinCount == 0 && $0.isUnused }
-      guard let first = Self.rank(unused, eviction, focuses).first, first.rank > bound else { return nil }
-      return first.tile
+      func mayGo(_ tile: KeptEntry) -> Bool { tile.pinCount == 0 && tile.isUnused }
+      return unused.next(above: bound, mayGo: mayGo) { Self.rank(tiles.filter(mayGo), eviction, focuses) }
     }
     if eviction.isExact { return Self.first(of: tiles, eviction, focuses, above: bound) }
-    var hasRanked = false
-    while true {
-      while let candidate = queue.last {
-        let tile = candidate.tile
-        guard tile.place >= 0, tile.pinCount == 0, tile.stamp == candidate.stamp else {
-          queue.removeLast()
-          continue
-        }
-        guard candidate.rank > bound else { return nil }
-        queue.removeLast()
-        takenCount += 1
-        return tile
-      }
-      guard !hasRanked else { return nil }
-      hasRanked = true
-      takenCount = 0
-      let ranked = Self.rank(tiles.filter { $0.pinCount == 0 }, eviction, focuses)
-      queue = ranked.prefix(max(ranked.count / 16, 1)).reversed()
-    }
+    func mayGo(_ tile: KeptEntry) -> Bool { tile.pinCount == 0 }
+    return all.next(above: bound, mayGo: mayGo) { Self.rank(tiles.filter(mayGo), eviction, focuses) }
   }
 
   /// The tile that ranks highest of all, ages aside. O(n).

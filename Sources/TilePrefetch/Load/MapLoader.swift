@@ -3,9 +3,12 @@ public import TileIndex
 
 /// Keeps the tiles of one map on one screen ready: says to any number of loading threads what to load next.
 ///
-/// 1. The app calls ``update(_:phase:at:)`` for every frame in which the map moved.
+/// 1. The app calls ``update(_:phase:at:point:replans:)`` for every frame in which the map moved.
 /// 2. Each of its loaders takes ``next()``, loads, and calls ``finish(_:_:)``. Tiles on the screen come first, always; what was planned and is not sensible any more is never begun.
-/// 3. The app draws ``tile(_:)``.
+/// 3. A loader that found nothing to do sleeps until the map moves or a load ends, and no longer than ``retryDelay``: what failed on the screen is tried again.
+/// 4. The app draws ``tile(_:)``.
+///
+/// Tiles on the screen that found no room in the budget are held here until they leave the screen, outside of it: at most one screen.
 public final class MapLoader<Value: Sendable>: Sendable {
   public typealias Load = TileLoad<TileID, Value>
 
@@ -36,11 +39,11 @@ public final class MapLoader<Value: Sendable>: Sendable {
     public var left: [TileID] = []
   }
 
-  private struct State {
+  struct State {
     var planner: any PrefetchPlanner
     var visible: TileRange?
-    /// Tiles on the screen that found no room in the cache.
-    var held: [TileID: Value] = [:]
+    /// Tiles on the screen that found no room in the cache, and what each costs.
+    var held: [TileID: (value: Value, byteCount: Int)] = [:]
     /// Missing tiles on the screen, the next one last.
     var demand: [TileID] = []
     var plan: [TileID] = []
@@ -49,8 +52,12 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var position = 0
     var wanted: [TileID: Int] = [:]
     var ahead: Set<TileID> = []
-    /// When each load under way began.
-    var loading: [TileID: Duration] = [:]
+    /// Each load under way, and when it began.
+    var loading: [TileID: (load: Load, start: Duration)] = [:]
+    /// Loads of others that bring tiles of this screen.
+    var joined: [TileID: (load: Load, waiter: Int)] = [:]
+    var retries = TileRetries()
+    var isPaused = false
     var meter: LoadMeter?
 
     /// True when a movement goes on to where it was going: the plan of 50 ms ago has all of its path.
@@ -65,7 +72,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
   public let tileCost: Int
   /// The cache's number for this map.
   public let screen: Int
-  private let state: Mutex<State>
+  let state: Mutex<State>
 
   public init(
     cache: TileCache<TileID, Value>, planner: any PrefetchPlanner, source: Source, tileCost: Int, screen: Int = 0
@@ -82,21 +89,31 @@ public final class MapLoader<Value: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - time: seconds since any moment.
+  ///   - point: where the cursor is on the map, in units of the world, when that is known: the next zoom in will be centred there. It is remembered while it is on the screen.
   ///   - replans: false when only the screen is to follow, and what is planned stays.
   @discardableResult
-  public func update(_ viewport: Viewport, phase: CameraPhase, at time: Double, replans: Bool = true) -> Step {
-    state.withLock { state in
+  public func update(
+    _ viewport: Viewport, phase: CameraPhase, at time: Double, point: MapPoint? = nil, replans: Bool = true
+  ) -> Step {
+    let (step, unwanted) = state.withLock { state -> (Step, Unwanted) in
       let tiles = viewport.tiles
       var step = Step()
       state.meter?.update(viewport, phase: phase, cache)
-      if tiles != state.visible { step = show(tiles, target: phase.target, &state) }
+      let before = state.visible
+      if tiles != before { step = show(tiles, target: phase.target, &state) }
       state.planner.update(viewport, phase: phase, at: time)
+      if let point { state.planner.point = point }
       if replans, !state.isPlanned(phase, time) {
         (state.plannedPhase, state.plannedTime) = (phase, time)
         replan(&state, target: phase.target)
       }
-      return step
+      let hasJumped = before.map { before in !tiles.contains { before.contains($0) } } ?? false
+      return (step, takeUnwanted(hasJumped, step.left, &state))
     }
+    // Without the lock: what stops may want something of the loader.
+    for load in unwanted.own { cache.cancel(load) }
+    for (load, waiter) in unwanted.joined { cache.leave(load, waiter: waiter) }
+    return step
   }
 
   private func show(_ tiles: TileRange, target: Viewport?, _ state: inout State) -> Step {
@@ -105,8 +122,11 @@ public final class MapLoader<Value: Sendable>: Sendable {
     let entered = tiles.filter { tile in !(state.visible?.contains(tile) ?? false) }
     cache.show(tiles, focus: MapFocus(around: target?.tiles ?? tiles, wanted: state.wanted), in: screen)
     for tile in step.left {
+      state.retries.forget(tile)
       // What was only handed out may stay now, if it is worth more than others.
-      if let value = state.held.removeValue(forKey: tile) { cache.insert(value, for: tile, byteCount: tileCost) }
+      if let held = state.held.removeValue(forKey: tile) {
+        cache.insert(held.value, for: tile, byteCount: held.byteCount)
+      }
     }
     state.visible = tiles
     for tile in entered {
@@ -114,16 +134,31 @@ public final class MapLoader<Value: Sendable>: Sendable {
         step.hits.append(tile)
       } else {
         step.missing.append(tile)
-        // A load ahead of need under way becomes one that somebody waits for.
-        if state.ahead.remove(tile) != nil { _ = cache.begin(tile, byteCount: tileCost) }
+        // A load ahead of need under way becomes one that somebody waits for. It may be over, and ``finish(_:_:)`` not yet here: that one sees to the tile then.
+        if state.ahead.remove(tile) != nil { cache.join(tile) }
       }
     }
-    let missing = tiles.filter { !isThere($0, state) && state.loading[$0] == nil }
+    let missing = tiles.filter { tile in
+      !isThere(tile, state) && state.loading[tile] == nil && state.joined[tile] == nil && !state.retries.contains(tile)
+    }
     state.demand = state.planner.order(missing: missing, in: tiles).reversed()
     return step
   }
 
-  private func isThere(_ tile: TileID, _ state: borrowing State) -> Bool {
+  private typealias Unwanted = (own: [Load], joined: [(load: Load, waiter: Int)])
+
+  /// Loads that nobody here wants any more: others' of tiles that left the screen, and when the map is somewhere else at once, those of its own that are not planned either. Without a
+  /// jump a load under way goes on: plans change with every frame, and may come back to it.
+  private func takeUnwanted(_ hasJumped: Bool, _ left: [TileID], _ state: inout State) -> Unwanted {
+    let joined = left.compactMap { state.joined.removeValue(forKey: $0) }
+    guard hasJumped else { return ([], joined) }
+    let own = state.loading.filter { tile, _ in
+      state.visible?.contains(tile) != true && state.wanted[tile] == nil
+    }
+    return (own.map(\.value.load), joined)
+  }
+
+  func isThere(_ tile: TileID, _ state: borrowing State) -> Bool {
     state.held[tile] != nil || cache.contains(tile)
   }
 
@@ -139,53 +174,16 @@ public final class MapLoader<Value: Sendable>: Sendable {
     cache.refocus(MapFocus(around: target?.tiles ?? visible, wanted: wanted), in: screen)
   }
 
-  /// What a free loader should load now; nil when there is nothing to do until the map moves or a load ends.
-  public func next() -> Load? {
-    state.withLock { state in
-      guard state.loading.count < source.loadsMax else { return nil }
-      while let tile = state.demand.popLast() {
-        guard !isThere(tile, state), state.loading[tile] == nil else { continue }
-        if case .load(let load) = cache.begin(tile, byteCount: tileCost) {
-          state.loading[tile] = cache.now()
-          state.meter?.began(tile)
-          return load
-        }
-      }
-      guard state.ahead.count < source.aheadMax, state.meter?.allowsAhead ?? true else { return nil }
-      while state.position < state.plan.count {
-        let tile = state.plan[state.position]
-        state.position += 1
-        guard state.visible?.contains(tile) != true, state.loading[tile] == nil else { continue }
-        switch cache.begin(tile, byteCount: tileCost, purpose: .prefetch) {
-        case .kept, .absent, .joined: continue
-        case .refused:
-          // The rest is less urgent, so there is no room for it either.
-          state.position = state.plan.count
-        case .load(let load):
-          state.loading[tile] = cache.now()
-          state.meter?.began(tile)
-          state.ahead.insert(tile)
-          return load
-        }
-      }
-      return nil
-    }
+  /// How long a loader that found nothing to do may sleep while the map stays where it is: then a tile on the screen that failed, or that the source did not have, is to be tried again.
+  /// Nil when there is none.
+  public var retryDelay: Duration? {
+    state.withLock { $0.retries.firstEnd }.map { max($0 - cache.now(), .zero) }
   }
 
-  /// Ends a load.
-  public func finish(_ load: Load, _ outcome: LoadOutcome<Value>) {
-    cache.finish(load, outcome)
-    state.withLock { state in
-      if let start = state.loading.removeValue(forKey: load.key), state.meter != nil {
-        var byteCount: Int?
-        if case .tile(_, let count) = outcome { byteCount = count }
-        state.meter?.ended(after: cache.now() - start, byteCount: byteCount)
-      }
-      state.ahead.remove(load.key)
-      if case .tile(let value, _) = outcome, state.visible?.contains(load.key) == true, !cache.contains(load.key) {
-        state.held[load.key] = value
-      }
-    }
+  /// True: nothing is loaded ahead of need. Set by ``adjust(to:keeping:)`` while memory is short; an app may set it for reasons of its own, a flat battery for one.
+  public var isPaused: Bool {
+    get { state.withLock { $0.isPaused } }
+    set { state.withLock { $0.isPaused = newValue } }
   }
 
   /// For sources that cost money: how many tiles were loaded, and how many would have been without prefetch, both without the first screen. Nil for others.
@@ -193,6 +191,6 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   /// A tile to draw, when it is there.
   public func tile(_ tile: TileID) -> Value? {
-    cache.value(for: tile) ?? state.withLock { $0.held[tile] }
+    cache.value(for: tile) ?? state.withLock { $0.held[tile]?.value }
   }
 }

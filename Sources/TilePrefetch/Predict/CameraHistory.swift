@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// How the map has moved: its speed now, and what the last gestures were.
 struct CameraHistory: Sendable {
   private struct Moment {
@@ -58,6 +66,17 @@ struct CameraHistory: Sendable {
     }
     last = zooms > 0 ? .zoomIn : .zoomOut
     announcement += ((isAnnounced ? 1 : 0) - announcement) / 3
+  }
+
+  /// What stayed where it was on the screen in the pinch that is going on; nil without one, or when it has hardly zoomed.
+  var pinchPoint: MapPoint? {
+    guard phase == .pinch, let start = moments.first?.viewport, let end = viewport,
+      abs(end.zoom - start.zoom) > Self.zoomMin
+    else { return nil }
+    let (before, after) = (exp2(start.zoom), exp2(end.zoom))
+    return MapPoint(
+      x: (end.x * after - start.x * before) / (after - before), y: (end.y * after - start.y * before) / (after - before)
+    )
   }
 
   /// The mean velocity of the present phase over its last seconds.

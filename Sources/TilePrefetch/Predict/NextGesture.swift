@@ -38,7 +38,7 @@ struct NextGesture {
 
   let viewport: Viewport
   /// Where a zoom in would go; nil for the middle.
-  let point: (x: Double, y: Double)?
+  let point: MapPoint?
   var odds: Odds
   /// What remains of the chance of tiles that a fast source can load once a gesture has shown where it goes.
   var laterWeight = 1.0

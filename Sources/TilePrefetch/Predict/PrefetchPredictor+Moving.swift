@@ -46,8 +46,7 @@ extension PrefetchPredictor {
   }
 
   /// Where the way of the last 8 s leads within 40 s.
-  func addTrack(_ viewport: Viewport, _ plan: inout OrderedTiles) {
-    let velocity = history.velocity(window: 8)
+  func addTrack(_ viewport: Viewport, _ velocity: CameraHistory.Velocity, _ plan: inout OrderedTiles) {
     for step in 1...10 {
       var ahead = viewport
       ahead.x += velocity.x * Double(step) * 4

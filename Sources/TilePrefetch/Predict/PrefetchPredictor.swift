@@ -6,6 +6,7 @@ public import TileIndex
 /// 2. Fingers on the map: where the present velocity leads as it decays.
 /// 3. GPS fixes: along the track of the last seconds.
 /// 4. At rest: what the next gesture will probably show (``NextGesture``).
+/// 5. The few coarse tiles that cover the screen: first for a map at rest, last for one that moves.
 ///
 /// It is a value without clock, threads or locks: the same viewports give the same plan. Tiles are those of sets that step by 2.
 public struct PrefetchPredictor: PrefetchPlanner {
@@ -15,22 +16,31 @@ public struct PrefetchPredictor: PrefetchPlanner {
     public var tilesPerSecond: Double
     /// The zooms that the source has.
     public var zooms: ClosedRange<Int>
+    /// The part of the world that the source has, from the west and from the north; tiles beyond it are not loaded.
+    public var x: ClosedRange<Double>
+    public var y: ClosedRange<Double>
     /// Tiles less probable than this are not loaded, however much room there is; higher for sources that cost money.
     public var chanceMin: Double
 
     /// A good ``chanceMin`` for sources that cost money: docs/prefetch.md has the figures.
     public static var meteredChanceMin: Double { 0.3 }
 
-    public init(tilesPerSecond: Double = 800, zooms: ClosedRange<Int> = 0...22, chanceMin: Double = 0.05) {
+    public init(
+      tilesPerSecond: Double = 800, zooms: ClosedRange<Int> = 0...22, x: ClosedRange<Double> = 0...1,
+      y: ClosedRange<Double> = 0...1, chanceMin: Double = 0.05
+    ) {
       self.tilesPerSecond = tilesPerSecond
       self.zooms = zooms
+      (self.x, self.y) = (x, y)
       self.chanceMin = chanceMin
     }
   }
 
   public var options: Options
-  /// The place on the map under the cursor or between the fingers of the last pinch, where the next zoom in will be centred; nil when there is none.
-  public var point: (x: Double, y: Double)?
+  /// The place on the map under the cursor or between the fingers of the last pinch, where the next zoom in will be centred while it is on the screen; nil when there is none.
+  ///
+  /// An app sets the cursor's; the pinch's is what stayed where it was while the map grew or shrank.
+  public var point: MapPoint?
   var history = CameraHistory()
 
   public init(options: Options = Options()) {
@@ -38,6 +48,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
   }
 
   public mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {
+    if phase != history.phase, let fixed = history.pinchPoint { point = fixed }
     history.add(viewport, phase, at: time)
   }
 
@@ -46,7 +57,8 @@ public struct PrefetchPredictor: PrefetchPlanner {
     guard let viewport = history.viewport else { return [] }
     var plan = OrderedTiles()
     switch history.phase {
-    case .rest: plan.add(atRest(viewport, after: history.last, countMax))
+    case .rest:
+      plan.add(atRest(viewport, after: history.last, countMax))
     case .animation(let target), .fling(let target):
       plan.add(alongPath(from: viewport, to: target))
       plan.add(atRest(target, after: Self.gesture(from: viewport, to: target), countMax))
@@ -56,10 +68,17 @@ public struct PrefetchPredictor: PrefetchPlanner {
         plan.add(atRest(viewport, after: history.last, countMax))
       } else {
         addSweep(viewport, velocity, &plan)
+        plan.add(coarse(viewport, countMax))
       }
-    case .follow: addTrack(viewport, &plan)
+    case .follow:
+      let velocity = history.velocity(window: 8)
+      if velocity.isZero {
+        plan.add(atRest(viewport, after: history.last, countMax))
+      } else {
+        addTrack(viewport, velocity, &plan)
+      }
     }
-    let tiles = plan.tiles.lazy.filter { options.zooms.contains($0.zoom) && Self.isInWorld($0) }
+    let tiles = plan.tiles.lazy.filter { options.zooms.contains($0.zoom) && isInSource($0) }
     return Array(tiles.prefix(countMax + viewport.tiles.count))
   }
 
@@ -71,8 +90,28 @@ public struct PrefetchPredictor: PrefetchPlanner {
   /// Seconds that a zoom usually takes.
   static var movementDuration: Double { 0.25 }
 
+  /// The tiles three zooms up that cover the screen and what a pan usually brings onto it, some six: whatever the next gesture shows, there is something to draw. None where they would take
+  /// room from surer ones.
+  private func coarse(_ viewport: Viewport, _ countMax: Int) -> [TileID] {
+    let (span, zooms) = (ScreenSpan(viewport), Self.coarseZooms)
+    guard span.zoom >= zooms else { return [] }
+    let reach = NextGesture.panLength * span.side
+    let range = span.range(beyond: reach, reach)
+    let coarse = TileRange(
+      zoom: range.zoom - zooms,
+      columns: (range.columns.lowerBound >> zooms)...(range.columns.upperBound >> zooms),
+      rows: (range.rows.lowerBound >> zooms)...(range.rows.upperBound >> zooms))
+    guard coarse.count * Self.coarseRoom <= countMax else { return [] }
+    return MissingOrder.middleFirst(Array(coarse), in: coarse)
+  }
+
+  static var coarseZooms: Int { 3 }
+  /// How many tiles there must be room for, for each coarse one.
+  static var coarseRoom: Int { 12 }
+
   private func atRest(_ viewport: Viewport, after last: CameraHistory.Gesture, _ countMax: Int) -> [TileID] {
-    var next = NextGesture(viewport: viewport, point: point, odds: .init(after: last))
+    let shown = point.flatMap { viewport.shows($0) ? $0 : nil }
+    var next = NextGesture(viewport: viewport, point: shown, odds: .init(after: last))
     var chanceMin = options.chanceMin
     if isSlow(viewport) {
       chanceMin = max(chanceMin, Self.slowChanceMin)
@@ -86,7 +125,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
         next.odds.zoomOut *= Self.announcedWeight.zoomOut
       }
     }
-    return next.tiles(above: chanceMin)
+    return coarse(viewport, countMax) + next.tiles(above: chanceMin)
   }
 
   static var slowChanceMin: Double { 0.1 }
@@ -100,8 +139,12 @@ public struct PrefetchPredictor: PrefetchPlanner {
     return abs(zooms) < 0.01 ? .pan : zooms > 0 ? .zoomIn : .zoomOut
   }
 
-  private static func isInWorld(_ tile: TileID) -> Bool {
+  private func isInSource(_ tile: TileID) -> Bool {
     let count = 1 << max(0, min(tile.zoom, TileID.zoomMax))
-    return (0..<count).contains(tile.column) && (0..<count).contains(tile.row)
+    func isIn(_ place: Int, _ range: ClosedRange<Double>) -> Bool {
+      (0..<count).contains(place) && Double(place) / Double(count) < range.upperBound
+        && Double(place + 1) / Double(count) > range.lowerBound
+    }
+    return isIn(tile.column, options.x) && isIn(tile.row, options.y)
   }
 }

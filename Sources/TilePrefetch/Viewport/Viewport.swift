@@ -39,6 +39,12 @@ public struct Viewport: Hashable, Sendable {
   /// The screen's shorter side in units of the world.
   public var shortSide: Double { min(width, height) / Self.tilePixels * exp2(-zoom) }
 
+  /// True for places on the screen.
+  public func shows(_ point: MapPoint) -> Bool {
+    let unit = exp2(-zoom) / Self.tilePixels / 2
+    return abs(point.x - x) <= width * unit && abs(point.y - y) <= height * unit
+  }
+
   /// The tiles on the screen. Outside the world there are columns and rows below 0 and beyond the last, which no bundle has.
   public var tiles: TileRange {
     let tileZoom = tileZoom

@@ -3,12 +3,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// What a server does beside answering: looking for bundles, ending connections that take too long, writing the access log.
+/// What a server does beside answering: looking for bundles, forgetting maps that nobody looks at, ending connections that take too long, writing the access log.
 final class Chores: Sendable {
   private let tasks = Mutex<[RepeatedTask]>([])
 
   init(
-    _ shelf: TileShelf, _ options: TileServerOptions, _ loops: [NIOLoopBound<LoopState>], _ accessLog: AccessLog?,
+    _ shelf: TileShelf, _ prefetcher: Prefetcher, _ options: TileServerOptions, _ loops: [NIOLoopBound<LoopState>],
+    _ accessLog: AccessLog?,
     _ logger: Logger, _ eventLoop: any EventLoop
   ) {
     let second = TimeAmount.seconds(1)
@@ -23,6 +24,11 @@ final class Chores: Sendable {
           Self.onThread(shelf, lane, eventLoop) { Self.report(shelf.refresh(), logger) }
         })
     }
+    let quietPause = TimeAmount.seconds(30)
+    tasks.append(
+      eventLoop.scheduleRepeatedAsyncTask(initialDelay: quietPause, delay: quietPause) { _ in
+        Self.onThread(shelf, lane, eventLoop) { prefetcher.forgetQuiet(at: MonotonicClock.seconds) }
+      })
     if let accessLog {
       let lane = shelf.work.lane(device: .max - 1)
       tasks.append(

@@ -8,7 +8,7 @@ import TilePrefetch
 /// | level | fetching ahead | caches |
 /// |---|---|---|
 /// | normal | as set | the whole budget |
-/// | warning | none | half of it; tiles fetched ahead and not wanted yet go first, then those far from every screen |
+/// | warning | none | half of it; tiles fetched ahead and not wanted yet go first, then those far from every screen, the coarse zooms last |
 /// | critical | none | a quarter, of which what is on screens and the coarse zooms are kept now; no ready replies, no buffers, no idle readers |
 ///
 /// After every step up the allocator gives back what is free: without that the process stays as large as it was.
@@ -21,14 +21,13 @@ final class PressureResponse: Sendable {
   private let prefetcher: Prefetcher
   private let shelf: TileShelf
   private let resolver: TileResolver
-  private let cacheBytes: Int
   private let readyBytes: Int
   private let current = Mutex(PressureLevel.normal)
 
-  init(_ service: TileService, cacheBytes: Int, readyBytes: Int) {
+  init(_ service: TileService, readyBytes: Int) {
     (cache, readyReplies) = (service.metrics.cache, service.readyReplies)
     (prefetcher, shelf, resolver) = (service.prefetcher, service.shelf, service.resolver)
-    (self.cacheBytes, self.readyBytes) = (cacheBytes, readyBytes)
+    self.readyBytes = readyBytes
   }
 
   /// Goes over to a level. Called for one change after the other.
@@ -38,18 +37,11 @@ final class PressureResponse: Sendable {
       return current
     }
     prefetcher.setPaused(level > .normal)
+    cache.adjust(to: level) { Self.coarseZooms.contains($0.tile.zoom) }
     switch level {
-    case .normal:
-      cache.resize(to: cacheBytes)
-      readyReplies.resize(to: readyBytes)
-    case .warning:
-      cache.dropUnused()
-      cache.resize(to: cacheBytes / 2)
-      readyReplies.resize(to: readyBytes / 2)
+    case .normal: readyReplies.resize(to: readyBytes)
+    case .warning: readyReplies.resize(to: readyBytes / 2)
     case .critical:
-      cache.dropUnused()
-      cache.resize(to: cacheBytes / 4)
-      cache.trim(to: 0) { Self.coarseZooms.contains($0.tile.zoom) }
       readyReplies.resize(to: 0)
       resolver.releaseBuffers()
       for tileset in shelf.tilesets where !tileset.isRemote { tileset.closeIdle() }

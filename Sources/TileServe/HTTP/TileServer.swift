@@ -86,7 +86,7 @@ public final class TileServer: Sendable {
         options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
       let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
       ready.service.withLock { $0 = service }
-      let response = PressureResponse(service, cacheBytes: drawnBytes, readyBytes: readyBytes)
+      let response = PressureResponse(service, readyBytes: readyBytes)
       let pressure = options.memoryPressure.map { readings in
         MemoryPressureMonitor(readings, marks: options.pressureMarks) { level in
           metrics.pressure.store(level.rawValue, ordering: .relaxed)
@@ -95,7 +95,7 @@ public final class TileServer: Sendable {
         }
       }
       pressure?.start()
-      let chores = Chores(shelf, options, Array(loops.values), accessLog, logger, group.next())
+      let chores = Chores(shelf, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
         url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
         listener: listener, loops: Array(loops.values), service: service, accessLog: accessLog, chores: chores,

@@ -21,8 +21,10 @@ struct PrefetchWish: Sendable {
   var map: Map { Map(client: client, layers: layers.map(ObjectIdentifier.init), scale: scale, format: format) }
 
   /// The same map's query for a tile.
-  func query(_ tile: TileID) -> TileQuery {
-    TileQuery(layers: layers, policies: policies, tile: tile, scale: scale, format: format)
+  ///
+  /// - Parameter sources: in place of the layers.
+  func query(_ tile: TileID, from sources: [any TileSource]? = nil) -> TileQuery {
+    TileQuery(layers: sources ?? layers, policies: policies, tile: tile, scale: scale, format: format)
   }
 
   /// True where a tile of this map takes time, so that it pays to have it before it is asked for: it is drawn, or far away, or on a slow disk.

@@ -51,6 +51,10 @@ final class Prefetcher: Sendable {
   static let planCountMax = 32
   /// Requests that wait to be looked at; more of them are not looked at.
   private static let inboxCountMax = 256
+  /// Tiles of a map that were fetched ahead and not asked for yet, of which it is noticed when they are; of more only those that are still planned.
+  private static let aheadCountMax = 512
+  /// How often the pieces of a tile are looked at: the tile, its ancestors one after the other where it is missing.
+  private static let roundsMax = 4
 
   let mode: Mode
   private let resolver: TileResolver
@@ -94,6 +98,7 @@ final class Prefetcher: Sendable {
       return inbox
     }
     let now = MonotonicClock.seconds
+    forgetQuiet(at: now)
     var last: [PrefetchWish.Map: PrefetchWish] = [:]
     for wish in wishes {
       let map = wish.map
@@ -110,18 +115,30 @@ final class Prefetcher: Sendable {
         if state.sessions[map]!.ahead.remove(wish.tile) != nil { state.statistics.used += 1 }
         return []
       }
-      var old = state.sessions.filter { now - $0.value.view.lastSeen > Self.mapSeconds }.map(\.key)
-      if state.sessions.count - old.count >= Self.mapCountMax,
+      var screens: [Int] = []
+      if state.sessions.count >= Self.mapCountMax,
         let quietest = state.sessions.min(by: { $0.value.view.lastSeen < $1.value.view.lastSeen })
       {
-        old.append(quietest.key)
+        state.sessions[quietest.key] = nil
+        screens = [quietest.value.screen]
       }
-      let screens = Set(old).compactMap { state.sessions.removeValue(forKey: $0)?.screen }
       state.sessions[map] = Session(view: ClientView(wish.tile, at: now), screen: state.nextScreen)
       state.nextScreen += 1
       return screens
     }
     for screen in gone { resolver.cache.hide(screen: screen) }
+  }
+
+  /// Lets go of maps that nobody looks at any more: their tiles need not stay.
+  ///
+  /// - Parameter now: of ``MonotonicClock``.
+  func forgetQuiet(at now: Double) {
+    let screens = state.withLock { state in
+      let quiet = state.sessions.filter { now - $0.value.view.lastSeen > Self.mapSeconds }
+      for map in quiet.keys { state.sessions[map] = nil }
+      return quiet.values.map(\.screen)
+    }
+    for screen in screens { resolver.cache.hide(screen: screen) }
   }
 
   private func plan(_ wish: PrefetchWish, _ map: PrefetchWish.Map, at now: Double) {
@@ -173,19 +190,50 @@ final class Prefetcher: Sendable {
     let isRemote = wish.layers.contains(where: \.isRemote)
     guard isWanted, isRemote || work.urgentCount < coreCount else { return drop(tile, map) }
     var bytes = 0
-    do {
-      for layer in wish.layers { bytes += try layer.fetchAhead(tile) }
-      if !isRemote || wish.needsDrawing(tile, info) { bytes += try resolver.prefetch(wish.query(tile)) ?? 0 }
-    } catch {
-      // Whoever asks for it gets to know.
-      return drop(tile, map)
+    let isDone: Bool
+    if isRemote, !wish.needsDrawing(tile, info) {
+      isDone = fetch(wish.layers.map { ($0, tile) }, &bytes)
+    } else {
+      isDone = draw(tile, wish, &bytes)
     }
+    if !isDone { drop(tile, map) }
     state.withLock { state in
-      state.sessions[map]?.queued.remove(tile)
-      guard bytes > 0 else { return }
-      state.statistics.issued += 1
       state.statistics.bytes += bytes
-      state.sessions[map]?.ahead.insert(tile)
+      state.sessions[map]?.queued.remove(tile)
+      guard isDone, bytes > 0 else { return }
+      state.statistics.issued += 1
+      guard var ahead = state.sessions[map]?.ahead else { return }
+      ahead.insert(tile)
+      if ahead.count > Self.aheadCountMax { ahead.formIntersection(state.sessions[map]!.wanted) }
+      state.sessions[map]!.ahead = ahead
     }
+  }
+
+  /// Draws a tile from what is here; what is lacking for it is fetched as far as that may be.
+  ///
+  /// - Parameter bytes: grows by what was fetched and drawn.
+  /// - Returns: false when it could not be, or may not be. Whoever asks for it gets to know.
+  private func draw(_ tile: TileID, _ wish: PrefetchWish, _ bytes: inout Int) -> Bool {
+    for _ in 0..<Self.roundsMax {
+      let sources = wish.layers.map(KnownTiles.init)
+      let drawn = Result { try resolver.prefetch(wish.query(tile, from: sources)) }
+      let lacking = sources.flatMap { source in source.lacking.map { (source.tileset, $0) } }
+      guard lacking.isEmpty else {
+        guard fetch(lacking, &bytes) else { return false }
+        continue
+      }
+      guard case .success(let count) = drawn else { return false }
+      bytes += count ?? 0
+      return true
+    }
+    return false
+  }
+
+  private func fetch(_ tiles: [(tileset: Tileset, tile: TileID)], _ bytes: inout Int) -> Bool {
+    for (tileset, tile) in tiles {
+      guard let count = try? tileset.fetchAhead(tile) else { return false }
+      bytes += count
+    }
+    return true
   }
 }

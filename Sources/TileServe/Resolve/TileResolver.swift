@@ -17,7 +17,7 @@ package final class TileResolver: Sendable {
   ///
   /// 1. Check that the layers fit together and can give what is asked.
   /// 2. Look among the tiles drawn before.
-  /// 3. Gather the stored tiles that the answer is made of.
+  /// 3. Gather the stored tiles that the answer is made of; those of a slow source once for all who want them at the same time.
   /// 4. None: answer by the policy. One that fits: hand it out as it is. Otherwise draw, keep, hand out; what only stands in for another is not kept.
   ///
   /// - Throws: ``ServeError``: `badRequest` for what the layers cannot give, `damagedTile`; what sources throw.
@@ -28,19 +28,38 @@ package final class TileResolver: Sendable {
     if stack.isVector { return try answerVector(query, stack.layers[0]) }
     let key = key(query, stack.layers.map(\.revision))
     if let tile = cache.value(for: key) { return .tile(tile) }
+    if stack.layers.contains(where: { $0.source.isSlow }) { return try answerSlowly(query, stack, key) }
     let pieces = try stack.pieces(query.tile, scale: query.scale)
     guard !pieces.isEmpty else { return try answerMissing(query, stack) }
     if pieces.contains(where: \.isStandIn) { return .standIn(try draw(pieces, query, stack)) }
-    if let tile = Self.stored(pieces, query, stack) {
-      if stack.layers.contains(where: { $0.source.isSlow }) { cache.insert(tile, for: key, byteCount: cost(tile, key)) }
-      return .tile(tile)
-    }
+    if let tile = Self.stored(pieces, query, stack) { return .tile(tile) }
     let kept = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
       let tile = try draw(pieces, query, stack)
       return (tile, cost(tile, key))
     }
     // Nil where it was known, a moment ago, that there is no such tile.
     return .tile(try kept ?? draw(pieces, query, stack))
+  }
+
+  /// What was made of kept tiles in place of better ones: an error to the cache, which must not keep it, and an answer to all who waited.
+  private struct StandIn: Error {
+    var tile: Tile
+  }
+
+  /// The answer where reading takes long: who wants the same tile waits for the one that reads.
+  private func answerSlowly(_ query: TileQuery, _ stack: LayerStack, _ key: DrawnTileKey) throws -> TileAnswer {
+    do {
+      let tile = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
+        let pieces = try stack.pieces(query.tile, scale: query.scale)
+        guard !pieces.isEmpty else { return nil }
+        if pieces.contains(where: \.isStandIn) { throw StandIn(tile: try draw(pieces, query, stack)) }
+        let tile = try Self.stored(pieces, query, stack) ?? draw(pieces, query, stack)
+        return (tile, cost(tile, key))
+      }
+      return try tile.map { .tile($0) } ?? answerMissing(query, stack)
+    } catch let standIn as StandIn {
+      return .standIn(standIn.tile)
+    }
   }
 
   /// A tile that was drawn or fetched before. Reads and draws nothing, never waits: for event loops.

@@ -96,8 +96,13 @@ public final class Tileset: TileSource {
 
   /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
   ///
-  /// - Returns: the bytes that came; 0 when it was there, or bytes cost and enough were fetched ahead already.
-  func fetchAhead(_ tile: TileID) throws -> Int { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
+  /// - Returns: the bytes of the tile that came; 0 when it is known already; nil when it cannot be had now, or bytes cost and enough were fetched ahead already.
+  func fetchAhead(_ tile: TileID) throws -> Int? { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
+
+  /// What is known of another server's tile without asking for it; nil for tilesets that lie here.
+  func knowledge(of tile: TileID) throws -> Upstream.Knowledge? {
+    isRemote ? try openUpstream().knowledge(of: tile) : nil
+  }
 
   /// True for a slow disk. Not for other servers: their tiles lie in a bundle here, where it is seen when they are no longer fresh.
   public var isSlow: Bool { state.withLock { $0.readTimes.isSlow } }

@@ -70,14 +70,37 @@ final class Upstream: Sendable {
 
   /// Fetches a tile that nobody has asked for yet, unless it is kept.
   ///
-  /// - Returns: the bytes that came. Where bytes cost, what comes ahead is at most half of what was asked for: 1.5 times the bytes in all.
-  func fetchAhead(_ tile: TileID) throws -> Int {
-    guard try covers(tile), !client.isAway, try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
+  /// - Returns: the bytes of the tile that came; 0 when it is known already, or there is none; nil when it cannot be had now, or has to wait until more was asked for: where bytes cost, what
+  ///   comes ahead is at most half of that, 1.5 times the bytes in all.
+  func fetchAhead(_ tile: TileID) throws -> Int? {
+    guard try covers(tile), try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
+    guard !client.isAway else { return nil }
     let counts = client.counts
-    if settings.isMetered, !counts.mayFetchAhead { return 0 }
-    let count = try fetch(tile)?.count ?? 0
-    counts.receivedAhead(count)
-    return count
+    var reserved = 0
+    if settings.isMetered {
+      // Of an archive a part of the directory may have to come before the tile.
+      guard let bytes = counts.reserveAhead(bodyCount: archive == nil ? 1 : 2) else { return nil }
+      reserved = bytes
+    }
+    defer { counts.releaseAhead(reserved) }
+    return try UpstreamCounts.$isAhead.withValue(true) { try fetch(tile)?.count ?? 0 }
+  }
+
+  /// What is known here of a tile.
+  enum Knowledge {
+    case tile([UInt8])
+    case none
+    /// The server would have to be asked.
+    case unknown
+  }
+
+  /// What is known of a tile; asks nobody for it, now or later.
+  ///
+  /// - Throws: ``ServeError`` with `.unavailable` when nothing is known of the tileset; `BundleError`.
+  func knowledge(of tile: TileID) throws -> Knowledge {
+    guard try covers(tile) else { return .none }
+    guard let found = try bundle.find(tile, now: WallClock.seconds) else { return .unknown }
+    return found.bytes.map { .tile($0) } ?? .none
   }
 
   private func covers(_ tile: TileID) throws -> Bool {

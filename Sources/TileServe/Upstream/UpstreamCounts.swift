@@ -27,27 +27,43 @@ final class UpstreamCounts: Sendable {
   private struct State {
     var outcomes = [Outcome: Int]()
     var bytes = 0
+    /// Of these, what came for tiles that nobody had asked for: the parts of an archive's directory too.
     var bytesAhead = 0
-    var tilesAhead = 0
+    /// What requests of that kind that are under way may bring.
+    var reservedAhead = 0
+    /// The longest body.
+    var bytesLargest = 0
     var unkept = 0
   }
+  /// True while this thread asks for what nobody has asked for.
+  @TaskLocal static var isAhead = false
+
   private let state = Mutex(State())
 
   func add(_ outcome: Outcome) { state.withLock { $0.outcomes[outcome, default: 0] += 1 } }
-  func received(_ bytes: Int) { state.withLock { $0.bytes += bytes } }
-  func receivedAhead(_ bytes: Int) {
+  func received(_ bytes: Int) {
+    let isAhead = Self.isAhead
     state.withLock { state in
-      state.bytesAhead += bytes
-      state.tilesAhead += 1
+      state.bytes += bytes
+      if isAhead { state.bytesAhead += bytes }
+      state.bytesLargest = max(state.bytesLargest, bytes)
     }
   }
-  /// True while what came ahead, with one more tile of the usual size, is at most half of what was asked for.
-  var mayFetchAhead: Bool {
+  /// Sets bytes aside for a tile that nobody asked for, so that what came ahead stays at most half of what was asked for, however many do so at the same time.
+  ///
+  /// - Parameter bodyCount: how many bodies it may take, each as long as the longest so far.
+  /// - Returns: what to give back with ``releaseAhead(_:)`` once it came; nil when it would be too much.
+  func reserveAhead(bodyCount: Int) -> Int? {
     state.withLock { state in
-      let next = state.tilesAhead == 0 ? 0 : state.bytesAhead / state.tilesAhead
-      return 2 * (state.bytesAhead + next) < state.bytes - state.bytesAhead
+      let next = bodyCount * state.bytesLargest
+      guard next > 0, 2 * (state.bytesAhead + state.reservedAhead + next) <= state.bytes - state.bytesAhead else {
+        return nil
+      }
+      state.reservedAhead += next
+      return next
     }
   }
+  func releaseAhead(_ bytes: Int) { state.withLock { $0.reservedAhead -= bytes } }
   /// A tile could not be kept: the bundle is full, or its disk.
   func couldNotKeep() { state.withLock { $0.unkept += 1 } }
 

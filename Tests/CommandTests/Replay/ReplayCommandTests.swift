@@ -76,7 +76,7 @@ import Testing
   @Test func evictionAlone() throws {
     let run = try tileserve("replay", "--synthetic", "3:2", "--eviction-alone", "--budget", "32MiB", timeout: 60)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
-    #expect(run.stdoutLines.count == 4 && run.stdoutLines[3].hasPrefix("total "), "\(run)")
+    #expect(run.stdoutLines.filter { $0.hasPrefix("total ") }.count == 2, "one table for each way to count: \(run)")
   }
 
   @Test func whatCannotBeReplayedIsRefused() throws {

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import TileImage
 import TileIndex
 
@@ -9,13 +10,17 @@ final class MemorySource: TileSource {
   private let tilesetInfo: TilesetInfo
   private let tiles: [TileID: [UInt8]]
   private let reads = Mutex<[TileID]>([])
+  let isSlow: Bool
+  /// While this is set, reads wait for it.
+  let gate = Locked<Gate?>(nil)
   let revision = SourceRevision.next()
 
   /// - Parameter zooms: those that the tiles have, when nil.
   init(
     _ id: String, format: TileFormat = .png, matrixSet: TileMatrixSet = .webMercatorQuad, tilePixels: Int = 64,
-    zooms: ClosedRange<Int>? = nil, tiles: [TileID: [UInt8]]
+    zooms: ClosedRange<Int>? = nil, tiles: [TileID: [UInt8]], isSlow: Bool = false
   ) {
+    self.isSlow = isSlow
     let levels = tiles.keys.map(\.zoom)
     tilesetInfo = TilesetInfo(
       id: id, name: id, metadata: StoredMetadata([]), matrixSet: matrixSet, format: format,
@@ -28,6 +33,7 @@ final class MemorySource: TileSource {
 
   func storedTile(_ tile: TileID) -> [UInt8]? {
     reads.withLock { $0.append(tile) }
+    gate.withLock { $0 }?.wait()
     return tiles[tile]
   }
 

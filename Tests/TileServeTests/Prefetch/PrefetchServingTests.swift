@@ -3,6 +3,7 @@ import MemoryPressure
 import TestSupport
 import Testing
 import TileIndex
+import TilePrefetch
 
 @testable import TileServe
 
@@ -70,22 +71,56 @@ import TileIndex
     }
   }
 
-  /// Where bytes cost, at most half as many as were asked for come ahead.
-  @Test func meteredSources() async throws {
+  /// Where bytes cost, at most half as many as were asked for come ahead: also for tiles that are drawn from others.
+  @Test(arguments: [".png", "@2x.png", ".webp"]) func meteredSources(_ suffix: String) async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
     } _: { (origin) async throws in
       let folder = try describe(origin, #", "metered": true"#)
       try await serving([folder.path]) { (served) async throws in
-        for column in 30..<36 { try open(served, column: column) }
-        let asked = 8 * 3
+        let connection = try served.connect()
+        var asked: Set<String> = []
+        for x in 30..<38 {
+          for y in 20..<23 {
+            #expect(try connection.request("/far/6/\(x)/\(y)\(suffix)").status == 200)
+            let tile = TileID(unchecked: 6, x, y)
+            for piece in suffix.hasPrefix("@") ? tile.children : [tile] {
+              asked.insert("/\(piece.zoom)/\(piece.column)/\(piece.row).png")
+            }
+          }
+        }
         #expect(try eventually { try issued(served) > 0 })
-        try await Task.sleep(for: .milliseconds(300))
-        let ahead = origin.requests.count - asked
-        #expect(ahead <= asked / 2, "\(ahead) ahead of \(asked)")
+        // What may come has come when its number does not change any more.
+        var count = -1
+        while count != origin.requests.count {
+          count = origin.requests.count
+          try await Task.sleep(for: .milliseconds(300))
+        }
+        // Of the tiles that were asked for some came ahead, which is what it is for.
+        let received = Set(origin.targets)
+        #expect(origin.targets.count == received.count && received.isSuperset(of: asked))
+        #expect(received.count <= asked.count + asked.count / 2, "\(received.count) of \(asked.count)")
       }
     }
+  }
+
+  /// Nobody looks at a map that was quiet for two minutes: its tiles may go.
+  @Test func quietMapsAreForgotten() throws {
+    let cache = DrawnTileCache(byteCountMax: 1 << 20)
+    let work = WorkPool()
+    let prefetcher = Prefetcher(.on, TileResolver(cache: cache), work, coreCount: 1)
+    let tileset = try #require(try TileShelf([SampleShelf.path]).tilesets.first)
+    _ = try tileset.info()
+    let wish = PrefetchWish(
+      client: 1, layers: [tileset], policies: [.overzoom], tile: TileID(unchecked: 2, 1, 1), scale: 1, format: nil)
+    prefetcher.note(wish)
+    #expect(eventually { prefetcher.statistics.maps == 1 })
+    let now = MonotonicClock.seconds
+    prefetcher.forgetQuiet(at: now + Prefetcher.mapSeconds / 2)
+    #expect(prefetcher.statistics.maps == 1)
+    prefetcher.forgetQuiet(at: now + 2 * Prefetcher.mapSeconds)
+    #expect(prefetcher.statistics.maps == 0 && cache.statistics.pinnedBytes == 0)
   }
 
   /// Demand goes first: a request does not wait behind what was planned.

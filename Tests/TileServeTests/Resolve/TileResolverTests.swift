@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -144,6 +145,36 @@ import TilePrefetch
     let cache = DrawnTileCache(byteCountMax: 1 << 20)
     _ = try TileResolver(cache: cache).answer(source(Drawings.hills(seed: 1)), tile: wanted)
     #expect(cache.statistics.entries == 0 && cache.statistics.misses == 0)
+  }
+
+  /// A slow disk reads a tile once for all who want it at the same time.
+  @Test func slowTilesAreReadOnce() throws {
+    let bytes = try Drawings.hills(seed: 2).encoded(.png)
+    let source = MemorySource("far", matrixSet: Grids.quad, tiles: [wanted: bytes], isSlow: true)
+    let gate = Gate()
+    defer { gate.open() }
+    source.gate.withLock { $0 = gate }
+    let cache = DrawnTileCache(byteCountMax: 1 << 20)
+    let resolver = TileResolver(cache: cache)
+    let answers = Locked<[TileAnswer?]>([])
+    let wanted = wanted
+    for _ in 0..<4 {
+      Thread.detachNewThread {
+        let answer = try? resolver.answer(source, tile: wanted)
+        answers.withLock { $0.append(answer) }
+      }
+    }
+    #expect(eventually { cache.statistics.joined == 3 })
+    gate.open()
+    #expect(eventually { answers.withLock { $0.count } == 4 })
+    #expect(answers.withLock { $0 }.allSatisfy { $0 == .tile(Tile(bytes: bytes, format: .png)) })
+    #expect(source.readTiles == [wanted])
+    // That there is none is known for a while, and said as the policy wants it.
+    let missing = tile(3, 3, 1)
+    for policy in [MissingTilePolicy.notFound, .noContent] {
+      for _ in 0..<2 { #expect(try resolver.answer(source, tile: missing, policy: policy) == .missing(policy)) }
+    }
+    #expect(source.readTiles.count == 3, "once for each policy: \(source.readTiles)")
   }
 
   @Test func threadsGetTheSameTiles() async throws {

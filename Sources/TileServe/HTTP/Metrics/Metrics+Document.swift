@@ -45,6 +45,25 @@ extension Metrics {
     text.single(
       "tileserve_cache_coalesced_total", "counter", "Requests that waited for a drawing under way.", cache.joined)
     text.single("tileserve_cache_evictions_total", "counter", "Drawn tiles that made room for others.", cache.evictions)
+    text.single("tileserve_cache_trims_total", "counter", "Drawn tiles that went to give memory back.", cache.trims)
+    text.single(
+      "tileserve_cache_negative_hits_total", "counter", "Requests for tiles that were found missing not long ago.",
+      cache.absentHits)
+    text.single(
+      "tileserve_cache_uncached_total", "counter", "Tiles drawn and handed out that found no room.", cache.uncached)
+    text.single(
+      "tileserve_cache_refused_total", "counter", "Tiles not drawn ahead because there was no room for them.",
+      cache.refusals)
+    text.single("tileserve_cache_failures_total", "counter", "Drawings that failed or were left.", cache.failures)
+    text.single(
+      "tileserve_cache_reserved_bytes", "gauge", "Memory set aside for drawings under way.", cache.reservedBytes)
+    text.single(
+      "tileserve_cache_pinned_bytes", "gauge", "Memory of drawn tiles on clients' screens.", cache.pinnedBytes)
+    text.single(
+      "tileserve_cache_unused_bytes", "gauge", "Memory of tiles drawn ahead and not asked for yet.", cache.unusedBytes)
+    text.single(
+      "tileserve_cache_peak_bytes", "gauge", "The most memory that drawn tiles and drawings under way have taken.",
+      cache.bytesPeak)
     prefetch(prefetcher.statistics, &text)
     text.single(
       "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyReplies.byteCount)

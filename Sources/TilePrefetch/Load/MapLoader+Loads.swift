@@ -1,0 +1,114 @@
+import Synchronization
+import TileIndex
+
+extension MapLoader {
+  /// What a free loader should load now; nil when there is nothing to do until the map moves, a load ends, or ``retryDelay`` has passed.
+  public func next() -> Load? {
+    state.withLock { state in
+      guard state.loading.count < source.loadsMax else { return nil }
+      for tile in state.retries.takeDue(at: cache.now()) where state.visible?.contains(tile) == true {
+        state.demand.append(tile)
+      }
+      while let tile = state.demand.popLast() {
+        if let load = begin(tile, &state) { return load }
+      }
+      return state.isPaused ? nil : nextAhead(&state)
+    }
+  }
+
+  /// Begins to load a tile that the screen lacks; nil where there is nothing to do.
+  private func begin(_ tile: TileID, _ state: inout State) -> Load? {
+    guard !isThere(tile, state), state.loading[tile] == nil, state.joined[tile] == nil else { return nil }
+    switch cache.begin(tile, byteCount: tileCost) {
+    case .kept, .refused: return nil
+    case .absent:
+      if let end = cache.absenceEnd(of: tile) { state.retries.wait(for: tile, until: end) }
+      return nil
+    case .joined(let other):
+      // Another map's. When it is over already, this one's turn comes again.
+      if let waiter = cache.wait(for: other, { [weak self] in self?.joinedLoadEnded(tile, $0) }) {
+        state.joined[tile] = (other, waiter)
+      } else {
+        state.demand.append(tile)
+      }
+      return nil
+    case .load(let load):
+      state.loading[tile] = (load, cache.now())
+      state.meter?.began(tile)
+      return load
+    }
+  }
+
+  private func nextAhead(_ state: inout State) -> Load? {
+    guard state.ahead.count < source.aheadMax, state.meter?.allowsAhead ?? true else { return nil }
+    while state.position < state.plan.count {
+      let tile = state.plan[state.position]
+      state.position += 1
+      guard state.visible?.contains(tile) != true, state.loading[tile] == nil, !state.retries.contains(tile) else {
+        continue
+      }
+      switch cache.begin(tile, byteCount: tileCost, purpose: .prefetch) {
+      case .kept, .absent, .joined: continue
+      case .refused:
+        // The rest is less urgent, so there is no room for it either.
+        state.position = state.plan.count
+      case .load(let load):
+        state.loading[tile] = (load, cache.now())
+        state.meter?.began(tile)
+        state.ahead.insert(tile)
+        return load
+      }
+    }
+    return nil
+  }
+
+  /// Ends a load.
+  public func finish(_ load: Load, _ outcome: LoadOutcome<Value>) {
+    cache.finish(load, outcome)
+    state.withLock { state in
+      let tile = load.key
+      if let loading = state.loading.removeValue(forKey: tile), state.meter != nil {
+        var byteCount: Int?
+        if case .tile(_, let count) = outcome { byteCount = count }
+        state.meter?.ended(after: cache.now() - loading.start, byteCount: byteCount)
+      }
+      state.ahead.remove(tile)
+      switch outcome {
+      case .tile(let value, let byteCount): take(value, byteCount, of: tile, &state)
+      case .absent: lacks(tile, &state)
+      case .failed:
+        // What was cancelled and is on the screen again after all is wanted at once.
+        if !load.isCancelled {
+          state.retries.failed(tile, at: cache.now())
+        } else if state.visible?.contains(tile) == true {
+          state.demand.append(tile)
+        }
+      }
+    }
+  }
+
+  /// A load of another's is over, for which a tile of this screen waited.
+  private func joinedLoadEnded(_ tile: TileID, _ result: Result<Value?, any Error>) {
+    state.withLock { state in
+      state.joined[tile] = nil
+      switch result {
+      case .success(let value?): take(value, tileCost, of: tile, &state)
+      case .success(nil): lacks(tile, &state)
+      case .failure: state.retries.failed(tile, at: cache.now())
+      }
+    }
+  }
+
+  private func take(_ value: Value, _ byteCount: Int, of tile: TileID, _ state: inout State) {
+    state.retries.forget(tile)
+    guard state.visible?.contains(tile) == true, !cache.contains(tile) else { return }
+    state.held[tile] = (value, byteCount)
+  }
+
+  /// The source has no such tile; it is asked again when that is no longer believed.
+  private func lacks(_ tile: TileID, _ state: inout State) {
+    state.retries.forget(tile)
+    guard state.visible?.contains(tile) == true else { return }
+    if let end = cache.absenceEnd(of: tile) { state.retries.wait(for: tile, until: end) }
+  }
+}
