@@ -29,6 +29,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     let signals = SignalWatch()
     // SQLite's file is whole at any instant: nothing has to be put away first.
     signals.whenStopped { [weak signals] in
+      WholeFile.removeUnfinished()
       printError("purchase-ledger: interrupted; what was committed is kept")
       _exit(128 + (signals?.received ?? SIGINT))
     }

@@ -11,19 +11,34 @@ public enum ExportFormat: String, Sendable, CaseIterable {
 
 extension Ledger {
   /// Writes events or postings, line by line, from one view of the file and in constant memory.
-  public func export(_ format: ExportFormat, to write: (String) throws -> Void) throws {
+  ///
+  /// - Parameter progress: gets how many events or postings are written, and how many there are.
+  public func export(
+    _ format: ExportFormat, to write: (String) throws -> Void, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws {
     try read { db in
-      switch format {
-      case .jsonLines: try exportEvents(db, to: write)
-      case .hledger: try exportJournal(db, to: write)
+      let table = format == .hledger ? "posting" : "event"
+      let total = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+      var done = 0
+      func count() {
+        done += 1
+        if done % 4096 == 0 { progress(done, total) }
       }
+      switch format {
+      case .jsonLines: try exportEvents(db, to: write, count)
+      case .hledger: try exportJournal(db, to: write, count)
+      }
+      progress(done, total)
     }
   }
 
-  private func exportEvents(_ db: Database, to write: (String) throws -> Void) throws {
+  private func exportEvents(_ db: Database, to write: (String) throws -> Void, _ count: () -> Void) throws {
     let select = try SQLStatement(db, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
     defer { select.reset() }
-    while try select.step() { try write(LedgerEvent(select, in: path).jsonLine + "\n") }
+    while try select.step() {
+      try write(LedgerEvent(select, in: path).jsonLine + "\n")
+      count()
+    }
     let head = try EventWriter.head(db)
     var last = JSONObjectWriter()
     last.add("events", head.seq)
@@ -31,7 +46,7 @@ extension Ledger {
     try write(last.text + "\n")
   }
 
-  private func exportJournal(_ db: Database, to write: (String) throws -> Void) throws {
+  private func exportJournal(_ db: Database, to write: (String) throws -> Void, _ count: () -> Void) throws {
     try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n")
     let select = try SQLStatement(
       db,
@@ -53,6 +68,7 @@ extension Ledger {
             \(Self.account(select.int(5), store: store))  \(amount == "0" ? "0" : "-" + amount)
 
         """)
+      count()
     }
   }
 

@@ -59,6 +59,18 @@ import Testing
     #expect(journal.contains("assets:receivable:apple") && journal.contains("income:sales:google"))
     #expect(try shop.run("rebuild").status == 0)
     #expect(try shop.run("export", "--format", "hledger").stdout == journal)
+
+    // Into a file: whole, in place of what was there, nothing beside it.
+    let file = try shop.folder.write("journal", "what was there")
+    let written = try shop.run("export", "--format", "hledger", "--output", file, "--progress", "json")
+    #expect(written.status == 0 && written.stdout.isEmpty, "\(written)")
+    #expect(written.stderr.contains(#""of":"postings""#), "\(written)")
+    #expect(try String(decoding: shop.folder.bytes("journal"), as: UTF8.self) == journal)
+    for path in [shop.folder.file("missing/journal"), "/dev/full"] {
+      let refused = try shop.run("export", "--output", path)
+      #expect(refused.status == 2 && refused.stderr.contains("\(path): cannot be written"), "\(refused)")
+    }
+    #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
   }
 
   @Test func accountsAreAddedListedAndErased() throws {

@@ -13,29 +13,30 @@ struct ExportCommand: AsyncParsableCommand {
   var format: ExportFormat = .jsonLines
   @Option(name: [.short, .long], help: ArgumentHelp("Where to. (default: standard output)", valueName: "file"))
   var output: String?
+  @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
     let ledger = try await LedgerSettings(options).openLedger()
-    var handle = FileHandle.standardOutput
-    if let output {
-      guard FileManager.default.createFile(atPath: output, contents: nil),
-        let file = FileHandle(forWritingAtPath: output)
-      else { throw LedgerError(.input, at: output, "cannot be written; check the folder and permissions") }
-      handle = file
-    }
-    var buffer = Data()
-    func flush() throws {
-      do { try handle.write(contentsOf: buffer) } catch {
-        throw LedgerError(.input, at: output ?? "standard output", "cannot be written: \(error.localizedDescription)")
+    let name = output ?? "standard output"
+    let printer = progress.printer(format == .hledger ? "postings" : "events")
+    do {
+      let file = try WholeFile(output)
+      var buffer = Data()
+      try ledger.export(format) { text in
+        buffer.append(contentsOf: text.utf8)
+        guard buffer.count > 1 << 20 else { return }
+        try file.write(buffer)
+        buffer.removeAll(keepingCapacity: true)
+      } progress: {
+        printer.show($0, of: $1)
       }
-      buffer.removeAll(keepingCapacity: true)
+      try file.write(buffer)
+      try file.finish()
+    } catch let error as WholeFile.Failure {
+      throw LedgerError(.input, at: name, "cannot be written: \(error); check the folder, its permissions and the disk")
     }
-    try ledger.export(format) { text in
-      buffer.append(contentsOf: text.utf8)
-      if buffer.count > 1 << 20 { try flush() }
-    }
-    try flush()
+    printer.finish()
   }
 }
 
