@@ -39,6 +39,7 @@ demo: build web-libraries
 test:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
+	@scripts/install-schemathesis.sh
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
