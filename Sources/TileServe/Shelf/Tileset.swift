@@ -37,8 +37,8 @@ public final class Tileset: TileSource {
   /// Used by one thread at a time, whichever holds it.
   private final class Reader: @unchecked Sendable {
     let bundle: any BundleReader
-    /// Its file, once something is sent from it.
-    lazy var file = bundle.descriptor.flatMap(SendableFile.init(duplicating:))
+    /// Its file, once something is read from it past the bundle.
+    lazy var file = bundle.descriptor.flatMap(ResidentReader.init(duplicating:))
 
     init(_ bundle: any BundleReader) { self.bundle = bundle }
   }

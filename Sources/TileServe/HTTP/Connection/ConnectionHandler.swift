@@ -8,7 +8,7 @@ import Synchronization
 final class ConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = ByteBuffer
-  typealias OutboundOut = IOData
+  typealias OutboundOut = ByteBuffer
 
   private enum Item {
     case request(RequestFacts, NIODeadline)
@@ -24,7 +24,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var waiting = Queue<Item>()
   private var memory = RequestMemory()
-  private var cork = Cork()
+  private var socket: DirectSocket?
+  /// Responses that the pipeline has not handed to the system yet.
+  private var queuedCount = 0
   private var head: RequestFacts?
   private var bodyCount = 0
   /// True from the moment a request is taken up until its answer is written.
@@ -57,6 +59,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    // Encrypted bytes have to go through the pipeline.
+    if service.options.tls == nil { socket = DirectSocket(context) }
     loop.insert(self)
   }
 
@@ -104,7 +108,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isEnding = true
     // The last answer may still be on its way out.
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { _ in
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in
       bound.value.close(promise: nil)
     }
   }
@@ -123,18 +127,36 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// - Returns: the bytes that the request takes; nil when it must be read as others are.
   func answerReady(_ buffer: ByteBuffer) -> Int? {
     guard !isAnswering, !isEnding, !isUnreadable, waiting.isEmpty, loop.accessLog == nil, !loop.isDraining, let context,
-      context.channel.isWritable
+      queuedCount == 0 || context.channel.isWritable
     else { return nil }
     return buffer.withUnsafeReadableBytes { bytes in
       guard let target = memory.target(bytes) else { return nil }
       let start = NIODeadline.now()
       guard let ready = service.readyReply(UnsafeRawBufferPointer(rebasing: bytes[target])),
-        !ready.isGzipped || memory.acceptsGzip
+        !ready.isGzipped || memory.acceptsGzip, ready.readBody(into: &loop.room)
       else { return nil }
-      guard let reply = ready.reply(date: loop.date().bytes) else { return nil }
-      record(reply, start, context)
-      return memory.byteCount(target)
+      let count = memory.byteCount(target)
+      record(ready.route, status: 200, bytes: ready.bodyCount, start)
+      // Where more requests have come already their answers leave together.
+      send(ready, isLast: count == bytes.count, context)
+      return count
     }
+  }
+
+  private func send(_ ready: ReadyReply, isLast: Bool, _ context: ChannelHandlerContext) {
+    var sent = 0
+    if let socket, isLast, queuedCount == 0 {
+      guard let count = ready.withParts(loop.dateField(), loop.room, socket.send) else {
+        isEnding = true
+        context.close(promise: nil)
+        return
+      }
+      sent = count
+    }
+    guard sent < ready.responseCount else { return }
+    let (first, second) = ready.rest(after: sent, loop.dateField(), loop.room)
+    write(first, second, context, promise: nil)
+    needsFlush = true
   }
 
   /// Takes a request that is whole and has no body, at the beginning of a buffer.
@@ -221,7 +243,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = true
     let circumstances = TileService.Circumstances(
-      client: peerNumber, date: loop.date().text, isTrusted: isTrusted, isDraining: loop.isDraining)
+      client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
     switch service.plan(facts, circumstances) {
     case .reply(let reply): finish(reply, facts, start, context)
     case .work(let lane, let make):
@@ -253,26 +275,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func finish(_ reply: Reply, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = false
-    let time = record(reply, start, context)
+    let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
+    write(reply, context)
     loop.accessLog?.record(
       facts, reply, peer: isTrusted ? facts.forwardedFor ?? peer : peer, nanoseconds: time.nanoseconds)
   }
 
-  /// Counts an answer and writes it.
+  /// Counts an answer.
   @discardableResult
-  private func record(_ reply: Reply, _ start: NIODeadline, _ context: ChannelHandlerContext) -> TimeAmount {
+  private func record(_ route: RouteName, status: Int, bytes: Int, _ start: NIODeadline) -> TimeAmount {
     let now = NIODeadline.now()
     if waiting.isEmpty, head == nil { idleSince = now }
     deadline = now + .seconds(Int64(loop.limits.idleSeconds))
-    loop.shard.record(
-      reply.route, status: reply.status, bytes: reply.bodyCount, nanoseconds: UInt64((now - start).nanoseconds))
-    write(reply, context)
+    loop.shard.record(route, status: status, bytes: bytes, nanoseconds: UInt64((now - start).nanoseconds))
     return now - start
   }
 
   private func fail(_ status: Int, _ reason: String, _ context: ChannelHandlerContext) {
     let reply = ReplyWriter(
-      request: .unreadable, route: .other, date: loop.date().text,
+      request: .unreadable, route: .other, date: loop.date(),
       commonFields: CrossOriginFields.fields(service.options.crossOrigin, .unreadable), isDraining: true
     ).failure(status, reason)
     loop.shard.record(.other, status: status, bytes: reply.bodyCount, nanoseconds: 0)
@@ -284,44 +305,31 @@ final class ConnectionHandler: ChannelDuplexHandler {
     needsFlush = true
     // An answer that was begun before the drain does not say that it is the last.
     guard reply.closes || loop.isDraining && waiting.isEmpty && head == nil else {
-      writePieces(reply, context, promise: nil)
+      write(reply.bytes, reply.body, context, promise: nil)
       return
     }
     isEnding = true
     waiting.removeAll()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     let end = context.eventLoop.makePromise(of: Void.self)
-    writePieces(reply, context, promise: end)
+    write(reply.bytes, reply.body, context, promise: end)
     end.futureResult.whenComplete { _ in LingeringClose.close(bound.value) }
   }
 
   /// - Parameter promise: kept when all has been handed to the system.
-  private func writePieces(_ reply: Reply, _ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
-    func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
-      context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
-    }
-    switch reply.body {
-    case nil: write(reply.bytes, promise)
-    case .bytes(let body):
-      write(reply.bytes, nil)
-      write(body, promise)
-    case .file(let body):
-      write(reply.bytes, nil)
-      // Head and pieces share packets: the client is not woken for each.
-      cork.set(true, context)
-      let end = promise ?? context.eventLoop.makePromise(of: Void.self)
-      let regions = body.regions(context.eventLoop)
-      for region in regions.dropLast() { context.write(wrapOutboundOut(.fileRegion(region)), promise: nil) }
-      context.write(wrapOutboundOut(.fileRegion(regions[regions.count - 1])), promise: end)
-      // The file stays open as long.
-      end.futureResult.whenComplete { _ in withExtendedLifetime(body.file) {} }
-    }
+  private func write(
+    _ first: ByteBuffer, _ second: ByteBuffer?, _ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?
+  ) {
+    let end = promise ?? context.eventLoop.makePromise(of: Void.self)
+    queuedCount += 1
+    end.futureResult.assumeIsolated().whenComplete { _ in self.queuedCount -= 1 }
+    context.write(wrapOutboundOut(first), promise: second == nil ? end : nil)
+    if let second { context.write(wrapOutboundOut(second), promise: end) }
   }
 
   private func flush(_ context: ChannelHandlerContext) {
     guard needsFlush else { return }
     needsFlush = false
     context.flush()
-    cork.set(false, context)
   }
 }

@@ -6,9 +6,12 @@ final class LoopState {
   let shard: Metrics.Shard
   let accessLog: AccessLog?
   private(set) var isDraining = false
+  /// Where bodies are read that are too large to keep: one has been sent, as a rule, when the next comes, and its memory is still in the processor's cache.
+  var room = ByteBuffer()
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
-  private var dateText: (text: String, bytes: [UInt8]) = ("", [])
+  private var dateText = ""
+  private var dateBytes: [UInt8] = []
 
   init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?) {
     self.limits = limits
@@ -57,13 +60,22 @@ final class LoopState {
   }
 
   /// The moment, as the Date field wants it; made once a second.
-  func date() -> (text: String, bytes: [UInt8]) {
-    let second = WallClock.seconds
-    if second != dateSecond {
-      dateSecond = second
-      let text = HTTPDate.text(second)
-      dateText = (text, Array(text.utf8))
-    }
+  func date() -> String {
+    makeDate()
     return dateText
+  }
+
+  /// The same as bytes.
+  func dateField() -> [UInt8] {
+    makeDate()
+    return dateBytes
+  }
+
+  private func makeDate() {
+    let second = WallClock.seconds
+    guard second != dateSecond else { return }
+    dateSecond = second
+    dateText = HTTPDate.text(second)
+    dateBytes = Array(dateText.utf8)
   }
 }

@@ -1,5 +1,13 @@
 import NIOCore
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// What a connection's last plain request said beside its target. A map's client sends the same fields with every request for a tile: those need not be
 /// read again.
 struct RequestMemory {
@@ -8,6 +16,7 @@ struct RequestMemory {
   /// True when the client takes gzip as a content coding.
   private(set) var acceptsGzip = false
 
+  private static let start = Array("GET /".utf8)
   /// More than clients say of themselves.
   private static let tailBytesMax = 2048
 
@@ -30,11 +39,12 @@ struct RequestMemory {
 
   /// The target of a request that otherwise repeats the remembered one, as a range of the bytes; nil when it does not.
   func target(_ bytes: UnsafeRawBufferPointer) -> Range<Int>? {
-    guard !tail.isEmpty, bytes.count > tail.count + 5, bytes.starts(with: "GET /".utf8) else { return nil }
+    guard !tail.isEmpty, bytes.count > tail.count + 5, memcmp(bytes.baseAddress!, Self.start, Self.start.count) == 0
+    else { return nil }
     var end = 5
     while end < bytes.count, bytes[end] > 0x20, bytes[end] < 0x7f { end &+= 1 }
     guard bytes.count - end >= tail.count,
-      tail.withUnsafeBytes({ $0.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[end..<(end + $0.count)])) })
+      memcmp(bytes.baseAddress! + end, tail, tail.count) == 0
     else { return nil }
     return 4..<end
   }

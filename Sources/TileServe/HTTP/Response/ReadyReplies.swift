@@ -2,6 +2,14 @@ import NIOCore
 import Synchronization
 import TileIndex
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// The whole response to a plain request for a stored tile: nothing but its date changes from one client to the next.
 final class ReadyReply: Sendable {
   /// The bytes of the request target.
@@ -9,12 +17,12 @@ final class ReadyReply: Sendable {
   /// Head and body, or the head alone.
   private let response: ByteBuffer
   private let headCount: Int
-  private let bodyCount: Int
+  let bodyCount: Int
   /// Where the body lies, when it is not here.
   private let pieces: [FilePiece]?
   /// The reader that it came from may go; then it is read anew.
-  private weak let file: SendableFile?
-  private let route: RouteName
+  private weak let file: ResidentReader?
+  let route: RouteName
   /// What was on the shelf when it was made (``TileShelf/generation``).
   fileprivate let generation: Int
   /// True for vector tiles that are sent compressed.
@@ -22,7 +30,7 @@ final class ReadyReply: Sendable {
 
   /// - Parameters:
   ///   - reply: a success with its body behind its head.
-  ///   - file: the same body in a file, to be sent from there.
+  ///   - file: the same body in a file, to be read from there.
   init(_ reply: Reply, file: FileBody?, target: [UInt8], generation: Int, isGzipped: Bool) {
     self.target = target
     bodyCount = reply.bodyCount
@@ -41,37 +49,65 @@ final class ReadyReply: Sendable {
     self.isGzipped = isGzipped
   }
 
-  /// The response of this moment; nil when its body cannot be sent without waiting for a disk.
+  /// Bytes of the response.
+  var responseCount: Int { headCount + bodyCount }
+
+  /// Reads the body where it is not kept.
   ///
-  /// - Parameter date: as the Date field wants it.
-  func reply(date: [UInt8]) -> Reply? {
-    if let pieces {
-      guard let file else { return nil }
-      let body = FileBody(file: file, pieces: pieces)
-      guard body.isResident else { return nil }
-      return Reply(
-        status: 200, bytes: bytes(headCount, date), body: .file(body), bodyCount: bodyCount, closes: false,
-        route: route)
-    }
-    // Copying a small body costs less than sending two pieces.
-    let isWhole = bodyCount <= Self.copiedBytesMax
-    let body = isWhole ? nil : response.getSlice(at: response.readerIndex + headCount, length: bodyCount)
-    return Reply(
-      status: 200, bytes: bytes(isWhole ? response.readableBytes : headCount, date), body: body.map { .bytes($0) },
-      bodyCount: bodyCount, closes: false, route: route)
+  /// - Parameter room: for the other functions; what it holds afterwards is for this response only.
+  /// - Returns: false when that cannot be done without waiting for a disk.
+  func readBody(into room: inout ByteBuffer) -> Bool {
+    guard let pieces else { return true }
+    guard let file else { return false }
+    // New memory where the last response is still being sent.
+    room.clear(minimumCapacity: bodyCount)
+    return room.writeWithUnsafeMutableBytes(minimumWritableBytes: bodyCount) { bytes in
+      file.read(pieces, into: bytes.baseAddress!) ? bodyCount : 0
+    } == bodyCount
   }
 
-  /// The first bytes of the response, with another date.
-  private func bytes(_ count: Int, _ date: [UInt8]) -> ByteBuffer {
-    var bytes = ByteBufferAllocator().buffer(capacity: count)
-    bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
-      response.withUnsafeReadableBytes { room.baseAddress!.copyMemory(from: $0.baseAddress!, byteCount: count) }
-      date.withUnsafeBytes {
-        (room.baseAddress! + ReplyWriter.datePlace).copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+  /// Gives the response's bytes for a system call, in their order.
+  ///
+  /// - Parameter date: as the Date field wants it.
+  func withParts<Result>(
+    _ date: [UInt8], _ room: ByteBuffer, _ body: (UnsafeMutableBufferPointer<iovec>) -> Result
+  ) -> Result {
+    response.withUnsafeReadableBytes { response in
+      date.withUnsafeBytes { date in
+        room.withUnsafeReadableBytes { room in
+          withUnsafeTemporaryAllocation(of: iovec.self, capacity: 4) { parts in
+            let dateEnd = ReplyWriter.datePlace + date.count
+            parts[0] = Self.part(response[..<ReplyWriter.datePlace])
+            parts[1] = Self.part(date[...])
+            parts[2] = Self.part(response[dateEnd...])
+            parts[3] = Self.part(room[...])
+            return body(UnsafeMutableBufferPointer(rebasing: parts[..<(pieces == nil ? 3 : 4)]))
+          }
+        }
       }
-      return count
     }
-    return bytes
+  }
+
+  private static func part(_ bytes: Slice<UnsafeRawBufferPointer>) -> iovec {
+    let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+    return iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+  }
+
+  /// The response without its first bytes, for the pipeline: one buffer, or two where copying a large body would cost more.
+  func rest(after count: Int, _ date: [UInt8], _ room: ByteBuffer) -> (ByteBuffer, ByteBuffer?) {
+    let body = pieces == nil ? response.getSlice(at: response.readerIndex + headCount, length: bodyCount)! : room
+    guard count < headCount else {
+      let done = count - headCount
+      return (body.getSlice(at: body.readerIndex + done, length: bodyCount - done)!, nil)
+    }
+    let isWhole = bodyCount <= Self.copiedBytesMax
+    var first = ByteBufferAllocator().buffer(capacity: headCount + (isWhole ? bodyCount : 0))
+    first.writeBytes(response.readableBytesView.prefix(headCount))
+    first.setBytes(date, at: ReplyWriter.datePlace)
+    first.moveReaderIndex(forwardBy: count)
+    guard isWhole else { return (first, body) }
+    first.writeImmutableBuffer(body)
+    return (first, nil)
   }
 
   private static var copiedBytesMax: Int { 8192 }
@@ -117,11 +153,11 @@ final class ReadyReplies: Sendable {
   ///
   /// - Complexity: O(bytes of the target).
   func reply(_ target: UnsafeRawBufferPointer, generation: Int) -> ReadyReply? {
-    guard target.count <= Self.targetBytesMax else { return nil }
+    guard 1...Self.targetBytesMax ~= target.count else { return nil }
     let hash = ContentHash.hash(target)
     let found = share(hash).state.withLock { $0.table.value(for: hash) }
     guard let found, found.generation == generation, found.target.count == target.count,
-      found.target.withUnsafeBytes({ $0.elementsEqual(target) })
+      found.target.withUnsafeBytes({ memcmp($0.baseAddress!, target.baseAddress!, target.count) == 0 })
     else { return nil }
     return found
   }

@@ -5,21 +5,13 @@ struct Reply: Sendable {
   var status: Int
   /// The head, and the body unless it is apart.
   var bytes: ByteBuffer
-  /// A body that is apart.
-  var body: Body?
+  /// A body that is apart: memory that others share.
+  var body: ByteBuffer?
   /// Bytes of the body, for logs.
   var bodyCount: Int
   /// True when the connection ends with it.
   var closes: Bool
   var route: RouteName
-}
-
-extension Reply {
-  enum Body: Sendable {
-    /// Memory that others share.
-    case bytes(ByteBuffer)
-    case file(FileBody)
-  }
 }
 
 /// Which kind of thing was asked for: the label of the metrics.

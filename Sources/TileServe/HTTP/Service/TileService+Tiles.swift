@@ -90,24 +90,23 @@ extension TileService {
     readyReplies.reply(target, generation: shelf.generation)
   }
 
-  /// Keeps an answer for those who ask the same.
-  ///
-  /// - Parameter file: finds the body in the bundle's file.
   /// More than any head of a tile has.
   private static let headBytesMax = 1024
 
+  /// Keeps an answer for those who ask the same.
+  ///
+  /// - Parameter file: finds the body in the bundle's file.
   private func keep(_ reply: Reply, isGzipped: Bool, _ exchange: Exchange, _ file: () -> FileBody?) {
     guard reply.status == 200, !reply.closes, exchange.facts.isPlain,
       takesReadyReplies(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
     else { return }
     let target = Array(exchange.facts.target.utf8)
-    // Encrypted bytes have to pass through our memory.
-    let maySendFile = options.tls == nil && reply.bodyCount >= FileBody.bytesMin
     // With a file only the head is kept; whether there is a place in one costs a look into the bundle.
-    let sent = maySendFile && readyReplies.wants(target, byteCount: Self.headBytesMax) ? file() : nil
-    guard sent != nil || readyReplies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
+    let isLarge = reply.bodyCount >= FileBody.bytesMin
+    let stored = isLarge && readyReplies.wants(target, byteCount: Self.headBytesMax) ? file() : nil
+    guard stored != nil || readyReplies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
     readyReplies.keep(
-      ReadyReply(reply, file: sent, target: target, generation: exchange.generation, isGzipped: isGzipped))
+      ReadyReply(reply, file: stored, target: target, generation: exchange.generation, isGzipped: isGzipped))
   }
 
   /// A bundle of mixed formats gives what it has; another format than the bundle's has to be made.

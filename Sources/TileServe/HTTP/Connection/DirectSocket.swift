@@ -1,0 +1,51 @@
+import NIOCore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A connection's socket, for responses that are handed to the system at once: past the pipeline's queues, which cost as much as looking for the response.
+///
+/// Only for the connection's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
+/// in the pipeline to be written: it would come too late.
+struct DirectSocket {
+  private let descriptor: NIOBSDSocket.Handle
+
+  /// Nil where the channel has no socket.
+  init?(_ context: ChannelHandlerContext) {
+    let operations = context.pipeline.syncOperations
+    guard let found = try? operations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self, { $0 }) else {
+      return nil
+    }
+    descriptor = found
+  }
+
+  /// Hands over bytes.
+  ///
+  /// - Returns: how many the system took, 0 when it takes none now; nil when the connection is broken.
+  func send(_ parts: UnsafeMutableBufferPointer<iovec>) -> Int? {
+    var message = msghdr()
+    message.msg_iov = parts.baseAddress
+    message.msg_iovlen = .init(parts.count)
+    while true {
+      let count = sendmsg(descriptor, &message, Self.flags)
+      if count >= 0 { return count }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN, EWOULDBLOCK, ENOBUFS: return 0
+      default: return nil
+      }
+    }
+  }
+
+  #if canImport(Darwin)
+    /// NIO has told the socket not to signal.
+    private static let flags: Int32 = 0
+  #else
+    private static let flags = Int32(MSG_NOSIGNAL)
+  #endif
+}
