@@ -5,8 +5,16 @@
 #if defined(__linux__)
 #include <sys/eventfd.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/* As linux/mman.h has them since 6.5; older headers do not. */
+#ifndef __NR_cachestat
+#define __NR_cachestat 451
+#endif
+struct cache_range { uint64_t offset, length; };
+struct cache_statistics { uint64_t cached, dirty, writeback, evicted, recently_evicted; };
 
 #ifndef RWF_NOWAIT
 #define RWF_NOWAIT 0x00000008
@@ -30,12 +38,22 @@ int csystem_is_memory(int descriptor) {
   return (unsigned)system.f_type == 0x01021994u || (unsigned)system.f_type == 0x858458f6u;
 }
 
+int csystem_is_resident(int descriptor, int64_t offset, int64_t count) {
+  struct cache_range range = {(uint64_t)offset, (uint64_t)count};
+  struct cache_statistics found;
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  if (count <= 0) return 1;
+  if (syscall(__NR_cachestat, descriptor, &range, &found, 0) != 0) return -1;
+  return found.cached >= (uint64_t)(offset + count - 1) / page - (uint64_t)offset / page + 1;
+}
+
 int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 #else
 
 int csystem_event_descriptor(void) { return -1; }
 int csystem_can_read_resident(void) { return 0; }
+int csystem_is_resident(int descriptor, int64_t offset, int64_t count) { return -1; }
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) { return -1; }
 long csystem_read_resident_parts(int descriptor, const struct iovec *parts, int count, int64_t offset) { return -1; }
 int csystem_is_memory(int descriptor) { return 0; }

@@ -17,6 +17,9 @@ long csystem_read_resident_parts(int descriptor, const struct iovec *parts, int 
 /* 1 when the file lies on a file system that is itself memory (tmpfs, ramfs), where no read waits. */
 int csystem_is_memory(int descriptor);
 
+/* 1 when these bytes of the file are all in the system's page cache, 0 when some are not, -1 when the system does not say (before Linux 6.5, or not to us). */
+int csystem_is_resident(int descriptor, int64_t offset, int64_t count);
+
 /* Tells the allocator how many arenas it may have, and from which size a block is a mapping of its own; nothing where it cannot be told. */
 void csystem_limit_allocator(int arenas, int mapping_bytes);
 

@@ -1,4 +1,4 @@
-import CSystemShim
+package import CSystemShim
 
 #if canImport(Darwin)
   import Darwin
@@ -13,6 +13,9 @@ package final class ResidentReader: Sendable {
   private let descriptor: Int32
   /// File systems that are memory themselves answer no read that may not wait, and no read of theirs waits.
   private let isInMemory: Bool
+  /// The file as it was when it was opened, in our addresses; empty where it cannot be mapped. Only the system looks into it on our behalf: for a page that
+  /// is gone, as when somebody cuts the file off, its calls fail, where a read of ours would end the process.
+  private nonisolated(unsafe) let mapping: UnsafeRawBufferPointer
 
   /// - Parameter descriptor: is duplicated.
   package init?(duplicating descriptor: Int32) {
@@ -20,9 +23,44 @@ package final class ResidentReader: Sendable {
     guard copy >= 0 else { return nil }
     self.descriptor = copy
     isInMemory = csystem_is_memory(copy) == 1
+    var status = stat()
+    let size = fstat(copy, &status) == 0 ? Int(status.st_size) : 0
+    let start = size > 0 ? mmap(nil, size, PROT_READ, MAP_SHARED, copy, 0) : MAP_FAILED
+    mapping =
+      start == MAP_FAILED
+      ? UnsafeRawBufferPointer(start: nil, count: 0) : UnsafeRawBufferPointer(start: start, count: size)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    if let start = mapping.baseAddress { munmap(UnsafeMutableRawPointer(mutating: start), mapping.count) }
+    close(descriptor)
+  }
+
+  /// Gives pieces for a system call that takes memory: it copies them from the system's own memory, once.
+  ///
+  /// - Parameter room: as many places as there are pieces.
+  /// - Returns: false when the call would wait for a disk, or nobody can say.
+  package func map(_ pieces: [FilePiece], _ room: UnsafeMutableBufferPointer<iovec>) -> Bool {
+    guard pieces.count <= Self.mappedPartsMax else { return false }
+    var run: Range<Int64> = 0..<0
+    for (place, piece) in zip(room.indices, pieces) {
+      let bytes = piece.offset..<(piece.offset + Int64(piece.count))
+      guard bytes.upperBound <= mapping.count else { return false }
+      room[place] = iovec(
+        iov_base: UnsafeMutableRawPointer(mutating: mapping.baseAddress! + Int(piece.offset)), iov_len: piece.count)
+      if Self.follows(piece, run.upperBound) {
+        run = run.lowerBound..<bytes.upperBound
+      } else {
+        guard isResident(run) else { return false }
+        run = bytes
+      }
+    }
+    return isResident(run)
+  }
+
+  private func isResident(_ bytes: Range<Int64>) -> Bool {
+    isInMemory || csystem_is_resident(descriptor, bytes.lowerBound, Int64(bytes.count)) == 1
+  }
 
   /// Reads pieces, one behind the other.
   ///
@@ -69,4 +107,6 @@ package final class ResidentReader: Sendable {
 
   private static let gapMax = 16
   private static let partsMax = 64
+  /// Systems take 1,024 parts in a call.
+  private static let mappedPartsMax = 512
 }

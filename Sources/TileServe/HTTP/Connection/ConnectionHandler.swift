@@ -133,30 +133,42 @@ final class ConnectionHandler: ChannelDuplexHandler {
       guard let target = memory.target(bytes) else { return nil }
       let start = NIODeadline.now()
       guard let ready = service.readyReply(UnsafeRawBufferPointer(rebasing: bytes[target])),
-        !ready.isGzipped || memory.acceptsGzip, ready.readBody(into: &loop.room)
+        !ready.isGzipped || memory.acceptsGzip
       else { return nil }
       let count = memory.byteCount(target)
-      record(ready.route, status: 200, bytes: ready.bodyCount, start)
       // Where more requests have come already their answers leave together.
-      send(ready, isLast: count == bytes.count, context)
+      guard send(ready, isLast: count == bytes.count, context) else { return nil }
+      record(ready.route, status: 200, bytes: ready.bodyCount, start)
       return count
     }
   }
 
-  private func send(_ ready: ReadyReply, isLast: Bool, _ context: ChannelHandlerContext) {
+  /// - Returns: false when the response cannot be had without waiting for a disk.
+  private func send(_ ready: ReadyReply, isLast: Bool, _ context: ChannelHandlerContext) -> Bool {
     var sent = 0
     if let socket, isLast, queuedCount == 0 {
-      guard let count = ready.withParts(loop.dateField(), loop.room, socket.send) else {
-        isEnding = true
-        context.close(promise: nil)
-        return
+      switch ready.withParts(loop.dateField(), socket.send) {
+      case .some(.some(let count)): sent = count
+      case .some(.none):
+        end(context)
+        return true
+      case .none: break
       }
-      sent = count
     }
-    guard sent < ready.responseCount else { return }
+    guard sent < ready.responseCount else { return true }
+    guard ready.readBody(into: &loop.room) else {
+      if sent > 0 { end(context) }
+      return sent > 0
+    }
     let (first, second) = ready.rest(after: sent, loop.dateField(), loop.room)
     write(first, second, context, promise: nil)
     needsFlush = true
+    return true
+  }
+
+  private func end(_ context: ChannelHandlerContext) {
+    isEnding = true
+    context.close(promise: nil)
   }
 
   /// Takes a request that is whole and has no body, at the beginning of a buffer.

@@ -36,7 +36,8 @@ struct DirectSocket {
       if count >= 0 { return count }
       switch errno {
       case EINTR: continue
-      case EAGAIN, EWOULDBLOCK, ENOBUFS: return 0
+      // EFAULT: memory that was a file's, which is shorter now.
+      case EAGAIN, EWOULDBLOCK, ENOBUFS, EFAULT: return 0
       default: return nil
       }
     }

@@ -66,23 +66,21 @@ final class ReadyReply: Sendable {
     } == bodyCount
   }
 
-  /// Gives the response's bytes for a system call, in their order.
+  /// Gives the response's bytes for a system call, in their order; nil when they are not all here, and have to be read first.
   ///
   /// - Parameter date: as the Date field wants it.
-  func withParts<Result>(
-    _ date: [UInt8], _ room: ByteBuffer, _ body: (UnsafeMutableBufferPointer<iovec>) -> Result
-  ) -> Result {
+  func withParts<Result>(_ date: [UInt8], _ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result? {
     response.withUnsafeReadableBytes { response in
       date.withUnsafeBytes { date in
-        room.withUnsafeReadableBytes { room in
-          withUnsafeTemporaryAllocation(of: iovec.self, capacity: 4) { parts in
-            let dateEnd = ReplyWriter.datePlace + date.count
-            parts[0] = Self.part(response[..<ReplyWriter.datePlace])
-            parts[1] = Self.part(date[...])
-            parts[2] = Self.part(response[dateEnd...])
-            parts[3] = Self.part(room[...])
-            return body(UnsafeMutableBufferPointer(rebasing: parts[..<(pieces == nil ? 3 : 4)]))
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3 + (pieces?.count ?? 0)) { parts in
+          if let pieces {
+            guard let file, file.map(pieces, UnsafeMutableBufferPointer(rebasing: parts[3...])) else { return nil }
           }
+          let dateEnd = ReplyWriter.datePlace + date.count
+          parts[0] = Self.part(response[..<ReplyWriter.datePlace])
+          parts[1] = Self.part(date[...])
+          parts[2] = Self.part(response[dateEnd...])
+          return body(parts)
         }
       }
     }

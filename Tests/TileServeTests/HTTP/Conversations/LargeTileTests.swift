@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Tiles so large that the system sends them from the bundle's file.
+/// Tiles so large that they are not kept, but sent from the bundle's file.
 @Suite(.ownThread) struct LargeTileTests {
   /// Tiles of 1 to 120 kB, by their place; no images inside, which nobody looks at here.
   @discardableResult
@@ -86,6 +86,47 @@ import TileIndex
           }
         }
         for (tile, bytes) in tiles { #expect(try connection.request(path(tile)).body == bytes) }
+      }
+    }
+  }
+
+  /// Requests that come one by one are answered past the pipeline until the socket is full in the middle of an answer.
+  @Test func aClientThatReadsLaterGetsEveryByte() async throws {
+    let folder = try TemporaryFolder()
+    let tiles = try write(folder, "big.mbtiles", seed: 4).sorted { $0.key < $1.key }
+    try await serving([folder.path]) { (served) async throws in
+      let connection = try served.connect()
+      for (tile, bytes) in tiles { #expect(try connection.request(path(tile)).body == bytes) }
+      for round in 0..<3 {
+        // About 9 MB.
+        let asked = (0..<150).map { tiles[($0 * 7 + round) % tiles.count] }
+        for (tile, _) in asked {
+          try connection.send(HTTPConnection.head(path(tile)))
+          usleep(300)
+        }
+        for (tile, bytes) in asked { #expect(try connection.response().body == bytes, "\(tile)") }
+      }
+    }
+  }
+
+  /// Somebody copies over a bundle instead of renaming: what is cut off cannot be sent, and nothing else suffers.
+  @Test func aFileThatIsCutOffEndsNobody() async throws {
+    let folder = try TemporaryFolder()
+    let tiles = try write(folder, "big.mbtiles", seed: 5)
+    let others = try write(folder, "other.mbtiles", seed: 6)
+    try await serving([folder.path]) { (served) async throws in
+      let connection = try served.connect()
+      for _ in 0..<3 { for (tile, bytes) in tiles { #expect(try connection.request(path(tile)).body == bytes) } }
+      #expect(truncate(folder.file("big.mbtiles"), 30_000) == 0)
+      for (tile, bytes) in tiles {
+        let response = try? served.connect().request(path(tile))
+        #expect(response.map { $0.status != 200 || $0.body == bytes } ?? true)
+        let again = try? connection.request(path(tile))
+        #expect(again.map { $0.status != 200 || $0.body == bytes } ?? true)
+      }
+      for (tile, bytes) in others {
+        let target = path(tile).replacingOccurrences(of: "/big/", with: "/other/")
+        #expect(try served.get(target).body == bytes)
       }
     }
   }
