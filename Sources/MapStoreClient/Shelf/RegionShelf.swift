@@ -49,7 +49,13 @@ public actor RegionShelf {
     let file = try await install(ShelfPart(region: region), from: client, onProgress: onProgress)
     // The whole has all that its parcels had.
     try removeFiles { $0.region == region && $0.parcel != nil }
+    await vouch(for: region, from: client)
     return file
+  }
+
+  /// What was just loaded is owned: where no document says so yet, as on a new phone, it is to open without network all the same.
+  func vouch(for region: String, from client: StoreClient) async {
+    if (try? usability(of: region).isUsable) != true { await tryGrants(from: client) }
   }
 
   @discardableResult

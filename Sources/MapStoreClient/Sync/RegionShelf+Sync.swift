@@ -16,7 +16,7 @@ extension RegionShelf {
     with client: StoreClient, queue: (any StoreQueue)? = nil, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> SyncReport {
     var report = SyncReport()
-    if let queue { report.purchases = try await submit(queue, to: client) }
+    if let queue { report.purchases = try await handIn(queue, to: client) }
     try await refreshLibrary(from: client)
     do {
       try await refreshGrants(from: client)
@@ -31,8 +31,18 @@ extension RegionShelf {
   /// The most transactions in one request.
   private static let batchMax = 100
 
-  /// Step 1 alone: after a purchase.
+  /// Step 1 alone: after a purchase, or for a restore. Step 3 follows where something was booked, so that what was bought opens without network too; one try, and that it fails is no fault of
+  /// the purchase's: the next sync does it.
+  ///
+  /// - Throws: as ``sync(with:queue:onProgress:)``.
   public func submit(_ queue: any StoreQueue, to client: StoreClient) async throws -> [SyncReport.Purchase] {
+    let purchases = try await handIn(queue, to: client)
+    if purchases.contains(where: { $0.isFinished }) { await tryGrants(from: client) }
+    return purchases
+  }
+
+  private func handIn(_ queue: any StoreQueue, to client: StoreClient) async throws -> [SyncReport.Purchase] {
+    try belong(to: client)
     var purchases: [SyncReport.Purchase] = []
     var rest = try await queue.outstanding()[...]
     while !rest.isEmpty {
@@ -58,6 +68,7 @@ extension RegionShelf {
   /// - Returns: what ``regions()`` gives from now on.
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [ShelfRegion] {
+    try belong(to: client)
     let editions = try state.installed().filter { $0.part.parcel == nil }.map { ($0.part.region, $0.edition) }
     try state.replaceLibrary(try await client.library(installed: editions).regions)
     return try regions()
@@ -67,10 +78,21 @@ extension RegionShelf {
   ///
   /// - Throws: ``MapStoreError`` `.grant` for a document that cannot be believed; the one that was here stays.
   public func refreshGrants(from client: StoreClient) async throws {
-    let signed = try await client.grants()
+    try await refreshGrants(from: client, attemptsMax: nil)
+  }
+
+  private func refreshGrants(from client: StoreClient, attemptsMax: Int?) async throws {
+    try belong(to: client)
+    let signed = try await client.grants(attemptsMax: attemptsMax)
     let newKeys = grants.mayBeOfANewKey(signed) ? try await client.grantKeys().keys : nil
     try grants.accept(
       signed, newKeys: newKeys, accountID: client.session.details?.account.id, now: options.clock.now())
+  }
+
+  /// Step 3 after something that is done whatever comes of it: asks once. Where no key is trusted nothing that comes would be believed.
+  func tryGrants(from client: StoreClient) async {
+    guard grants.trustsSomebody else { return }
+    try? await refreshGrants(from: client, attemptsMax: 1)
   }
 
   /// Step 4 alone.
@@ -104,11 +126,5 @@ extension RegionShelf {
       for try await one in group { resumed.append(one) }
       return resumed
     }
-  }
-
-  /// Another person signs in: what the last one owned is not shown any more. Installed files stay, and are of use to those who own them.
-  public func forgetAccount() throws {
-    try state.replaceLibrary([])
-    try grants.forget()
   }
 }

@@ -160,16 +160,18 @@ extension StoreService {
     let account = try request.account()
     let view = shelf.view
     let now = clock.now()
-    var since: [Int: Int64] = [:]
+    var since: [String: Int64] = [:]
     for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
-      guard let index = entitlement.productID.flatMap(view.index(ofProduct:)) else { continue }
-      since[index] = min(since[index] ?? .max, entitlement.since)
+      guard let product = entitlement.productID else { continue }
+      since[product] = min(since[product] ?? .max, entitlement.since)
     }
+    // In the order of the shelf, and then what has gone from it: it lies on devices, and is owned.
+    let products = since.keys.map { (index: view.index(ofProduct: $0) ?? .max, product: $0) }.sorted { $0 < $1 }
     let document = GrantDocument(
       accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
-      grants: since.keys.sorted().map { index in
+      grants: products.map { index, product in
         RegionGrant(
-          regionId: view.regions[index].id, productId: view.regions[index].productId, since: since[index] ?? 0)
+          regionId: index == .max ? nil : view.regions[index].id, productId: product, since: since[product] ?? 0)
       })
     try await ledger.recordAudit(
       kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions")
