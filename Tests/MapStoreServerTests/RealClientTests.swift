@@ -53,7 +53,7 @@ import TileIndex
       let rule = OfflineGrants.Rule(keysChanged: { _ in })
       let shelf = try shelf(store, "anna", rule)
       let client = client(store, anna)
-      try await shelf.sync(with: client)
+      _ = try await shelf.sync(with: client)
       try await shelf.install("alps", from: client)
       try store.shelf.write(edition: "1", without: ["alps"])
       let isGone = try await onThread {
@@ -68,7 +68,7 @@ import TileIndex
       #expect(try shelf.isUsable("alps") && shelf.isUsable("rhine") && !shelf.isUsable("rockies"))
       // Of nobody else.
       let berts = self.client(store, bert)
-      try await shelf.sync(with: berts)
+      _ = try await shelf.sync(with: berts)
       #expect(try shelf.usability(of: "alps") == .notOwned)
       for client in [client, berts] { await client.shutdown() }
     }
@@ -81,7 +81,7 @@ import TileIndex
       let client = client(store, anna)
       let rule = OfflineGrants.Rule(keysChanged: { _ in })
       let shelf = try shelf(store, "anna", rule)
-      try await shelf.sync(with: client)
+      _ = try await shelf.sync(with: client)
       #expect(try shelf.usability(of: "alps") == .notOwned)
       store.wait(milliseconds: 1000)
       let queue = OneTransaction(signed: try store.evidence("alps", for: anna))

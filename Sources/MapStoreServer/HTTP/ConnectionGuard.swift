@@ -120,16 +120,20 @@ extension ConnectionGuard {
   /// Hummingbird's writer takes bytes only, so this goes past it, to the encoder of HTTP/1: the system moves the bytes from its cache to the connection (`sendfile`), and none of them
   /// come into this process. One piece at a time is on its way; the next follows as soon as it was taken.
   ///
-  /// - Parameter sent: is told of each piece, in bytes.
+  /// - Parameters:
+  ///   - begins: is told of the end of each piece before it goes; of one that a connection was cut off in, nobody knows how much arrived.
+  ///   - sent: is told of each piece, in bytes.
   /// - Throws: what the connection or the disk fails with; `ChannelError` when the client has gone.
   static func send(
-    _ file: OpenFile, _ range: Range<Int>, on channel: any Channel, sent: @escaping @Sendable (Int) -> Void
+    _ file: OpenFile, _ range: Range<Int>, on channel: any Channel, begins: @escaping @Sendable (Int) -> Void,
+    sent: @escaping @Sendable (Int) -> Void
   ) async throws {
     try await channel.eventLoop.flatSubmit {
       do {
         let pipeline = channel.pipeline.syncOperations
         let sender = FileSender(
-          file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self), sent: sent)
+          file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self), begins: begins,
+          sent: sent)
         return try pipeline.handler(type: ConnectionGuard.self).run(sender)
       } catch {
         return channel.eventLoop.makeFailedFuture(error)
