@@ -65,13 +65,14 @@ extension RegionShelf {
 
   /// Step 2 alone.
   ///
-  /// - Returns: what ``regions()`` gives from now on.
+  /// - Returns: what ``regions()`` gives from now on; on a full disk from here alone.
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [ShelfRegion] {
     try belong(to: client)
     let editions = try state.installed().filter { $0.part.parcel == nil }.map { ($0.part.region, $0.edition) }
-    try state.replaceLibrary(try await client.library(installed: editions).regions)
-    return try regions()
+    let told = try await client.library(installed: editions).regions
+    try ShelfState.ifRoom { try state.replaceLibrary(told) }
+    return try regions(told: told)
   }
 
   /// Step 3 alone.

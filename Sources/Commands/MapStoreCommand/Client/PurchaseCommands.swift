@@ -74,7 +74,7 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync",
     abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
     discussion: """
-      With --update what is installed is brought up to date, parcels too; with --all everything else that is owned is installed as well.
+      With --update what is installed is brought up to date, parcels too; with --all everything else that is owned is installed as well. What is paused stays paused.
       """)
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
@@ -101,7 +101,10 @@ struct SyncCommand: AsyncParsableCommand {
       }
       if installsAll {
         results += try await withThrowingTaskGroup(of: Result<InstalledFile, any Error>.self) { group in
-          let wanted = report.regions.filter { $0.status == .ownedNotInstalled || $0.status == .updateAvailable }
+          let wanted = report.regions.filter { region in
+            [.ownedNotInstalled, .updateAvailable].contains(region.status)
+              && !region.downloads.contains(where: \.isPaused)
+          }
           for region in wanted {
             group.addTask {
               do {
