@@ -62,6 +62,7 @@ public actor RegionShelf {
   func install(
     _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
   ) async throws -> InstalledFile {
+    try belong(to: client)
     // One that everybody has left is not joined any more.
     while let work = running[part], work.isCancelled {
       _ = await work.task.result
