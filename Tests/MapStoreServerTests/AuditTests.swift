@@ -10,7 +10,9 @@ import Testing
   private func expectEvents(
     _ store: TestStore, _ count: Int, _ isWanted: @escaping @Sendable (String) -> Bool
   ) async throws {
-    let found = try await onThread { try eventually(seconds: 30) { try store.audits().count(where: isWanted) == count } }
+    let found = try await onThread {
+      try eventually(seconds: 30) { try store.audits().count(where: isWanted) == count }
+    }
     let events = try store.audits()
     #expect(found, "\(events)")
   }

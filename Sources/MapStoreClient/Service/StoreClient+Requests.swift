@@ -12,7 +12,8 @@ extension StoreClient {
     let pairs = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
     let text = (pairs + [rawQuery]).filter { !$0.isEmpty }.joined(separator: "&")
     let target = (path ?? route.path) + (text.isEmpty ? "" : "?" + text)
-    return try decode(try await exchange(route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax), target)
+    let answer = try await exchange(route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax)
+    return try decode(answer, target)
   }
 
   func send<Answer: Decodable>(

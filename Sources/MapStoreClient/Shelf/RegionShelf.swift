@@ -53,11 +53,6 @@ public actor RegionShelf {
     return file
   }
 
-  /// What was just loaded is owned: where no document says so yet, as on a new phone, it is to open without network all the same.
-  func vouch(for region: String, from client: StoreClient) async {
-    if (try? usability(of: region).isUsable) != true { await tryGrants(from: client) }
-  }
-
   @discardableResult
   func install(
     _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler

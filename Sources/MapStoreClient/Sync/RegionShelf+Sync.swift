@@ -75,27 +75,6 @@ extension RegionShelf {
     return try regions(told: told)
   }
 
-  /// Step 3 alone.
-  ///
-  /// - Throws: ``MapStoreError`` `.grant` for a document that cannot be believed; the one that was here stays.
-  public func refreshGrants(from client: StoreClient) async throws {
-    try await refreshGrants(from: client, attemptsMax: nil)
-  }
-
-  private func refreshGrants(from client: StoreClient, attemptsMax: Int?) async throws {
-    try belong(to: client)
-    let signed = try await client.grants(attemptsMax: attemptsMax)
-    let newKeys = grants.mayBeOfANewKey(signed) ? try await client.grantKeys().keys : nil
-    try grants.accept(
-      signed, newKeys: newKeys, accountID: client.session.details?.account.id, now: options.clock.now())
-  }
-
-  /// Step 3 after something that is done whatever comes of it: asks once. Where no key is trusted nothing that comes would be believed.
-  func tryGrants(from client: StoreClient) async {
-    guard grants.trustsSomebody else { return }
-    try? await refreshGrants(from: client, attemptsMax: 1)
-  }
-
   /// Step 4 alone.
   public func resumeDownloads(
     from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }

@@ -22,6 +22,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var pendingWrites = 0
   private var takenWrites = 0
   private var closesAfterResponse = false
+  private var parserProblem: ParserProblem?
   private let addresses: Seats<String>
   private var seat: Seats<String>.Seat?
 
@@ -60,8 +61,20 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    parserProblem = parserProblem ?? ParserProblem(error)
+    context.fireErrorCaught(error)
+  }
+
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     let part = unwrapOutboundIn(data)
+    if case .head(let head) = part, let answer = parserProblem?.answer(to: head) {
+      parserProblem = nil
+      closesAfterResponse = true
+      context.write(wrapOutboundOut(.head(answer.head)), promise: watched(promise, context))
+      context.write(wrapOutboundOut(.body(answer.body)), promise: watched(nil, context))
+      return
+    }
     if case .head(let head) = part, head.headerFields[.connection] == "close" { closesAfterResponse = true }
     let isLast = if case .end = part { closesAfterResponse } else { false }
     let promise = watched(promise, context)
