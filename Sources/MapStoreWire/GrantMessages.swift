@@ -37,12 +37,13 @@ public struct GrantDocument: Sendable, Hashable, Codable {
 
 /// A region that is owned.
 public struct RegionGrant: Sendable, Hashable, Codable {
-  public var regionId: String
+  /// Absent for what is on the shelf no more: a device that has it installed knows its product.
+  public var regionId: String?
   public var productId: String
   /// Milliseconds since 1970: when it was bought.
   public var since: Int64
 
-  public init(regionId: String, productId: String, since: Int64) {
+  public init(regionId: String?, productId: String, since: Int64) {
     (self.regionId, self.productId, self.since) = (regionId, productId, since)
   }
 }

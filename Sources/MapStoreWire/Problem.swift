@@ -44,6 +44,7 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
     public static let preconditionFailed = Self("precondition-failed")
     /// 413: the body is larger than is taken.
     public static let tooLarge = Self("too-large")
+    public static let headTooLarge = Self("head-too-large")
     /// 422: a login or password that cannot be taken.
     public static let unusableCredentials = Self("unusable-credentials")
     /// 429: too many requests or downloads; `Retry-After` says for how long.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A disk of a few kilobytes.
-private enum SmallDisk {
+enum SmallDisk {
   /// Runs a line of shell in a folder that is a disk of its own, which goes with the shell; nil when that cannot be had.
   static func run(
     in folder: String, kilobytes: Int, _ line: String, _ arguments: [String] = []

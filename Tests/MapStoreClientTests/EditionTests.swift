@@ -128,6 +128,39 @@ import TileIndex
     #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
   }
 
+  /// Killed after the whole was installed, and before its parcels went: they go at the next opening. Those of an edition that the whole does not have stay.
+  @Test func parcelsThatTheWholeHas() async throws {
+    try shop.publish("coast", parcels: true)
+    store.book.withLock { _ = $0.owned.insert("coast") }
+    let whole = ShelfPart(region: "coast")
+    let clock = Locked<Int64>(1000)
+    func open() throws -> RegionShelf {
+      try device.shelf {
+        $0.clock = ShelfClock {
+          clock.withLock { time in
+            time += 10
+            return time
+          }
+        }
+      }
+    }
+    do {
+      let shelf = try open()
+      try await shelf.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client)
+      _ = try await shelf.install(whole, from: device.client, onProgress: { _ in })
+      #expect(try shelf.installed().count == 3)
+    }
+    let new: Catalogue.Region
+    do {
+      let shelf = try open()
+      #expect(try shelf.installed().map(\.part) == [whole])
+      #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
+      new = try shop.publish("coast", parcels: true)
+      try await shelf.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client)
+    }
+    #expect(try open().installed().map(\.part.parcel) == [nil] + new.parcels.map(\.file))
+  }
+
   /// Parcels give way to those of the new edition that have their ground, and to no others; old ones stay until all of the new are there.
   @Test func parcelsComeUpToDate() async throws {
     let old = try shop.publish("coast", parcels: true)

@@ -94,6 +94,47 @@ import TileIndex
     #expect(try shelf.isUsable("alps", at: Self.issued + 5 * Self.day))
   }
 
+  /// No document comes: what was booked is booked all the same, and nobody waits for the next try.
+  @Test func aPurchaseDoesNotNeedItsGrant() async throws {
+    struct Queue: StoreQueue {
+      func outstanding() async throws -> [OutstandingTransaction] { [OutstandingTransaction(id: "1", signed: "alps")] }
+      func finish(_ id: String) async throws {}
+    }
+    let shelf = try shelf()
+    #expect(try await shelf.submit(Queue(), to: device.client).map(\.result.outcome) == [.booked])
+    #expect(store.count("GET /v1/grants") == 1)
+    try await shelf.install("alps", from: device.client)
+    #expect(try shelf.usability(of: "alps") == .unknown && store.count("GET /v1/grants") == 2)
+    store.book.withLock { $0.grants = try? signed() }
+    try await shelf.install("alps", from: device.client)
+    #expect(try shelf.isUsable("alps"))
+  }
+
+  /// The document is one person's: not of use to who signs in after her, however her session ended.
+  @Test func anotherPersonSignsIn() async throws {
+    let shelf = try shelf()
+    try await give(try signed(), to: shelf)
+    try await shelf.belong(to: "a")
+    #expect(try shelf.isUsable("alps"))
+    try await shelf.belong(to: "b")
+    #expect(try shelf.usability(of: "alps") == .unknown)
+    // Put there by hand.
+    try shelf.state.set("grants", String(decoding: try WireJSON.encode(try signed()), as: UTF8.self))
+    #expect(try shelf.usability(of: "alps") == .notOwned)
+  }
+
+  /// A state file of before products were noted by themselves.
+  @Test func productsOfTheFirstVersion() async throws {
+    store.book.withLock { $0.owned = ["alps"] }
+    do {
+      let shelf = try shelf()
+      try await shelf.refreshLibrary(from: device.client)
+      try shelf.state.run { try $0.execute("DROP TABLE product; PRAGMA user_version = 1") }
+    }
+    #expect(try shelf().state.product(of: "alps") == "region.alps")
+    #expect(try shelf().regions().map(\.id) == ["alps"])
+  }
+
   /// A clock that was wrong by years once must not lock the maps for years.
   @Test func aClockThatWasTooFarAheadIsForgivenByTheServer() async throws {
     let shelf = try shelf()

@@ -32,6 +32,27 @@ import TileIndex
     return task
   }
 
+  /// Bringing up to date is not asking for what was paused.
+  @Test func aPausedUpdateStaysPaused() async throws {
+    let shelf = try device.shelf()
+    store.fault.withLock { $0 = { _ in .none } }
+    let old = try await shelf.install("alps", from: device.client)
+    try shop.publish("alps")
+    let count = store.book.withLock { $0.files.count }
+    store.fault.withLock { $0 = { $0.number == count + 1 ? .hang(1) : .none } }
+    let isLoading = Locked(false)
+    let client = device.client
+    let task = Task { try await shelf.install("alps", from: client) { _ in isLoading.withLock { $0 = true } } }
+    #expect(try await onThread { eventually { isLoading.withLock { $0 } } })
+    try await shelf.pause("alps")
+    await #expect { try await task.value } throws: { ($0 as? MapStoreError)?.code == .paused }
+    try await shelf.refreshLibrary(from: client)
+    #expect(try shelf.regions().map(\.status) == [.updateAvailable])
+    #expect(try await shelf.update(from: client).isEmpty)
+    #expect(try shelf.installed().map(\.edition) == [old.edition])
+    #expect(try shelf.regions().flatMap(\.downloads).map(\.isPaused) == [true])
+  }
+
   @Test func pausedUntilSomebodyAsks() async throws {
     let shelf = try device.shelf()
     let task = try await start(shelf, until: 90_000)

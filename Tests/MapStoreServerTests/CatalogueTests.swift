@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import Synchronization
 import TestSupport
 import Testing
 import TileIndex
@@ -166,7 +167,9 @@ import TileIndex
           ParcelList.self, from: try await store.send("GET", "/v1/regions/alps/parcels\(query)").body)
         #expect(parcels.parcels.count == count && parcels.bytes == 5000)
       }
-      #expect(try await store.send("GET", "/v1/regions/alps/parcels?point=1").status == 400)
+      for query in ["point=1", "point=1e300,1e300", "point=0,91", "point=181,0", "bbox=1e300,0,0,0"] {
+        #expect(try await store.send("GET", "/v1/regions/alps/parcels?\(query)").status == 400, "\(query)")
+      }
       #expect(try await store.send("GET", "/v1/regions/none").status == 404)
     }
   }
@@ -194,21 +197,6 @@ import TileIndex
     #expect(try LibraryEntry.installed("a%40b@1%2C2,c@3") == ["a@b": "1,2", "c": "3"])
   }
 
-  @Test(arguments: [
-    ("a,ready\nb , APPROVED \r\n\n# c,ready\nd,removed", ["a", "b"]),
-    (#"[{"productId":"a","state":"READY_FOR_SALE"},{"productId":"d","state":"DEVELOPER_REMOVED_FROM_SALE"}]"#, ["a"]),
-    (#" {"a":"active","d":"x"}"#, ["a"]), ("", []),
-  ])
-  func productFiles(_ text: String, _ ready: [String]) throws {
-    let states = try ProductStates(Array(text.utf8), path: "products")
-    #expect(["a", "b", "c", "d"].filter(states.isReady) == ready)
-  }
-
-  @Test(arguments: ["a", "a,b,c", ",ready", "a,", "[1]", "{\"a\":1}", "[", "{"])
-  func unreadableProductFiles(_ text: String) {
-    #expect(throws: StoreError.self) { try ProductStates(Array(text.utf8), path: "products") }
-  }
-
   @Test func grantsAreSigned() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -226,6 +214,16 @@ import TileIndex
       let document = try WireJSON.decode(GrantDocument.self, from: GrantChecks.bytes(signed.payload))
       #expect(document.grants.map(\.regionId) == ["alps", "rhine"] && document.accountId == anna.session.account.id)
       #expect(document.issuedAt == TestStore.now && document.expiresAt == TestStore.now + 30 * 86_400_000)
+    }
+  }
+
+  /// A proxy is to send nobody more to a service that ends.
+  @Test func notReadyWhileItEnds() async throws {
+    try await TestStore.run { store in
+      store.server.service.isEnding.withLock { $0 = true }
+      let answer = try await store.send("GET", "/ready")
+      #expect(try answer.status == 503 && answer.problem().type == .unavailable)
+      #expect(try await store.send("GET", "/health").status == 200)
     }
   }
 

@@ -126,9 +126,15 @@ import Testing
       let long = try await onThread { [port = store.server.port] in
         let connection = try HTTPConnection(port: port)
         try connection.send("GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "x", count: 60_000))\r\n\r\n")
-        return try connection.response().status
+        return try connection.response()
       }
-      #expect(long == 400)
+      #expect(try long.status == 431 && long.problem().type == .headTooLarge, "\(long)")
+      let nonsense = try await onThread { [port = store.server.port] in
+        let connection = try HTTPConnection(port: port)
+        try connection.send("this is none\r\n\r\n")
+        return try connection.response()
+      }
+      #expect(try nonsense.status == 400 && nonsense.problem().type == .badRequest, "\(nonsense)")
     }
   }
 

@@ -45,6 +45,55 @@ import TileIndex
     }
   }
 
+  /// A region that its publisher takes from the shelf, though somebody owns it: what is installed opens as before, also after the next sync.
+  @Test func whatIsTakenFromTheShelfStaysUsable() async throws {
+    try await TestStore.run { store in
+      let (anna, bert) = (try store.person(), try store.person())
+      for region in ["alps", "rhine"] { _ = try await store.post([try store.evidence(region, for: anna)], as: anna) }
+      let rule = OfflineGrants.Rule(keysChanged: { _ in })
+      let shelf = try shelf(store, "anna", rule)
+      let client = client(store, anna)
+      _ = try await shelf.sync(with: client)
+      try await shelf.install("alps", from: client)
+      try store.shelf.write(edition: "1", without: ["alps"])
+      let isGone = try await onThread {
+        try eventually(seconds: 30) {
+          try TestStore.request(port: store.server.port, "GET", "/v1/regions/alps").status == 404
+        }
+      }
+      #expect(isGone)
+      store.wait(milliseconds: 1000)
+      let report = try await shelf.sync(with: client)
+      #expect(report.grantsError == nil && !report.regions.contains { $0.id == "alps" && $0.status != nil })
+      #expect(try shelf.isUsable("alps") && shelf.isUsable("rhine") && !shelf.isUsable("rockies"))
+      // Of nobody else.
+      let berts = self.client(store, bert)
+      _ = try await shelf.sync(with: berts)
+      #expect(try shelf.usability(of: "alps") == .notOwned)
+      for client in [client, berts] { await client.shutdown() }
+    }
+  }
+
+  /// Bought, or loaded on a new phone, and then without network: no sync is needed in between.
+  @Test func whatWasBoughtOpensWithoutNetwork() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      let client = client(store, anna)
+      let rule = OfflineGrants.Rule(keysChanged: { _ in })
+      let shelf = try shelf(store, "anna", rule)
+      _ = try await shelf.sync(with: client)
+      #expect(try shelf.usability(of: "alps") == .notOwned)
+      store.wait(milliseconds: 1000)
+      let queue = OneTransaction(signed: try store.evidence("alps", for: anna))
+      #expect(try await shelf.submit(queue, to: client).map(\.isFinished) == [true])
+      #expect(try shelf.isUsable("alps"))
+      let phone = try self.shelf(store, "phone", rule)
+      try await phone.install("alps", from: client)
+      #expect(try phone.isUsable("alps"))
+      await client.shutdown()
+    }
+  }
+
   /// Two phones of one account, and room for one download: the second waits for as long as the server says, and loses nothing.
   @Test func aSecondPhoneWaitsForTheFirst() async throws {
     try await TestStore.run(alpsBytes: 20_000_000) { options in

@@ -223,12 +223,25 @@ import Testing
     (["--shelf", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
     (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
     (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "publicUrl"),
-    (["--nonsense"], 64, "nonsense"),
+    (["--nonsense"], 64, "nonsense"), (["--ledger", "shelf"], 3, "shelf: is a folder"),
+    (["--trusted-proxies", "192.0.2.1, foo bar"], 2, "trustedProxies: \"foo bar\" is no address"),
   ])
   func whatCannotBeUsedIsNamed(_ options: [String], _ status: Int, _ word: String) throws {
     let shop = try ServerProcess.Shop()
     let run = try Command(built: "mapstore").run(shop.arguments + options, in: shop.folder.path)
     #expect(run.status == Int32(status) && run.stderr.contains(word), "\(run)")
+  }
+
+  /// What is neither true nor false does not mean false.
+  @Test func aSwitchInTheEnvironment() throws {
+    let shop = try ServerProcess.Shop()
+    let run = try Command(built: "mapstore").run(
+      shop.arguments, in: shop.folder.path, environment: ["MAPSTORE_REFUSE_APPLE_V1": "maybe"])
+    #expect(run.status == 2 && run.stderr.contains("refuseAppleV1: \"maybe\" is neither"), "\(run)")
+    let good = try Command(built: "mapstore").run(
+      shop.arguments + ["--link-seconds", "0"], in: shop.folder.path,
+      environment: ["MAPSTORE_REFUSE_APPLE_V1": "true"])
+    #expect(!good.stderr.contains("refuseAppleV1"), "\(good)")
   }
 
   @Test(arguments: [#"{"shelff": "x"}"#, #"{"port": "x"}"#, #"{"limits": {"x": 1}}"#, "[]", "{"])

@@ -26,8 +26,11 @@ final class TestShelf: Sendable {
   /// - Parameters:
   ///   - patchesFrom: the edition from which there are patches.
   ///   - keepingBundles: takes the bundles as they lie there.
-  func write(edition: String, patchesFrom: String? = nil, keepingBundles: Bool = false) throws {
-    let regions = try Self.regions.enumerated().map { index, id in
+  ///   - dropped: regions that are taken from the shelf.
+  func write(
+    edition: String, patchesFrom: String? = nil, keepingBundles: Bool = false, without dropped: Set<String> = []
+  ) throws {
+    let regions = try Self.regions.enumerated().filter { !dropped.contains($1) }.map { index, id in
       let west = Double(index) * 20 - 40
       let bounds = "[\(west),40,\(west + 10),50]"
       let bundle =

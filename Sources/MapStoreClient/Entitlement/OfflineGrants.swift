@@ -33,6 +33,7 @@ public struct OfflineGrants: Sendable {
 
   private static let documentName = "grants"
   private static let timeName = "greatest_time"
+  private static let accountName = "account"
   /// The greatest time is written when it has grown by this, not at every look.
   private static let timeStep: Int64 = 60_000
 
@@ -71,11 +72,19 @@ public struct OfflineGrants: Sendable {
   func usability(of region: String, now: Int64) throws -> Usability {
     guard let document = try self.document() else { return .unknown }
     let greatest = try state.setting(Self.timeName).flatMap { Int64($0) } ?? document.issuedAt
-    if now > greatest + Self.timeStep { try state.set(Self.timeName, String(now)) }
+    // As well as can be: a disk without room must not lock the maps.
+    if now > greatest + Self.timeStep { try? state.set(Self.timeName, String(now)) }
     if greatest - now > rule.setBackMax { return .clockSetBack(by: greatest - now) }
-    guard document.grants.contains(where: { $0.regionId == region }) else { return .notOwned }
+    guard try document.accountId == accountID(), try isGranted(region, by: document) else { return .notOwned }
     let end = min(document.expiresAt, document.issuedAt.addingClamped(rule.offlineMax))
     return max(now, greatest) < end ? .usable(until: end) : .expired(end)
+  }
+
+  /// By its id; or by its product, of what the shop has on its shelf no more.
+  private func isGranted(_ region: String, by document: GrantDocument) throws -> Bool {
+    if document.grants.contains(where: { $0.regionId == region }) { return true }
+    guard let product = try state.product(of: region) else { return false }
+    return document.grants.contains { $0.regionId == nil && $0.productId == product }
   }
 
   /// The document that is here, if it is still as the server signed it.
@@ -85,6 +94,14 @@ public struct OfflineGrants: Sendable {
     else { return nil }
     return try? GrantVerifier(keys.current).document(signed)
   }
+
+  /// Whether a document could be believed, now or after a change of keys.
+  var trustsSomebody: Bool { rule.keysChanged != nil || !keys.current.isEmpty }
+
+  /// Whose shelf it is, as far as is known: who signed in last, and did not sign out. In state files of before the document alone tells it.
+  func accountID() throws -> String? { try state.setting(Self.accountName) ?? document()?.accountId }
+
+  func setAccount(_ id: String?) throws { try state.set(Self.accountName, id) }
 
   /// Whether a document is signed with a key that the server may have changed to since.
   func mayBeOfANewKey(_ signed: SignedGrants) -> Bool {

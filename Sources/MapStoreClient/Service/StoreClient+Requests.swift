@@ -6,12 +6,14 @@ import NIOPosix
 
 extension StoreClient {
   func send<Answer: Decodable>(
-    _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], rawQuery: String = ""
+    _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], rawQuery: String = "",
+    attemptsMax: Int? = nil
   ) async throws -> Answer {
     let pairs = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
     let text = (pairs + [rawQuery]).filter { !$0.isEmpty }.joined(separator: "&")
     let target = (path ?? route.path) + (text.isEmpty ? "" : "?" + text)
-    return try decode(try await exchange(route, target: target, body: nil, repeats: true), target)
+    let answer = try await exchange(route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax)
+    return try decode(answer, target)
   }
 
   func send<Answer: Decodable>(
@@ -48,10 +50,12 @@ extension StoreClient {
 
   /// Asks until there is an answer, or until asking again does not help.
   ///
-  /// - Parameter repeats: false where a request that may have arrived must not be made twice.
+  /// - Parameters:
+  ///   - repeats: false where a request that may have arrived must not be made twice.
+  ///   - attemptsMax: in place of the rule's.
   /// - Returns: the body of an answer of success.
   private func exchange(
-    _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool
+    _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool, attemptsMax: Int? = nil
   ) async throws -> [UInt8] {
     var hasSignedInAgain = false
     var attempt = 0
@@ -97,7 +101,7 @@ extension StoreClient {
       if let asked, asked > retry.retryAfterMax {
         throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
       }
-      guard attempt < retry.attemptsMax else {
+      guard attempt < attemptsMax ?? retry.attemptsMax else {
         throw MapStoreError(
           .unreachable, address, "gave up after \(attempt) attempts: \(complaint)",
           remedy: "check the network and the address, then try again")

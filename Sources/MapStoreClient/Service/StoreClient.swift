@@ -51,11 +51,17 @@ public final class StoreClient: Sendable {
     return details
   }
 
+  /// Ends the session; one that is over already is ended.
   public func signOut() async throws {
-    try await sendWithoutAnswer(.signOut)
+    do {
+      try await sendWithoutAnswer(.signOut)
+    } catch let error as MapStoreError where error.code == .signedOut {
+      // Nothing is left to end.
+    }
     session.set(nil)
   }
 
+  /// Ends all sessions of the account, which needs one that is not over.
   public func signOutEverywhere() async throws {
     try await sendWithoutAnswer(.signOutEverywhere)
     session.set(nil)
@@ -93,7 +99,8 @@ public final class StoreClient: Sendable {
     try await send(.downloads, body: request)
   }
 
-  public func grants() async throws -> SignedGrants { try await send(.grants) }
+  public func grants() async throws -> SignedGrants { try await grants(attemptsMax: nil) }
+  func grants(attemptsMax: Int?) async throws -> SignedGrants { try await send(.grants, attemptsMax: attemptsMax) }
   public func grantKeys() async throws -> GrantKeys { try await send(.grantKeys) }
 
   /// The absolute address of a path that the server named.

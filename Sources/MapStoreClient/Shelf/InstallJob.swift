@@ -48,6 +48,7 @@ struct InstallJob: Sendable {
           .unknown, part.description, "the shop has no such parcel in its edition \(region.edition)",
           remedy: "ask again which parcels are needed")
       }
+      try state.note(product: region.productId, of: part.region)
       if let installed, installed.sha256 == whole.resultSHA256 {
         try dropDownload()
         return installed

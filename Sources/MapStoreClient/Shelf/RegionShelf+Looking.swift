@@ -4,8 +4,9 @@ extension RegionShelf {
   /// Every region that the server told of, in its order, then what else lies here. Needs no network.
   ///
   /// - Throws: ``MapStoreError`` `.shelf`.
-  public nonisolated func regions() throws -> [ShelfRegion] {
-    let told = try state.library()
+  public nonisolated func regions() throws -> [ShelfRegion] { try regions(told: try state.library()) }
+
+  nonisolated func regions(told: [LibraryRegion]) throws -> [ShelfRegion] {
     let installed = Dictionary(grouping: try state.installed(), by: \.part.region)
     let downloads = Dictionary(grouping: try state.downloads(), by: \.wanted.part.region)
     let known = Set(told.map(\.id))

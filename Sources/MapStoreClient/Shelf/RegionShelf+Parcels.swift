@@ -25,6 +25,7 @@ extension RegionShelf {
       installed.append(done)
       onInstalled(done)
     }
+    await vouch(for: region, from: client)
     return installed
   }
 }

@@ -49,6 +49,7 @@ public actor RegionShelf {
     let file = try await install(ShelfPart(region: region), from: client, onProgress: onProgress)
     // The whole has all that its parcels had.
     try removeFiles { $0.region == region && $0.parcel != nil }
+    await vouch(for: region, from: client)
     return file
   }
 
@@ -56,6 +57,7 @@ public actor RegionShelf {
   func install(
     _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
   ) async throws -> InstalledFile {
+    try belong(to: client)
     // One that everybody has left is not joined any more.
     while let work = running[part], work.isCancelled {
       _ = await work.task.result
@@ -108,28 +110,31 @@ public actor RegionShelf {
     _ = await work.task.result
   }
 
-  /// Removes a region's files and downloads. It stays owned, and is listed as owned, not installed.
+  /// Removes a region's files and downloads. It stays owned, and is listed as owned, not installed. Works on a full disk too: it is what makes room.
   ///
   /// - Throws: ``MapStoreError`` `.shelf`.
   public func uninstall(_ region: String) async throws {
     for part in running.keys where part.region == region { await stop(part) }
     for download in try state.downloads() where download.wanted.part.region == region {
-      try state.drop(download)
+      let isDropped = try ShelfState.ifRoom { try state.drop(download) }
       files.removeParts(of: download)
+      // Its pieces would be looked for in vain.
+      if !isDropped { try ShelfState.ifRoom { try state.drop(download) } }
     }
     try removeFiles { $0.region == region }
   }
 
-  /// Removes files in three steps, of which a kill may cut off the last two: the intention is noted, the file goes, the note goes.
+  /// Removes files in three steps, of which a kill may cut off the last two: the intention is noted, the file goes, the note goes. Where there is no room for a note the file goes first: what is
+  /// noted as installed and not there is forgotten at the next opening.
   func removeFiles(where isGoing: (ShelfPart) -> Bool) throws {
     for file in try state.installed() where isGoing(file.part) {
-      try state.noteRemoval(of: file.part)
+      try ShelfState.ifRoom { try state.noteRemoval(of: file.part) }
       do {
         try files.remove(file.part)
       } catch let error as FileSystem.SystemError {
         throw InstallJob.failure(error, folder)
       }
-      try state.forget(file.part)
+      try ShelfState.ifRoom { try state.forget(file.part) }
     }
   }
 }

@@ -2,7 +2,7 @@ import TileIndex
 
 /// The tables of the state file.
 enum ShelfSchema {
-  static let version = 1
+  static let version = 2
 
   static let tables = """
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -23,6 +23,11 @@ enum ShelfSchema {
       end INTEGER NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (download, first)) WITHOUT ROWID;
     -- The library as the server told it last, a message a row.
     CREATE TABLE library (position INTEGER PRIMARY KEY, region TEXT NOT NULL UNIQUE, message TEXT NOT NULL);
+    """ + products
+
+  /// New in version 2: grants of what the shop has on its shelf no more name products alone.
+  private static let products = """
+    CREATE TABLE product (region TEXT PRIMARY KEY, product TEXT NOT NULL) WITHOUT ROWID;
     """
 
   /// Every commit is on the disk when it returns: what the state says of files must not be older than the files.
@@ -34,6 +39,16 @@ enum ShelfSchema {
     let found = try statement.step() ? statement.int(0) : 0
     statement.reset()
     if found == version { return }
+    if found == 1 {
+      try connection.execute(
+        """
+        BEGIN IMMEDIATE; \(products)
+        INSERT OR IGNORE INTO product SELECT region, json_extract(message, '$.productId') FROM library
+        WHERE json_extract(message, '$.productId') IS NOT NULL;
+        PRAGMA user_version = \(version); COMMIT
+        """)
+      return
+    }
     guard found == 0 else {
       throw MapStoreError(
         .shelf, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"

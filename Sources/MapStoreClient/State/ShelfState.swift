@@ -11,11 +11,34 @@ final class ShelfState: Sendable {
   init(path: String) throws {
     self.path = path
     do {
-      let opened = try SQLiteConnection(creating: path)
-      try ShelfSchema.prepare(opened, path: path)
-      connection = Mutex(opened)
+      do {
+        connection = Mutex(try Self.open(path, isAlone: false))
+      } catch let error as SQLiteError where error.isDiskFull {
+        // There is no room for the file in which SQLite shares its index of the log. Who is alone keeps that in memory, and the shelf is one process's.
+        connection = Mutex(try Self.open(path, isAlone: true))
+      }
     } catch let error as SQLiteError {
       throw Self.failure(error, path)
+    }
+  }
+
+  private static func open(_ path: String, isAlone: Bool) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(creating: path)
+    if isAlone { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
+    try ShelfSchema.prepare(connection, path: path)
+    return connection
+  }
+
+  /// Makes a change, unless the disk has no room to note it.
+  ///
+  /// - Returns: whether it was made.
+  @discardableResult
+  static func ifRoom(_ change: () throws -> Void) throws -> Bool {
+    do {
+      try change()
+      return true
+    } catch let error as MapStoreError where error.code == .noSpace {
+      return false
     }
   }
 

@@ -16,7 +16,7 @@ extension RegionShelf {
     with client: StoreClient, queue: (any StoreQueue)? = nil, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> SyncReport {
     var report = SyncReport()
-    if let queue { report.purchases = try await submit(queue, to: client) }
+    if let queue { report.purchases = try await handIn(queue, to: client) }
     try await refreshLibrary(from: client)
     do {
       try await refreshGrants(from: client)
@@ -31,8 +31,18 @@ extension RegionShelf {
   /// The most transactions in one request.
   private static let batchMax = 100
 
-  /// Step 1 alone: after a purchase.
+  /// Step 1 alone: after a purchase, or for a restore. Step 3 follows where something was booked, so that what was bought opens without network too; one try, and that it fails is no fault of
+  /// the purchase's: the next sync does it.
+  ///
+  /// - Throws: as ``sync(with:queue:onProgress:)``.
   public func submit(_ queue: any StoreQueue, to client: StoreClient) async throws -> [SyncReport.Purchase] {
+    let purchases = try await handIn(queue, to: client)
+    if purchases.contains(where: { $0.isFinished }) { await tryGrants(from: client) }
+    return purchases
+  }
+
+  private func handIn(_ queue: any StoreQueue, to client: StoreClient) async throws -> [SyncReport.Purchase] {
+    try belong(to: client)
     var purchases: [SyncReport.Purchase] = []
     var rest = try await queue.outstanding()[...]
     while !rest.isEmpty {
@@ -55,22 +65,14 @@ extension RegionShelf {
 
   /// Step 2 alone.
   ///
-  /// - Returns: what ``regions()`` gives from now on.
+  /// - Returns: what ``regions()`` gives from now on; on a full disk from here alone.
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [ShelfRegion] {
+    try belong(to: client)
     let editions = try state.installed().filter { $0.part.parcel == nil }.map { ($0.part.region, $0.edition) }
-    try state.replaceLibrary(try await client.library(installed: editions).regions)
-    return try regions()
-  }
-
-  /// Step 3 alone.
-  ///
-  /// - Throws: ``MapStoreError`` `.grant` for a document that cannot be believed; the one that was here stays.
-  public func refreshGrants(from client: StoreClient) async throws {
-    let signed = try await client.grants()
-    let newKeys = grants.mayBeOfANewKey(signed) ? try await client.grantKeys().keys : nil
-    try grants.accept(
-      signed, newKeys: newKeys, accountID: client.session.details?.account.id, now: options.clock.now())
+    let told = try await client.library(installed: editions).regions
+    try ShelfState.ifRoom { try state.replaceLibrary(told) }
+    return try regions(told: told)
   }
 
   /// Step 4 alone.
@@ -104,11 +106,5 @@ extension RegionShelf {
       for try await one in group { resumed.append(one) }
       return resumed
     }
-  }
-
-  /// Another person signs in: what the last one owned is not shown any more. Installed files stay, and are of use to those who own them.
-  public func forgetAccount() throws {
-    try state.replaceLibrary([])
-    try grants.forget()
   }
 }

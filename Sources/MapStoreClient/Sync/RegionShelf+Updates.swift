@@ -3,7 +3,7 @@ import TileIndex
 
 extension RegionShelf {
   /// Brings what is installed to the shop's editions, and installs nothing else: whole regions by patch where there is one, parcels by those that have the same ground in the new edition.
-  /// The old parcels of a region go when all of the new ones are there. Asks for the library first if that was not done (``refreshLibrary(from:)``).
+  /// The old parcels of a region go when all of the new ones are there. What is paused stays paused. Asks for the library first if that was not done (``refreshLibrary(from:)``).
   ///
   /// - Returns: what was installed, and what failed; that stays in its old edition.
   /// - Throws: ``MapStoreError`` `.shelf`; `CancellationError`.
@@ -12,7 +12,7 @@ extension RegionShelf {
   ) async throws -> [SyncReport.Resumed] {
     var results: [SyncReport.Resumed] = []
     for region in try regions() {
-      guard let edition = region.edition else { continue }
+      guard let edition = region.edition, !region.downloads.contains(where: \.isPaused) else { continue }
       let whole = ShelfPart(region: region.id)
       if region.status == .updateAvailable {
         results.append(

@@ -43,7 +43,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// For `.noSpace` and `.overQuota`: which regions to remove, in the order in which they were used last, until there would be room. Empty when all of them would not do.
   public var suggestions: [RemovalSuggestion] = []
 
-  init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
+  package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
     (self.code, self.subject, self.message, self.remedy) = (code, subject, message, remedy)
   }
 

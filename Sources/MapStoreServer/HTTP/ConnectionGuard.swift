@@ -22,6 +22,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var pendingWrites = 0
   private var takenWrites = 0
   private var closesAfterResponse = false
+  private var parserProblem: ParserProblem?
   private let addresses: Seats<String>
   private var seat: Seats<String>.Seat?
 
@@ -60,8 +61,20 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    parserProblem = parserProblem ?? ParserProblem(error)
+    context.fireErrorCaught(error)
+  }
+
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     let part = unwrapOutboundIn(data)
+    if case .head(let head) = part, let answer = parserProblem?.answer(to: head) {
+      parserProblem = nil
+      closesAfterResponse = true
+      context.write(wrapOutboundOut(.head(answer.head)), promise: watched(promise, context))
+      context.write(wrapOutboundOut(.body(answer.body)), promise: watched(nil, context))
+      return
+    }
     if case .head(let head) = part, head.headerFields[.connection] == "close" { closesAfterResponse = true }
     let isLast = if case .end = part { closesAfterResponse } else { false }
     let promise = watched(promise, context)
@@ -120,16 +133,20 @@ extension ConnectionGuard {
   /// Hummingbird's writer takes bytes only, so this goes past it, to the encoder of HTTP/1: the system moves the bytes from its cache to the connection (`sendfile`), and none of them
   /// come into this process. One piece at a time is on its way; the next follows as soon as it was taken.
   ///
-  /// - Parameter sent: is told of each piece, in bytes.
+  /// - Parameters:
+  ///   - begins: is told of the end of each piece before it goes; of one that a connection was cut off in, nobody knows how much arrived.
+  ///   - sent: is told of each piece, in bytes.
   /// - Throws: what the connection or the disk fails with; `ChannelError` when the client has gone.
   static func send(
-    _ file: OpenFile, _ range: Range<Int>, on channel: any Channel, sent: @escaping @Sendable (Int) -> Void
+    _ file: OpenFile, _ range: Range<Int>, on channel: any Channel, begins: @escaping @Sendable (Int) -> Void,
+    sent: @escaping @Sendable (Int) -> Void
   ) async throws {
     try await channel.eventLoop.flatSubmit {
       do {
         let pipeline = channel.pipeline.syncOperations
         let sender = FileSender(
-          file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self), sent: sent)
+          file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self), begins: begins,
+          sent: sent)
         return try pipeline.handler(type: ConnectionGuard.self).run(sender)
       } catch {
         return channel.eventLoop.makeFailedFuture(error)

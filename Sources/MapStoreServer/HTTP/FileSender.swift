@@ -16,12 +16,16 @@ final class FileSender {
   private var pieceBytes = pieceBytesMin
   /// Of the handler whose writes go to HTTP/1's encoder.
   private let encoder: ChannelHandlerContext
+  private let begins: (Int) -> Void
   private let sent: (Int) -> Void
   private let done: EventLoopPromise<Void>
   private var promise: (ChannelHandlerContext) -> EventLoopPromise<Void> = { $0.eventLoop.makePromise() }
 
-  init(_ file: OpenFile, _ range: Range<Int>, encoder: ChannelHandlerContext, sent: @escaping (Int) -> Void) {
-    (self.file, rest, self.encoder, self.sent) = (file, range, encoder, sent)
+  init(
+    _ file: OpenFile, _ range: Range<Int>, encoder: ChannelHandlerContext, begins: @escaping (Int) -> Void,
+    sent: @escaping (Int) -> Void
+  ) {
+    (self.file, rest, self.encoder, self.begins, self.sent) = (file, range, encoder, begins, sent)
     // Lent to it: the file is closed by its owner, who lives as long as this.
     handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
     done = encoder.eventLoop.makePromise()
@@ -43,6 +47,7 @@ final class FileSender {
     guard file.reaches(piece.endIndex) else { return end(OpenFile.Failure.becameShorter) }
     file.prefetch((piece.startIndex + Self.aheadBytes..<piece.endIndex + Self.aheadBytes).clamped(to: rest))
     let region = FileRegion(fileHandle: handle, readerIndex: piece.startIndex, endIndex: piece.endIndex)
+    begins(piece.endIndex)
     let promise = promise(encoder)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
       switch result {

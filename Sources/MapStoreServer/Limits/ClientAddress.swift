@@ -13,6 +13,11 @@ struct ClientAddress: Hashable, Sendable {
   /// Whatever one customer has: the address of IPv4, the first 64 bits of IPv6, of which every device has as many addresses as it likes.
   let network: String
 
+  static func isAddress(_ text: String) -> Bool {
+    var address = in6_addr()
+    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
+  }
+
   /// - Parameter text: what is no address of IPv6 stands for itself.
   init(_ text: String) {
     var address = in6_addr()

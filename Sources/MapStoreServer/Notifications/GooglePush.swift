@@ -17,6 +17,9 @@ final class GooglePush: Sendable {
   private struct State {
     var keys: [String: _RSA.Signing.PublicKey]
     var stamp: FileStamp?
+    /// Why the file could not be used, and when it was tried, in milliseconds since 1970.
+    var failure: String?
+    var triedAt: Int64 = 0
   }
 
   private let state: Mutex<State>
@@ -37,7 +40,9 @@ final class GooglePush: Sendable {
     guard words.count == 2, words[0].lowercased() == "bearer" else { throw .pushRefused("it carries no token") }
     let token = try WebToken(words[1])
     guard token.header.alg == "RS256" else { throw .pushRefused("its token is not signed with RS256") }
-    guard let key = key(token.header.kid ?? "") else { throw .pushRefused("its token names a key that is not known") }
+    guard let key = key(token.header.kid ?? "", now: now) else {
+      throw .pushRefused("its token names a key that is not known")
+    }
     let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
     guard key.isValidSignature(signature, for: SHA256.hash(data: token.signed), padding: .insecurePKCS1v1_5) else {
       throw .pushRefused("the signature of its token is wrong")
@@ -60,15 +65,21 @@ final class GooglePush: Sendable {
   private static let skewSeconds: Int64 = 60
 
   /// A key of the file as it is now.
-  private func key(_ id: String) -> _RSA.Signing.PublicKey? {
+  private func key(_ id: String, now: Int64) -> _RSA.Signing.PublicKey? {
     let stamp = FileStamp(options.keys)
     return state.withLock { state in
-      if state.stamp != stamp {
-        state.stamp = stamp
+      // A permission that was mended does not show in the stamp.
+      if state.stamp != stamp || (state.failure != nil && abs(now - state.triedAt) >= 1000) {
+        (state.stamp, state.triedAt) = (stamp, now)
         do {
-          state.keys = try Self.keys(options.keys)
+          (state.keys, state.failure) = (try Self.keys(options.keys), nil)
         } catch {
-          logger.error("the keys of Google's pushes have changed, but cannot be used; the last ones are kept: \(error)")
+          let failure = "\(error)"
+          if state.failure != failure {
+            logger.error(
+              "the keys of Google's pushes have changed, but cannot be used; the last ones are kept: \(failure)")
+          }
+          state.failure = failure
         }
       }
       return state.keys[id]

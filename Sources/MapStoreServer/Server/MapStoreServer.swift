@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 public import PurchaseLedger
 import ServiceLifecycle
+import Synchronization
 
 /// The running service.
 public final class MapStoreServer: Sendable {
@@ -15,15 +16,18 @@ public final class MapStoreServer: Sendable {
   public let regionCount: Int
   public let forSaleCount: Int
 
+  let service: StoreService
   private let group: ServiceGroup
   private let running: Task<Void, any Error>
   private let watching: Task<Void, Never>
 
   private init(
-    url: String, port: Int, view: ShelfView, group: ServiceGroup, running: Task<Void, any Error>,
+    url: String, port: Int, service: StoreService, group: ServiceGroup, running: Task<Void, any Error>,
     watching: Task<Void, Never>
   ) {
-    (self.url, self.port, self.group, self.running, self.watching) = (url, port, group, running, watching)
+    (self.url, self.port, self.service) = (url, port, service)
+    (self.group, self.running, self.watching) = (group, running, watching)
+    let view = service.shelf.view
     regionCount = view.regions.count
     forSaleCount = view.isForSale.count { $0 }
   }
@@ -35,7 +39,7 @@ public final class MapStoreServer: Sendable {
   public static func start(
     _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
   ) async throws -> MapStoreServer {
-    let options = options.readingProxies()
+    let options = try options.readingProxies()
     let service = try StoreService(
       options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity),
       sellsAtGoogle: identity.packageName != nil, clock: clock, logger: logger)
@@ -80,13 +84,14 @@ public final class MapStoreServer: Sendable {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let watching = Task { await service.watch() }
     return MapStoreServer(
-      url: "http://\(host):\(port)", port: port, view: service.shelf.view, group: group, running: running,
+      url: "http://\(host):\(port)", port: port, service: service, group: group, running: running,
       watching: watching)
   }
 
   /// Answers what has begun, takes nothing new, and ends.
   public func shutdown() async throws {
     watching.cancel()
+    service.isEnding.withLock { $0 = true }
     await group.triggerGracefulShutdown()
     try await running.value
   }
@@ -94,8 +99,15 @@ public final class MapStoreServer: Sendable {
 
 extension StoreOptions {
   /// With each proxy's address as a request's is compared with it.
-  fileprivate func readingProxies() -> Self {
+  ///
+  /// - Throws: ``StoreError``: a name is none, since it would be compared with addresses.
+  fileprivate func readingProxies() throws -> Self {
     var options = self
+    if let wrong = trustedProxies.sorted().first(where: { !ClientAddress.isAddress($0) }) {
+      throw StoreError(
+        .invalidOption, at: "trustedProxies", "\"\(wrong)\" is no address",
+        remedy: "give addresses of IPv4 or IPv6, with commas between them")
+    }
     options.trustedProxies = Set(trustedProxies.map { ClientAddress($0).text })
     return options
   }

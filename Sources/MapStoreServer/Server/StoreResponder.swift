@@ -129,6 +129,8 @@ struct StoreResponder: HTTPResponder {
 
   private static let audited: [StoreRoute: String] = [
     .downloads: "download", .file: "download", .grants: "offline-grant", .signIn: "sign-in",
+    // Passwords are asked for there as well.
+    .changePassword: "sign-in", .eraseAccount: "sign-in",
     .appleNotifications: "notification", .googleNotifications: "notification", .purchases: "purchase",
   ]
 }

@@ -23,15 +23,13 @@ extension StoreService {
 
   func signOut(_ request: StoreRequest) async throws -> Response {
     guard let session = request.session else { throw Problem.unauthorized }
-    let accounts = ledger.accounts
-    try await blocking { try accounts.signOut(session.token) }
+    try await ledger.accounts.signOut(session.token)
     return Reply.noContent
   }
 
   func signOutEverywhere(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
-    let accounts = ledger.accounts
-    try await blocking { try accounts.signOutEverywhere(account) }
+    try await ledger.accounts.signOutEverywhere(account)
     return Reply.noContent
   }
 
@@ -77,7 +75,7 @@ extension StoreService {
       try await ledger.accounts.check(password, of: account)
     } catch let error as LedgerError where error.code == .wrongPassword {
       // Not 401: the session is good.
-      throw Problem.wrongCredentials(status: 403)
+      throw Rejection(.wrongCredentials(status: 403), account: account)
     }
   }
 

@@ -40,6 +40,9 @@ extension StoreService {
     if let parcels = view.parcelIndex(of: index) {
       if request.query["point"] != nil {
         let place = try request.query.numbers("point", count: 2)
+        guard abs(place[0]) <= 180, abs(place[1]) <= 90 else {
+          throw Problem.badRequest("point: is no longitude and latitude in degrees")
+        }
         chosen = parcels.parcels(longitude: place[0], latitude: place[1])
       } else if request.query["bbox"] != nil {
         let box = try request.query.numbers("bbox", count: 4)

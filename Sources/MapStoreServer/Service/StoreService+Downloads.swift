@@ -33,10 +33,12 @@ extension StoreService {
 
   /// - Throws: ``Rejection``: 404 for what the account cannot see, 403 for what it sees and does not own.
   private func ownedRegion(_ id: String, _ account: AccountID, _ view: ShelfView) throws -> Int {
-    guard let index = view.index(of: id) else { throw Rejection(.notFound, account: account) }
+    // What is no region's name may be anything; as much of it as tells what was meant.
+    let gone = Rejection(.notFound, subject: String(id.prefix(80)), account: account)
+    guard let index = view.index(of: id) else { throw gone }
     let entitlement = try ledger.owner(of: view.regions[index].productId, by: account)
     if entitlement?.status == .active { return index }
-    guard view.isForSale[index] || entitlement != nil else { throw Rejection(.notFound, account: account) }
+    guard view.isForSale[index] || entitlement != nil else { throw gone }
     let reason =
       switch entitlement?.status {
       case .pending?: "the store waits for approval or payment"
@@ -145,9 +147,13 @@ extension StoreService {
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
-    let reachesEnd = range.upperBound == file.byteCount
-    let body = FileBody.make(file, range, seat: seat, channel: request.channel, metrics: metrics) { [self] in
-      guard reachesEnd else { return }
+    let begun: @Sendable (Int) -> Void = { [self] end in
+      sentParts.add(range.lowerBound..<end, of: link, now: clock.now())
+    }
+    let body = FileBody.make(
+      file, range, seat: seat, channel: request.channel, metrics: metrics, whenBegun: begun
+    ) { [self] in
+      guard range.upperBound == file.byteCount, sentParts.takeWhole(link, byteCount: file.byteCount) else { return }
       usedLinks.insert(link, now: clock.now())
       // The client has its bytes: what the ledger says now changes nothing for it.
       try? await ledger.recordAudit(
@@ -160,16 +166,18 @@ extension StoreService {
     let account = try request.account()
     let view = shelf.view
     let now = clock.now()
-    var since: [Int: Int64] = [:]
+    var since: [String: Int64] = [:]
     for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
-      guard let index = entitlement.productID.flatMap(view.index(ofProduct:)) else { continue }
-      since[index] = min(since[index] ?? .max, entitlement.since)
+      guard let product = entitlement.productID else { continue }
+      since[product] = min(since[product] ?? .max, entitlement.since)
     }
+    // In the order of the shelf, and then what has gone from it: it lies on devices, and is owned.
+    let products = since.keys.map { (index: view.index(ofProduct: $0) ?? .max, product: $0) }.sorted { $0 < $1 }
     let document = GrantDocument(
       accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
-      grants: since.keys.sorted().map { index in
+      grants: products.map { index, product in
         RegionGrant(
-          regionId: view.regions[index].id, productId: view.regions[index].productId, since: since[index] ?? 0)
+          regionId: index == .max ? nil : view.regions[index].id, productId: product, since: since[product] ?? 0)
       })
     try await ledger.recordAudit(
       kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions")

@@ -21,6 +21,7 @@ final class StoreService: Sendable {
   let metrics = StoreMetrics()
   let transfers: Seats<AccountID>
   let usedLinks = UsedLinks()
+  let sentParts = SentParts()
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
@@ -33,6 +34,8 @@ final class StoreService: Sendable {
   let sellsAtGoogle: Bool
   /// Whether somebody was erased while others read: the ledger's log is to be emptied as soon as they do not.
   let mustEmptyLog = Mutex(false)
+  /// Whether the process ends as soon as what has begun is answered.
+  let isEnding = Mutex(false)
 
   /// - Throws: ``StoreError`` or `BundleError` that names the file.
   init(
@@ -120,7 +123,8 @@ final class StoreService: Sendable {
     try ledger.owner(of: region.productId, by: account)?.status == .active
   }
 
-  private func ready() throws -> Response {
+  func ready() throws -> Response {
+    if isEnding.withLock({ $0 }) { throw Rejection(.unavailable("the service ends"), retryAfter: 5) }
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
     // The log says what and where; strangers need not know.

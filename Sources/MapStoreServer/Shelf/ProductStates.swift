@@ -2,50 +2,94 @@ import MapStoreWire
 
 /// Which products the app store sells now, as the operator exported it.
 ///
-/// A text with `product id,state` a line (a heading and empty lines are skipped), or JSON: an array of objects with `productId` and `state`, or an object of states by product id.
+/// A text with `product id,state` a line (a heading, empty lines and those that begin with `#` are skipped; quotation marks as in RFC 4180), or JSON: an array of objects with `productId` and
+/// `state`, or an object of states by product id. A list without a product is none: it would take everything off sale.
 struct ProductStates: Sendable, Hashable {
-  private let states: [String: String]
+  private let states: [String: Bool]
 
-  /// In lower case. Apple's and Google's words for what can be bought, and ours.
+  private static let bytesMax = 64 << 20
+
+  /// In lower case, with `_` between words. Apple's and Google's words for what can be bought, and ours.
   private static let readyWords: Set<String> = ["ready", "ready_for_sale", "approved", "active"]
+  /// Theirs and ours for what cannot.
+  private static let otherWords: Set<String> = [
+    "missing_metadata", "waiting_for_upload", "processing_content", "ready_to_submit", "waiting_for_review",
+    "in_review", "developer_action_needed", "pending_binary_approval", "pending_developer_release", "rejected",
+    "developer_removed_from_sale", "removed_from_sale", "developer_rejected", "deleted", "draft", "inactive",
+    "inactive_published", "state_unspecified", "status_unspecified", "removed", "retired", "hidden", "waiting",
+    "not_ready",
+  ]
 
   /// - Throws: ``StoreError``.
   init(path: String) throws {
-    guard let bytes = try OpenFile(path)?.allBytes(countMax: 64 << 20) else {
-      throw StoreError(.unreadableInput, at: path, "cannot be read", remedy: "check the name and permissions")
+    func unreadable(_ message: String, _ remedy: String) -> StoreError {
+      StoreError(.unreadableInput, at: path, message, remedy: remedy)
+    }
+    guard let file = OpenFile(path) else { throw unreadable("cannot be read", "check the name and permissions") }
+    guard file.byteCount <= Self.bytesMax else {
+      throw unreadable(
+        "has \(file.byteCount) bytes, and at most \(Self.bytesMax) are read", "name only the products of this shop")
+    }
+    let bytes: [UInt8]
+    do {
+      bytes = try file.allBytes(countMax: Self.bytesMax)
+    } catch {
+      throw unreadable("cannot be read: \(error)", "write it beside, and give it its name by a rename")
     }
     try self.init(bytes, path: path)
   }
 
   /// - Parameter path: what errors call it.
   init(_ bytes: [UInt8], path: String) throws {
-    func refused(_ message: String) -> StoreError {
-      StoreError(
-        .unreadableInput, at: path, message, remedy: "write a line \"product id,state\" for each product, or JSON")
+    func refused(
+      _ message: String, remedy: String = "write a line \"product id,state\" for each product, or JSON"
+    ) -> StoreError {
+      StoreError(.unreadableInput, at: path, message, remedy: remedy)
     }
-    let isSpace = { (byte: UInt8) in byte <= 0x20 }
-    switch bytes.first(where: { !isSpace($0) }) {
+    let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+    let text = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
+    var given: [(product: String, state: String, place: String)] = []
+    switch text.first(where: { !CSVLine.isSpace($0) }) {
     case UInt8(ascii: "["):
       do {
-        let products = try WireJSON.decode([Product].self, from: bytes)
-        states = Dictionary(products.map { ($0.productId, $0.state) }, uniquingKeysWith: { $1 })
+        given = try WireJSON.decode([Product].self, from: text).map { ($0.productId, $0.state, $0.productId) }
       } catch { throw refused("\(error)") }
     case UInt8(ascii: "{"):
-      do { states = try WireJSON.decode([String: String].self, from: bytes) } catch { throw refused("\(error)") }
+      do {
+        let states = try WireJSON.decode([String: String].self, from: text)
+        given = states.sorted { $0.key < $1.key }.map { ($0.key, $0.value, $0.key) }
+      } catch { throw refused("\(error)") }
     default:
-      var states: [String: String] = [:]
-      for (index, line) in bytes.split(separator: UInt8(ascii: "\n")).enumerated() {
-        let cells = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { cell in
-          String(decoding: cell.drop(while: isSpace).reversed().drop(while: isSpace).reversed(), as: UTF8.self)
+      for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+        let place = "line \(index + 1)"
+        guard let cells = CSVLine.cells(line) else {
+          throw refused("\(place) has quotation marks that do not belong together")
         }
         if cells == [""] || cells.first?.hasPrefix("#") == true { continue }
         guard cells.count == 2, !cells[0].isEmpty, !cells[1].isEmpty else {
-          throw refused("line \(index + 1) is not a product id, a comma and a state")
+          throw refused("\(place) is not a product id, a comma and a state")
         }
-        states[cells[0]] = cells[1]
+        // A heading.
+        if given.isEmpty, ["state", "status"].contains(cells[1].lowercased()) { continue }
+        given.append((cells[0], cells[1], place))
       }
-      self.states = states
     }
+    var states: [String: Bool] = [:]
+    for (product, state, place) in given {
+      let word = state.lowercased().replacing(" ", with: "_").replacing("-", with: "_")
+      guard Self.readyWords.contains(word) || Self.otherWords.contains(word) else {
+        throw refused(
+          "\(place): \"\(state)\" is no state that is known",
+          remedy: "write ready for what is sold, removed for what is not, or the store's word for it")
+      }
+      states[product] = Self.readyWords.contains(word)
+    }
+    guard !states.isEmpty else {
+      throw refused(
+        "names no product",
+        remedy: "write it beside, and give it its name by a rename; without --products all is for sale")
+    }
+    self.states = states
   }
 
   private struct Product: Decodable {
@@ -54,7 +98,5 @@ struct ProductStates: Sendable, Hashable {
   }
 
   /// True for products that can be bought now; not for those that the file does not name.
-  func isReady(_ product: String) -> Bool {
-    states[product].map { Self.readyWords.contains($0.lowercased()) } ?? false
-  }
+  func isReady(_ product: String) -> Bool { states[product] ?? false }
 }

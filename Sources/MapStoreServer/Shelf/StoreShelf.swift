@@ -29,18 +29,22 @@ final class StoreShelf: Sendable {
 
   func path(of file: String) -> String { "\(folder)/\(file)" }
 
-  /// Reads what was replaced. What cannot be read leaves the last good state, and is tried again when it changes.
+  /// Reads what was replaced. What cannot be read leaves the last good state, and is tried again each time: a permission that was mended changes nothing of what is looked at.
   func refresh() {
     // Stamps before contents: a change in between is seen the next time.
     let stamps = Self.stamps(folder, products)
-    guard state.withLock({ $0.stamps != stamps }) else { return }
+    guard state.withLock({ $0.stamps != stamps || $0.failure != nil }) else { return }
     do {
       let view = try Self.load(folder, products, logger)
       state.withLock { $0 = State(view: view, stamps: stamps) }
       logger.info("the shelf has changed: \(view.regions.count) regions")
     } catch {
-      state.withLock { ($0.stamps, $0.failure) = (stamps, "\(error)") }
-      logger.error("the shelf has changed, but cannot be used; the last state is kept: \(error)")
+      let failure = "\(error)"
+      let isNews = state.withLock { state in
+        defer { (state.stamps, state.failure) = (stamps, failure) }
+        return state.failure != failure
+      }
+      if isNews { logger.error("the shelf has changed, but cannot be used; the last state is kept: \(failure)") }
     }
   }
 

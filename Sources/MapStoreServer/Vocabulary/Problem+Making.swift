@@ -29,6 +29,11 @@ extension Problem {
   }
   static let preconditionFailed = Self(
     .preconditionFailed, title: "the file is another one", status: 412, detail: "its ETag is none of If-Match")
+  static let headTooLarge = Self(
+    .headTooLarge, title: "the head is too large", status: 431, detail: "send a shorter address, and fewer fields")
+
+  static let noHTTP = Self(.badRequest, title: "the request is wrong", status: 400, detail: "it is no HTTP/1.1")
+
   static func tooLarge(_ bytesMax: Int) -> Self {
     Self(.tooLarge, title: "the body is too large", status: 413, detail: "at most \(bytesMax) bytes are taken")
   }

@@ -79,8 +79,8 @@ extension Accounts {
   }
 
   /// Ends a session; one that is over already is none of our concern.
-  public func signOut(_ token: SessionToken) throws {
-    try ledger.write { booker in
+  public func signOut(_ token: SessionToken) async throws {
+    try await ledger.commits.perform { booker in
       let delete = try SQLStatement(booker.db, "DELETE FROM session WHERE token_sha256 = ?")
       delete.bind(1, token.sha256)
       try delete.run()
@@ -88,8 +88,8 @@ extension Accounts {
   }
 
   /// Ends all sessions of an account.
-  public func signOutEverywhere(_ account: AccountID) throws {
-    try ledger.write { booker in
+  public func signOutEverywhere(_ account: AccountID) async throws {
+    try await ledger.commits.perform { booker in
       guard let row = try booker.projections.accounts.account(id: account) else { return }
       try Self.endSessions(of: row.number, in: booker.db)
     }

@@ -7,10 +7,12 @@ enum LedgerDatabase {
   private static let checkpointPages = 16_384
 
   static func create(at path: String) throws -> DatabasePool {
+    try refuseFolder(path)
     // An empty file is what a temporary name leaves; anything else is somebody's.
     if let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 {
       throw LedgerError(.configuration, at: path, "there is a file already; open it, or name another for a new ledger")
     }
+    makeOwnersFile(path)
     return try reporting(path) {
       let pool = try DatabasePool(path: path, configuration: configuration)
       try prepareWriter(pool)
@@ -25,6 +27,7 @@ enum LedgerDatabase {
     guard FileManager.default.fileExists(atPath: path) else {
       throw LedgerError(.noLedger, at: path, "there is no ledger; make one with `purchase-ledger init`")
     }
+    try refuseFolder(path)
     return try reporting(path) {
       // Before the pool, which would turn any database into one with a write-ahead log.
       try checkHeader(path)
@@ -33,6 +36,20 @@ enum LedgerDatabase {
       try migrator(path).migrate(pool)
       return pool
     }
+  }
+
+  private static func refuseFolder(_ path: String) throws {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return }
+    throw LedgerError(.notALedger, at: path, "is a folder; name the file that `purchase-ledger init` made")
+  }
+
+  /// Makes an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. The write-ahead log is given the same rights. What cannot be made is the
+  /// database's to say.
+  private static func makeOwnersFile(_ path: String) {
+    let files = FileManager.default
+    if files.fileExists(atPath: path) { return }
+    _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
   }
 
   private static var configuration: Configuration {

@@ -10,6 +10,14 @@ final class CuttingProxy: Sendable {
     var cutsWithin: ClosedRange<Int>?
     var cuts = 0
     var isOver = false
+    var loss: Loss?
+    var losses = 0
+  }
+
+  /// What is lost of a request: from its first byte on its connection goes nowhere, or what is answered to it does not arrive.
+  struct Loss {
+    var request: String
+    var isOfAnswer: Bool
   }
 
   let port: Int
@@ -61,6 +69,12 @@ final class CuttingProxy: Sendable {
   /// How many connections were cut off.
   var cuts: Int { state.withLock { $0.cuts } }
 
+  /// From now on requests that begin so are lost, or the answers to them; nil loses nothing. The connection stays open.
+  func lose(_ loss: Loss?) { state.withLock { $0.loss = loss } }
+
+  /// How many requests, or answers, were lost.
+  var losses: Int { state.withLock { $0.losses } }
+
   private static func serve(_ client: Int32, _ state: Locked<State>) {
     defer { close(client) }
     let (port, most) = state.withLock { state in
@@ -72,12 +86,24 @@ final class CuttingProxy: Sendable {
     guard let server = try? Socket(port: port) else { return }
     let upstream = server.descriptor
     let requests = DispatchSemaphore(value: 0)
+    let lost = Locked<Loss?>(nil)
     Thread.detachNewThread {
-      _ = pump(from: client, to: upstream, most: .max)
+      _ = pump(from: client, to: upstream, most: .max) { bytes in
+        if let loss = state.withLock({ $0.loss }), bytes.starts(with: loss.request.utf8) {
+          lost.withLock { $0 = loss }
+          if !loss.isOfAnswer { state.withLock { $0.losses += 1 } }
+        }
+        return lost.withLock { $0?.isOfAnswer ?? true }
+      }
       shutdown(upstream, Int32(SHUT_WR))
       requests.signal()
     }
-    if pump(from: upstream, to: client, most: most) == most { state.withLock { $0.cuts += 1 } }
+    let sent = pump(from: upstream, to: client, most: most) { _ in
+      guard lost.withLock({ $0 != nil }) else { return true }
+      state.withLock { $0.losses += 1 }
+      return false
+    }
+    if sent == most { state.withLock { $0.cuts += 1 } }
     shutdown(client, Int32(SHUT_RDWR))
     shutdown(upstream, Int32(SHUT_RDWR))
     // Neither descriptor may be another's while the other thread uses it.
@@ -85,8 +111,11 @@ final class CuttingProxy: Sendable {
     server.close()
   }
 
+  /// - Parameter arrives: whether bytes that came are passed on.
   /// - Returns: the bytes that went through, at most as many as may.
-  private static func pump(from source: Int32, to target: Int32, most: Int) -> Int {
+  private static func pump(
+    from source: Int32, to target: Int32, most: Int, arrives: (ArraySlice<UInt8>) -> Bool
+  ) -> Int {
     var buffer = [UInt8](repeating: 0, count: 16_384)
     var count = 0
     #if canImport(Glibc)
@@ -98,6 +127,7 @@ final class CuttingProxy: Sendable {
       let received = recv(source, &buffer, min(buffer.count, most - count), 0)
       if received < 0, errno == EINTR || errno == EAGAIN { continue }
       guard received > 0 else { break }
+      guard arrives(buffer[..<received]) else { continue }
       var sent = 0
       while sent < received {
         let done = buffer[sent..<received].withUnsafeBytes { send(target, $0.baseAddress, $0.count, flags) }

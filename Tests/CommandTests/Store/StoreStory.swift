@@ -25,7 +25,8 @@ final class StoreStory {
   /// Kills of clients that left a part of a file.
   private(set) var killsWithinFiles = 0
 
-  init(seed: UInt64, regions: Int) throws {
+  /// - Parameter hasMadeUpStore: the server believes the made-up store of `mapstore client buy` too.
+  init(seed: UInt64, regions: Int, hasMadeUpStore: Bool = false) throws {
     random = SeededGenerator(seed: seed)
     (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try ThrowAwayAuthority())
     network = try CuttingProxy(seed: seed)
@@ -34,10 +35,16 @@ final class StoreStory {
     try folder.write("root.der", bytes: authority.rootCertificate)
     try folder.write("link.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
     try folder.write("grant.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
+    if hasMadeUpStore {
+      let made = try Command(built: "mapstore").run([
+        "client", "store-key", madeUpStore, "--bundle-id", Self.bundleID,
+      ])
+      guard made.status == 0 else { throw Unexpected(description: "\(made)") }
+    }
     try folder.write(
       "store.json",
       """
-      {"shelf": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"],
+      {"shelf": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"\(hasMadeUpStore ? ", \"made-up.key.root.der\"" : "")],
        "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
        "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
        "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": 1000000,
@@ -46,6 +53,15 @@ final class StoreStory {
     let made = try ledger("init")
     guard made.status == 0 else { throw Unexpected(description: "\(made)") }
   }
+
+  var madeUpStore: String { folder.file("made-up.key") }
+
+  /// What the made-up store sold, a line each.
+  func madeUpBook() throws -> [Substring] {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: madeUpBookPath)), as: UTF8.self).split(separator: "\n")
+  }
+
+  var madeUpBookPath: String { madeUpStore + ".book.jsonl" }
 
   struct Unexpected: Error, CustomStringConvertible { let description: String }
 
@@ -90,6 +106,11 @@ final class StoreStory {
 
   private func arguments(_ device: String, _ words: [String]) -> [String] {
     ["client", words[0], "--folder", folder.file(device)] + words.dropFirst()
+  }
+
+  /// Starts a client's command.
+  func start(_ device: String, _ words: String...) throws -> ChildProcess {
+    try Command(built: "mapstore").start(arguments(device, words))
   }
 
   func client(_ device: String, _ words: String...) throws -> CommandRun {

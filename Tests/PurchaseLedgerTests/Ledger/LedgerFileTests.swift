@@ -37,6 +37,22 @@ import Testing
       ($0 as? LedgerError)?.code == .noLedger
     }
     #expect(folder.names == ["notes.txt", "other.sqlite"])
+    #expect { try Ledger.open(at: folder.path, policy: nil, clock: .system) } throws: {
+      ($0 as? LedgerError)?.code == .notALedger && "\($0)".contains("\(folder.path)")
+    }
+    #expect(throws: LedgerError.self) { try Ledger.create(at: folder.path, policy: .init(), clock: .system) }
+  }
+
+  /// Hashes of passwords and who bought what are the owner's alone, in the write-ahead log too.
+  @Test func onlyItsOwnerReadsIt() throws {
+    let folder = try TemporaryFolder()
+    let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: .init(), clock: .system)
+    for name in folder.names {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+    }
+    #expect(folder.names.contains("ledger.sqlite-wal"))
+    withExtendedLifetime(ledger) {}
   }
 
   @Test func theEnvironmentOfALedgerIsFixed() throws {

@@ -73,7 +73,13 @@ struct LogoutCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    if everywhere { try await device.client.signOutEverywhere() } else { try await device.client.signOut() }
+    do {
+      if everywhere { try await device.client.signOutEverywhere() } else { try await device.client.signOut() }
+    } catch let error as MapStoreError where error.code == .signedOut {
+      // Over here already, whatever is left elsewhere.
+      try await device.shelf.forgetAccount()
+      throw error
+    }
     try await device.shelf.forgetAccount()
     if !flags.json { print("signed out\(everywhere ? " everywhere" : "")") }
   }
@@ -81,11 +87,13 @@ struct LogoutCommand: AsyncParsableCommand {
 
 private enum SignIn {
   static func run(_ device: ClientDevice, _ credentials: Credentials, _ flags: ClientFlags) async throws {
-    let before = try ClientMemory.read(device.folder)
     let details = try await device.client.signIn(credentials)
-    if let old = before?.session?.account.id, old != details.account.id { try await device.shelf.forgetAccount() }
+    // Also when the session of the one before had ended long ago.
+    try await device.shelf.belong(to: details.account.id)
     let keys = try await device.client.grantKeys().keys
     try ClientMemory(server: device.client.address, session: details, grantKeys: keys).write(device.folder)
+    // What this person owns opens without network from now on; where that fails, sync says why.
+    try? await device.shelf.refreshGrants(from: device.client)
     if flags.json {
       printJSON(details.account)
     } else {

@@ -13,6 +13,14 @@ struct ClientFlags: ParsableArguments {
   var server: String?
   @Flag(help: "Print JSON.")
   var json = false
+
+  func validate() throws {
+    guard let server else { return }
+    let address = server.lowercased()
+    guard ["http://", "https://"].contains(where: { address.hasPrefix($0) && address.count > $0.count }) else {
+      throw ValidationError("--server \(server): must begin with http:// or https://")
+    }
+  }
 }
 
 /// What commands take that download.

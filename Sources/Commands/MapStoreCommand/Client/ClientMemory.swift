@@ -16,7 +16,15 @@ struct ClientMemory: Codable {
 
   /// Nil where there is none.
   static func read(_ folder: String) throws -> ClientMemory? {
-    guard let bytes = try? JSONFile.bytes(path(folder)) else { return nil }
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(path(folder))
+    } catch let error as JSONFile.Unreadable {
+      if error.isMissing { return nil }
+      throw BundleError(
+        .readFailed, path: path(folder), "cannot be read: \(error)",
+        remedy: "check its permissions, or remove it and sign in again")
+    }
     do {
       return try WireJSON.decode(ClientMemory.self, from: bytes)
     } catch {

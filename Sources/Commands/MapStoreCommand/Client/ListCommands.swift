@@ -84,6 +84,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
+    try HereCheck.run(regions, on: device) { $0.installed != nil || !$0.parcels.isEmpty || !$0.downloads.isEmpty }
     for region in regions { try await device.shelf.uninstall(region) }
     if flags.json { printJSON(try device.shelf.regions()) } else { print("removed \(regions.joined(separator: ", "))") }
   }
@@ -99,7 +100,20 @@ struct PauseCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
+    try HereCheck.run(regions, on: device) { !$0.downloads.isEmpty }
     for region in regions { try await device.shelf.pause(region) }
     if flags.json { printJSON(try device.shelf.regions()) }
+  }
+}
+
+/// Looks whether there is anything to do before something of it is done.
+private enum HereCheck {
+  /// - Throws: `MapStoreError` `.unknown` for the first region that has nothing of the kind here.
+  static func run(_ regions: [String], on device: ClientDevice, _ hasSome: (ShelfRegion) -> Bool) throws {
+    let here = Set(try device.shelf.regions().filter(hasSome).map(\.id))
+    guard let missing = regions.first(where: { !here.contains($0) }) else { return }
+    throw MapStoreError(
+      .unknown, missing, "nothing of it is in \(device.folder), or on its way there",
+      remedy: "mapstore client list shows what is")
   }
 }

@@ -14,6 +14,8 @@ struct MadeUpBook {
     let purchaseDate: Int64
     let environment: String
     let appAccountToken: String?
+    /// The money was given back.
+    let revocationDate: Int64?
   }
 
   func add(_ signed: String) throws { try write(try lines() + [signed]) }
@@ -24,12 +26,26 @@ struct MadeUpBook {
     try write(lines)
   }
 
-  /// The last sale of a product to an account, and the number of its line.
-  func last(_ product: String, of token: String) throws -> (number: Int, sale: Sale)? {
+  /// The last sale of a product to an account, its line and the number of that.
+  func last(_ product: String, of token: String) throws -> (number: Int, sale: Sale, signed: String)? {
+    try find { $0.productId == product && $0.appAccountToken?.lowercased() == token.lowercased() }
+  }
+
+  /// What an account has of a product: the sale that was not given back.
+  func standing(
+    _ product: String, of token: String, environment: String
+  ) throws -> (number: Int, sale: Sale, signed: String)? {
+    try find {
+      $0.productId == product && $0.appAccountToken?.lowercased() == token.lowercased()
+        && $0.environment == environment && $0.revocationDate == nil
+    }
+  }
+
+  private func find(_ isWanted: (Sale) -> Bool) throws -> (number: Int, sale: Sale, signed: String)? {
     let lines = try lines()
     for number in lines.indices.reversed() {
       let sale = try sale(lines[number])
-      if sale.productId == product, sale.appAccountToken?.lowercased() == token.lowercased() { return (number, sale) }
+      if isWanted(sale) { return (number, sale, lines[number]) }
     }
     return nil
   }

@@ -10,7 +10,9 @@ final class MadeUpQueue: StoreQueue {
 
   func outstanding() async throws -> [OutstandingTransaction] { try read() }
 
-  func add(_ transaction: OutstandingTransaction) throws { try write(try read() + [transaction]) }
+  func add(_ transaction: OutstandingTransaction) throws {
+    try write(try read().filter { $0.id != transaction.id } + [transaction])
+  }
 
   func finish(_ id: String) async throws { try write(try read().filter { $0.id != id }) }
 

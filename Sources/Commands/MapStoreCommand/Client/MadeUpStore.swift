@@ -44,12 +44,16 @@ struct MadeUpStore {
     book = MadeUpBook(path: "\(keyFile).book.jsonl")
   }
 
-  /// A signed transaction of somebody who has just paid.
+  /// A signed transaction of somebody who has just paid. As in the real stores nobody pays twice for what lasts: who has it gets the transaction of then.
   func sell(_ product: String, to token: String, isSandbox: Bool) throws -> OutstandingTransaction {
+    let environment: StoreEnvironment = isSandbox ? .sandbox : .production
+    if let known = try book.standing(product, of: token, environment: environment.rawValue) {
+      return OutstandingTransaction(id: known.sale.transactionId, signed: known.signed)
+    }
     let id = String(UInt64.random(in: 1_000_000_000_000...999_999_999_999_999))
     let now = WallClock.now()
     let fact = StoreTransaction(
-      store: .apple, environment: isSandbox ? .sandbox : .production, transactionID: id, originalTransactionID: id,
+      store: .apple, environment: environment, transactionID: id, originalTransactionID: id,
       productID: product, productType: .nonConsumable, purchaseDate: now, ownership: .purchased,
       appAccountToken: UUID(uuidString: token).map(AccountToken.init), reason: "PURCHASE", signedDate: now,
       trust: .signed, statement: .purchased)

@@ -11,7 +11,7 @@ struct BuyCommand: AsyncParsableCommand {
     abstract: "Buys regions from a made-up app store, for tests and demonstrations.",
     discussion: """
       The made-up app store signs with a throw-away authority (mapstore client store-key); only a server that was given its root (--root-certificate) believes it. \
-      As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed in by sync.
+      As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed in by sync, or before anything else is bought.
       """)
   @OptionGroup var flags: ClientFlags
   @Option(help: ArgumentHelp("The made-up store's keys.", valueName: "file"))
@@ -31,9 +31,11 @@ struct BuyCommand: AsyncParsableCommand {
     let store = try MadeUpStore(keyFile: storeKey)
     let device = try flags.device()
     let account = try await device.client.account()
-    let known = try await device.shelf.refreshLibrary(from: device.client)
     let queue = MadeUpQueue(folder: device.folder)
-    for id in regions {
+    // What was paid and is not booked yet would look as if it were for sale.
+    let before = try await device.shelf.submit(queue, to: device.client)
+    let known = try await device.shelf.refreshLibrary(from: device.client)
+    for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
       guard let region = known.first(where: { $0.id == id }) else {
         throw ValidationError("the store has no region \(id); mapstore client library lists them")
       }
@@ -49,7 +51,8 @@ struct BuyCommand: AsyncParsableCommand {
         details.region.productId, to: account.appAccountToken, isSandbox: environment == "sandbox")
       try queue.add(signed)
     }
-    let purchases = try await device.shelf.submit(queue, to: device.client)
+    let now = try await device.shelf.submit(queue, to: device.client)
+    let purchases = before.filter { old in !now.contains { $0.id == old.id } } + now
     try await device.shelf.refreshLibrary(from: device.client)
     if flags.json { printJSON(purchases.map(\.result)) } else { Self.show(purchases) }
     if purchases.contains(where: \.isOpen) { throw ExitCode(ClientExitStatus.leftUndone) }
@@ -71,7 +74,7 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync",
     abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
     discussion: """
-      With --update what is installed is brought up to date, parcels too; with --all everything else that is owned is installed as well.
+      With --update what is installed is brought up to date, parcels too; with --all everything else that is owned is installed as well. What is paused stays paused.
       """)
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
@@ -98,7 +101,10 @@ struct SyncCommand: AsyncParsableCommand {
       }
       if installsAll {
         results += try await withThrowingTaskGroup(of: Result<InstalledFile, any Error>.self) { group in
-          let wanted = report.regions.filter { $0.status == .ownedNotInstalled || $0.status == .updateAvailable }
+          let wanted = report.regions.filter { region in
+            [.ownedNotInstalled, .updateAvailable].contains(region.status)
+              && !region.downloads.contains(where: \.isPaused)
+          }
           for region in wanted {
             group.addTask {
               do {

@@ -51,8 +51,7 @@ struct ServeSettings {
     options.grantKeys = paths("grantKeyFiles")
     options.accelPrefix = try text("accelPrefix").map(Self.checkedPrefix)
     options.googlePush = try readGooglePush()
-    let refusesAppleV1 = ConfigKey(["refuseAppleV1"])
-    options.refusesAppleV1 = given.bool(forKey: refusesAppleV1) ?? file?.bool(forKey: refusesAppleV1) ?? false
+    options.refusesAppleV1 = try flag("refuseAppleV1") ?? false
     options.trustedProxies = Set(Self.list(text("trustedProxies")))
     options.webFolders = Self.list(text("web")) + options.webFolders
     options.linkSeconds = try number("linkSeconds") ?? options.linkSeconds
@@ -148,6 +147,17 @@ struct ServeSettings {
         remedy: "give a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
+  }
+
+  /// A switch; what is neither true nor false is an error, not the default.
+  private func flag(_ name: String) throws -> Bool? {
+    let key = ConfigKey([name])
+    if let value = given.bool(forKey: key) { return value }
+    if let text = given.string(forKey: key) {
+      throw StoreError(
+        .invalidOption, at: name, "\"\(text)\" is neither true nor false", remedy: "give true or false")
+    }
+    return file?.bool(forKey: key)
   }
 
   private static func list(_ text: String?) -> [String] {

@@ -1,0 +1,35 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the client says to what it cannot do, before it asks anybody.
+@Suite(.ownThread) struct ClientUsageTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func client(_ words: String...) throws -> CommandRun {
+    try Command(built: "mapstore").run(
+      ["client"] + words + ["--folder", folder.file("maps")], environment: ["MAPSTORE_PASSWORD": "a long password"],
+      timeout: 60)
+  }
+
+  @Test(arguments: ["127.0.0.1:8791", "maps.example.com", "ftp://maps.example.com", "https://", ""])
+  func anAddressWithoutScheme(address: String) throws {
+    let run = try client("login", "anna", "--server", address)
+    #expect(run.status == 64 && run.stderr.contains("must begin with http:// or https://"), "\(run)")
+  }
+
+  @Test(arguments: ["remove", "pause"]) func nothingOfThatName(verb: String) throws {
+    let run = try client(verb, "nosuch", "--server", "http://127.0.0.1:1")
+    #expect(run.status == 66 && run.stderr.contains("mapstore: nosuch: nothing of it is in"), "\(run)")
+  }
+
+  @Test func aMemoryThatCannotBeRead() throws {
+    // Even the superuser cannot read a folder as a file.
+    try FileManager.default.createDirectory(
+      atPath: folder.file("maps/.mapstore-client.json"), withIntermediateDirectories: true)
+    let run = try client("list")
+    #expect(run.status == 66 && run.stderr.contains(".mapstore-client.json: cannot be read"), "\(run)")
+  }
+}
