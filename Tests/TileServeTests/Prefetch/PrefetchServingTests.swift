@@ -90,7 +90,12 @@ import TilePrefetch
             }
           }
         }
-        #expect(try eventually { try issued(served) > 0 })
+        // What gave way to other work is planned again when the map is asked from again.
+        #expect(
+          try eventually {
+            _ = try connection.request("/far/6/37/22\(suffix)")
+            return try issued(served) > 0
+          })
         // What may come has come when its number does not change any more.
         var count = -1
         while count != origin.requests.count {
