@@ -73,6 +73,25 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
   }
 
+  @Test func anExportDoesNotReplaceTheLedger() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let folder = shop.folder.path
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "ledger.sqlite")
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/log", withDestinationPath: "ledger.sqlite-wal")
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/there", withDestinationPath: folder)
+    try FileManager.default.linkItem(atPath: shop.ledgerPath, toPath: "\(folder)/second")
+    for name in [
+      "ledger.sqlite", "./ledger.sqlite", "link", "second", "there/ledger.sqlite", "ledger.sqlite-wal", "log",
+      "there/ledger.sqlite-shm",
+    ] {
+      let run = try shop.run("export", "--output", shop.folder.file(name))
+      #expect(run.status == 2 && run.stderr.contains("is the ledger itself"), "\(name): \(run)")
+    }
+    #expect(try shop.run("verify").status == 0)
+    #expect(try shop.run("export", "--output", shop.folder.file("events.jsonl")).status == 0)
+  }
+
   @Test func accountsAreAddedListedAndErased() throws {
     let shop = try LedgerShop(buyers: 1)
     #expect(try shop.run("init").status == 0)

@@ -18,6 +18,9 @@ struct ExportCommand: AsyncParsableCommand {
 
   func run() async throws {
     let ledger = try await LedgerSettings(options).openLedger()
+    if let output, ledger.owns(output) {
+      throw LedgerError(.input, at: output, "is the ledger itself, which an export must not replace; name another file")
+    }
     let name = output ?? "standard output"
     let printer = progress.printer(format == .hledger ? "postings" : "events")
     do {
