@@ -63,6 +63,14 @@ extension Posting {
     }
   }
 
+  /// A price as people write it: with the digits of its currency, and with more where it has them.
+  static func decimal(_ price: Money) -> String {
+    let milli = price.milliunits.magnitude
+    var fraction = String(String(1000 + milli % 1000).dropFirst())
+    while fraction.count > digits(of: price.currency), fraction.hasSuffix("0") { fraction.removeLast() }
+    return (price.milliunits < 0 ? "-" : "") + "\(milli / 1000)" + (fraction.isEmpty ? "" : "." + fraction)
+  }
+
   /// value x factor / divisor, halves to even, without losing bits between; for values that are not negative.
   static func divided(_ value: Int64, times factor: Int64, by divisor: Int64) -> Int64 {
     guard value > 0, factor > 0, divisor > 0 else { return 0 }
