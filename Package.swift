@@ -261,7 +261,7 @@ let package = Package(
     .testTarget(
       name: "PurchaseLedgerTests",
       dependencies: [
-        "PurchaseLedger", "TestSupport",
+        "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -6,10 +6,10 @@ import Testing
 
 /// What a file is one piece or several of.
 @Suite(.ownThread) struct EvidenceFileTests {
-  private func pieces(_ text: String) throws -> [EvidencePiece] {
+  private func pieces(_ text: String, cap: Int = 4_194_304) throws -> [EvidencePiece] {
     let folder = try TemporaryFolder()
     try folder.write("evidence", text)
-    let file = try EvidenceFile(path: folder.file("evidence"), evidenceBytesMax: 4_194_304)
+    let file = try EvidenceFile(path: folder.file("evidence"), evidenceBytesMax: cap)
     var pieces: [EvidencePiece] = []
     while let piece = try file.next() { pieces.append(piece) }
     return pieces
@@ -26,5 +26,37 @@ import Testing
     #expect(try pieces("eyJhbGc.e30.AA\neyJhbGc.e30.AB\n").map(\.line) == [1, 2])
     // One damaged line is no reason to take the others for a part of it.
     #expect(try pieces("damaged\neyJhbGc.e30.AB\neyJhbGc.e30.AC\n").count == 3)
+  }
+
+  /// An object in one line.
+  private func line(_ bytes: Int) -> String { "{\"a\":\"\(String(repeating: "x", count: bytes - 8))\"}" }
+
+  /// The first line tells what a file is, however far it goes, and a piece that is too large is one line like any other.
+  @Test(arguments: [1 << 20, (1 << 20) + 1, 3 << 20, 12 << 20], [0, 1, 2])
+  func aLongLineIsOnePieceAmongOthers(_ bytes: Int, _ place: Int) throws {
+    var lines = Array(repeating: "{}", count: 3)
+    lines[place] = line(bytes)
+    let found = try pieces(lines.joined(separator: "\n") + "\n")
+    #expect(found.map(\.line) == [1, 2, 3])
+    let isTooLarge = bytes > 2 * 4_194_304 + 65_536
+    #expect(found.map(\.isTooLarge) == (0..<3).map { $0 == place && isTooLarge })
+    #expect(found.map(\.bytes.count) == lines.map { isTooLarge && $0.count == bytes ? 0 : $0.count })
+  }
+
+  /// The cap is one of pieces: what a file is long says nothing.
+  @Test func aFileMayBeLongerThanAPiece() throws {
+    let found = try pieces((0..<40).map { _ in line(4_000) }.joined(separator: "\n"), cap: 4_096)
+    #expect(found.count == 40 && !found.contains(where: \.isTooLarge))
+  }
+
+  @Test func aDocumentOfManyLinesIsOnePiece() throws {
+    let members = (0..<60_000).map { "\"m\($0)\": \"some text that fills a line\"" }.joined(separator: ",\n")
+    let found = try pieces("{\n\(members)\n}\n")
+    #expect(found.count == 1 && found[0].bytes.count > 2 << 20)
+  }
+
+  @Test func aByteOrderMarkIsNoPartOfTheFirstPiece() throws {
+    #expect(try pieces("\u{feff}eyJhbGc.e30.AA\neyJhbGc.e30.AB\n").map(\.bytes.count) == [14, 14])
+    #expect(try pieces("\u{feff}{\n}\n").map(\.bytes.first) == [UInt8(ascii: "{")])
   }
 }

@@ -59,6 +59,8 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     if let status = status(error) { end(status, "\(error)") }
     // Neither ours nor the argument parser's, which would end with 1, as commands do that found something.
     if Command.exitCode(for: error) == .failure, !(error is ExitCode) { end(70, "internal error: \(error)") }
+    // What was found stands in the output: that it was lost is worse.
+    if error is ExitCode { finish() }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
   }

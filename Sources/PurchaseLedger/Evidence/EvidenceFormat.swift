@@ -42,6 +42,8 @@ enum EvidenceFormat {
 
   /// Google's forms have fields that Apple's never have, so the order does not matter but for speed.
   private static func kind(of document: JSONValue) -> EvidenceKind? {
+    // A recorded exchange is what was answered.
+    if document["http_status"]?.integer != nil { return (try? GoogleAnswer(document))?.kind ?? .googleProduct }
     if document["voidedPurchases"] != nil { return .googleVoided }
     if document["purchaseState"] != nil || document["purchaseTimeMillis"] != nil
       || document["purchaseStateContext"] != nil

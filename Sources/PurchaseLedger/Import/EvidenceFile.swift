@@ -42,9 +42,8 @@ package final class EvidenceFile {
   /// The next piece; nil at the end.
   package func next() throws -> EvidencePiece? {
     if isWhole == nil {
-      // Enough to see a whole line of the usual length.
-      while buffer.count < Self.chunkBytes, try fill() {}
-      isWhole = Self.isOnePiece(buffer)
+      try lookAhead()
+      isWhole = Self.isOnePiece(buffer, isAll: isAtEnd)
     }
     if isWhole == true {
       guard line == 0 else { return nil }
@@ -61,7 +60,23 @@ package final class EvidenceFile {
     }
   }
 
-  /// Where the line that begins at `start` ends; nil behind the last one. Of a line that is too long only its end is kept.
+  /// Reads enough to see the first line and what comes behind it, unless the line is longer than a piece may be.
+  private func lookAhead() throws {
+    while buffer.count < Self.chunkBytes, try fill() {}
+    // What some programs put in front of UTF-8.
+    if buffer.starts(with: UTF8Mark.bytes) { buffer.removeFirst(UTF8Mark.bytes.count) }
+    var end: Int?
+    var searched = buffer.firstIndex { $0 > 0x20 } ?? buffer.count
+    while true {
+      end = newline(from: searched)
+      searched = buffer.count
+      guard end == nil, buffer.count <= pieceBytesMax, try fill() else { break }
+    }
+    guard let end else { return }
+    while buffer.count - end < Self.chunkBytes, try fill() {}
+  }
+
+  /// Where the line that begins at `start` ends; nil behind the last one. Of a line that is too long only the beginning is kept.
   private func endOfLine() throws -> Int? {
     var searched = start
     while true {
@@ -101,10 +116,14 @@ package final class EvidenceFile {
   }
 
   /// DER, a JSON document of several lines, or wrapped base64, judged by the beginning.
-  private static func isOnePiece(_ bytes: [UInt8]) -> Bool {
+  ///
+  /// - Parameter isAll: Whether nothing comes behind these bytes.
+  private static func isOnePiece(_ bytes: [UInt8], isAll: Bool) -> Bool {
     guard let first = bytes.firstIndex(where: { $0 > 0x20 }) else { return false }
     if bytes[first] == 0x30, first + 1 < bytes.count, bytes[first + 1] >= 0x80 { return true }
     let line = bytes[first...].prefix { $0 != 0x0a && $0 != 0x0d }
+    // A line that is longer than a piece may be is refused by itself, and says nothing of those behind it.
+    if line.endIndex == bytes.count && !isAll { return false }
     // One damaged line is no reason to take all the others for a part of it: they look like pieces of their own.
     let next = bytes[line.endIndex...].first { $0 > 0x20 }
     let others = bytes[line.endIndex...].split(separator: 0x0a, maxSplits: 2, omittingEmptySubsequences: true).prefix(2)

@@ -3,8 +3,7 @@ extension Booker {
   ///
   /// - Returns: Whether there is a new event.
   func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool) throws -> Bool {
-    // The evidence itself says whose it is.
-    if fact.transaction.appAccountToken?.uuid == account.token { return false }
+    // Also where the evidence carries the account's own token: a later fact may have another, and which of them came first must not matter.
     guard let row = try projections.row(fact.row.key) else { return false }
     var claims: [ClaimRow] = []
     for member in try projections.members(of: row.grant) { claims += try projections.claims.claims(of: member.key) }

@@ -144,10 +144,12 @@ extension Booking {
       return
     }
     if !refusals.isEmpty { notes.append("partly-claimed") }
-    if transactions.contains(where: { $0.environment != ownEnvironment }), !notes.contains("sandbox"),
-      ownEnvironment == .production
-    {
-      notes.append("sandbox")
+    // Verifiers note what is of the sandbox; whether that grants nothing is for the ledger to say.
+    let place = notes.firstIndex(of: "sandbox")
+    if let place { notes.remove(at: place) }
+    let environments = environment.map { [$0] } ?? transactions.map(\.environment)
+    if environments.contains(where: { $0 != ownEnvironment }) {
+      notes.insert(ownEnvironment == .production ? "sandbox" : "production", at: place ?? notes.endIndex)
     }
     if transactions.contains(where: { $0.productType.isSubscription || $0.productType == .consumable }),
       !notes.contains("product-does-not-grant")
@@ -160,6 +162,7 @@ extension Booking {
   private static func explanation(of note: String) -> String {
     switch note {
     case "sandbox": "booked as a test purchase, which grants nothing here"
+    case "production": "booked as a real purchase, which grants nothing in a ledger of the sandbox"
     case "pending": "not paid yet; nothing is granted"
     case "partial-refund": "a part of the price went back; see the policy partial-refund"
     case "no-transactions": "verified, and says of no transaction"

@@ -36,15 +36,23 @@ struct EvidenceStore {
   mutating func keep(
     _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil
   ) throws {
+    try keep(
+      KeptEvidence(
+        sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
+        prefix: piece.prefix, rest: piece.rest))
+  }
+
+  /// Keeps what another file kept.
+  mutating func keep(_ piece: KeptEvidence) throws {
     insert.bind(1, piece.sha256)
-    insert.bind(2, kind.rawValue)
-    insert.bind(3, outcome.rawValue)
-    insert.bind(4, reason)
+    insert.bind(2, piece.kind)
+    insert.bind(3, piece.outcome)
+    insert.bind(4, piece.reason)
     insert.bind(5, recordedAt)
     insert.bind(6, piece.prefix.isEmpty ? nil : try prefixID(piece.prefix))
     insert.bind(7, piece.rest)
     try insert.run()
-    if outcome != .accepted { hasOthers = true }
+    if piece.outcome != Outcome.accepted.rawValue { hasOthers = true }
   }
 
   /// Notes that all that a piece says is booked, if it was in quarantine or pulled.

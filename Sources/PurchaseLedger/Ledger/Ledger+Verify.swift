@@ -13,10 +13,7 @@ extension Ledger {
   public func verify(head: [UInt8]? = nil, progress: (Int, Int) -> Void = { _, _ in }) throws -> VerifyReport {
     try read { db in
       var report = VerifyReport()
-      // An empty path is a database of its own that goes when it is closed.
-      var configuration = Configuration()
-      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
-      let scratch = try DatabaseQueue(path: "", configuration: configuration)
+      let scratch = try LedgerDatabase.scratch()
       try scratch.write { beside in
         try LedgerSchema.createProjections(beside)
         try Self.checkEvents(db, beside, path: path, head: head, progress: progress, report: &report)

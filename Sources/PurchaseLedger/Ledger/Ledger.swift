@@ -4,7 +4,7 @@ import Synchronization
 
 /// Our book: events in a hash chain and what follows from them, in one SQLite file (docs/ledger.md).
 ///
-/// Several processes may open one file; writers queue on its lock, readers never wait.
+/// Several processes may open one file; writers queue on its lock, readers never wait for them.
 public final class Ledger: Sendable {
   public let path: String
   let clock: LedgerClock
@@ -19,6 +19,9 @@ public final class Ledger: Sendable {
     commits = GroupCommit(path: path, pool: pool, clock: clock)
     lookUps = LookUps(path: path)
   }
+
+  /// The writer's connection is closed last, for only that one puts the log back into the file.
+  deinit { lookUps.close() }
 
   /// Makes a new ledger.
   ///
@@ -36,6 +39,17 @@ public final class Ledger: Sendable {
     let ledger = Ledger(path: path, pool: try LedgerDatabase.open(at: path), clock: clock)
     if let policy, try ledger.policy != policy { try ledger.write { try $0.record(policy) } }
     return ledger
+  }
+
+  /// Opens a ledger to look into it: nothing is written, also where nothing can be, and nobody is waited for. A file of an older version is brought into the
+  /// present form first.
+  ///
+  /// - Throws: `LedgerError`: no file, not a ledger.
+  public static func openToRead(at path: String, clock: LedgerClock) throws -> Ledger {
+    guard let pool = try LedgerDatabase.openToRead(at: path) else {
+      return try open(at: path, policy: nil, clock: clock)
+    }
+    return Ledger(path: path, pool: pool, clock: clock)
   }
 
   /// The policies in force, as the file has them.

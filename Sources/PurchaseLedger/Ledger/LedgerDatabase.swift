@@ -1,36 +1,48 @@
 import Foundation
 import GRDB
+import GRDBSQLite
+import Synchronization
 
 /// Opens the file of a ledger: write-ahead log, `synchronous=FULL`, one writer, several readers.
 enum LedgerDatabase {
   /// Pages of the log after which it is written back, 128 MB.
   private static let checkpointPages = 16_384
 
+  /// - Throws: `LedgerError` when there is a file already, also one that somebody else makes at this moment.
   static func create(at path: String) throws -> DatabasePool {
     try refuseFolder(path)
     // An empty file is what a temporary name leaves; anything else is somebody's.
     if let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 {
-      throw LedgerError(.configuration, at: path, "there is a file already; open it, or name another for a new ledger")
+      throw existing(path)
     }
     makeOwnersFile(path)
     return try reporting(path) {
       let pool = try DatabasePool(path: path, configuration: configuration)
       try prepareWriter(pool)
-      try migrator(path).migrate(pool)
+      // Of several that make it at once SQLite's lock lets one go first; the others find its tables.
+      let isMine = Mutex(false)
+      try migrator(path) { isMine.withLock { $0 = true } }.migrate(pool)
+      guard isMine.withLock({ $0 }) else { throw existing(path) }
       // So that the header in the file itself says what it is, not only the log.
       try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
       return pool
     }
   }
 
+  private static func existing(_ path: String) -> LedgerError {
+    LedgerError(.configuration, at: path, "there is a file already; open it, or name another for a new ledger")
+  }
+
+  private static func refuseFolder(_ path: String) throws(LedgerError) {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return }
+    throw LedgerError(.notALedger, at: path, "is a folder; name the ledger's file in it")
+  }
+
   static func open(at path: String) throws -> DatabasePool {
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw LedgerError(.noLedger, at: path, "there is no ledger; make one with `purchase-ledger init`")
-    }
-    try refuseFolder(path)
-    return try reporting(path) {
+    try reporting(path) {
       // Before the pool, which would turn any database into one with a write-ahead log.
-      try checkHeader(path)
+      _ = try checkHeader(path)
       let pool = try DatabasePool(path: path, configuration: configuration)
       try prepareWriter(pool)
       try migrator(path).migrate(pool)
@@ -38,18 +50,45 @@ enum LedgerDatabase {
     }
   }
 
-  private static func refuseFolder(_ path: String) throws {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return }
-    throw LedgerError(.notALedger, at: path, "is a folder; name the file that `purchase-ledger init` made")
-  }
-
-  /// Makes an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. The write-ahead log is given the same rights. What cannot be made is the
-  /// database's to say.
+  /// Makes an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. The write-ahead log is given the same
+  /// rights. What cannot be made is the database's to say.
   private static func makeOwnersFile(_ path: String) {
     let files = FileManager.default
     if files.fileExists(atPath: path) { return }
     _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+  }
+
+  /// Opens a ledger without ever writing to it or waiting for whoever does; nil for a file of an older version, which has to be brought into this form first.
+  static func openToRead(at path: String) throws -> DatabasePool? {
+    try reporting(path) {
+      guard try checkHeader(path) == LedgerSchema.version else { return nil }
+      var configuration = configuration
+      configuration.readonly = true
+      return try DatabasePool(path: nameToRead(path), configuration: configuration)
+    }
+  }
+
+  /// The name by which SQLite opens a file to read. Beside it it keeps a log and an index of that; where they cannot be, on media that nobody writes to, it
+  /// has to be told that the file does not change.
+  static func nameToRead(_ path: String) -> String {
+    func size(_ suffix: String) -> Int? {
+      (try? FileManager.default.attributesOfItem(atPath: path + suffix))?[.size] as? Int
+    }
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard access(folder, W_OK) != 0, size("-wal") ?? 0 == 0, size("-shm") == nil,
+      sqlite3_compileoption_used("USE_URI") != 0
+    else { return path }
+    return URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+  }
+
+  /// A database that goes when it is closed, in the folder for temporary files as far as it does not fit into memory.
+  static func scratch() throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384")
+    }
+    // An empty path says so.
+    return try DatabaseQueue(path: "", configuration: configuration)
   }
 
   private static var configuration: Configuration {
@@ -80,9 +119,11 @@ enum LedgerDatabase {
     try db.execute(sql: "PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
   }
 
-  private static func migrator(_ path: String) -> DatabaseMigrator {
+  /// - Parameter made: Called when there was nothing yet.
+  private static func migrator(_ path: String, made: @escaping @Sendable () -> Void = {}) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("ledger 1") { db in
+      made()
       try LedgerSchema.createPrimary(db)
       try LedgerSchema.createProjections(db)
       try db.execute(
@@ -99,7 +140,13 @@ enum LedgerDatabase {
   }
 
   /// Application id and version stand in the header of the file, at bytes 68 and 60.
-  private static func checkHeader(_ path: String) throws {
+  ///
+  /// - Returns: The version.
+  private static func checkHeader(_ path: String) throws -> Int32 {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw LedgerError(.noLedger, at: path, "there is no ledger; make one with `purchase-ledger init`")
+    }
+    try refuseFolder(path)
     guard let file = FileHandle(forReadingAtPath: path) else {
       throw LedgerError(.database, at: path, "cannot be read; check its permissions")
     }
@@ -114,6 +161,7 @@ enum LedgerDatabase {
     guard integer(at: 60) <= LedgerSchema.version else {
       throw LedgerError(.notALedger, at: path, "was written by a newer version; open it with that one")
     }
+    return integer(at: 60)
   }
 
   /// Turns what the database says into an error that names the file and the remedy.

@@ -11,6 +11,9 @@ final class LookUps: Sendable {
 
   init(path: String) { self.path = path }
 
+  /// Closes the connections, which are idle.
+  func close() { idle.withLock { $0.removeAll() } }
+
   /// Runs `work` with a connection of its own. Each statement in it sees one commit.
   func read<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
     let connection = try idle.withLock { $0.popLast() } ?? LookUpConnection(path: path)
@@ -29,7 +32,7 @@ final class LookUpConnection: StatementConnection, @unchecked Sendable {
   fileprivate init(path: String) throws {
     var connection: OpaquePointer?
     let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
-    let code = sqlite3_open_v2(path, &connection, flags, nil)
+    let code = sqlite3_open_v2(LedgerDatabase.nameToRead(path), &connection, flags, nil)
     guard code == SQLITE_OK else {
       let error = DatabaseError(
         resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })

@@ -2,8 +2,10 @@ import GRDB
 
 /// Which of Google's purchases that are known by their token alone are known by an order id too: a pending purchase has none, and gets one when it is paid.
 struct OrderTokens {
-  /// Tokens of orders of this batch.
-  private var noted: Set<RowKey> = []
+  /// The orders of this batch by their token, as the transaction that would be known by that alone.
+  private var noted: [RowKey: Set<RowKey>] = [:]
+  /// Orders of this batch that have another token than the table says.
+  private var moved: Set<RowKey> = []
   /// Whether any purchase is known by its token alone: hardly any is, which saves a look-up for each order.
   private var hasTokenOnly: Bool
   private let select: SQLStatement
@@ -16,10 +18,10 @@ struct OrderTokens {
 
   static let selectTokenOnly = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE \(LedgerSchema.isTokenOnly))"
 
-  /// Whether there is an order of an environment with a token, which is given twice. Without the plus sign SQLite puts the token into the index's expression
+  /// The orders of an environment with a token, which is given twice. Without the plus sign SQLite puts the token into the index's expression
   /// and does not know it again.
   static let selectOrder = """
-    SELECT 1 FROM store_transaction WHERE \(LedgerSchema.isOrder) AND environment = ?
+    SELECT transaction_id FROM store_transaction WHERE \(LedgerSchema.isOrder) AND environment = ?
     AND \(LedgerSchema.tokenEnd) = substr(?, -12) AND +purchase_token = ?
     """
 
@@ -33,21 +35,39 @@ struct OrderTokens {
       return nil
     }
     let key = row.key.with(id: token)
-    noted.insert(key)
+    noted[key, default: []].insert(row.key)
+    return hasTokenOnly ? key : nil
+  }
+
+  /// Forgets the token of a row that has another one from now on.
+  ///
+  /// - Returns: As `note` does, of the token that it had.
+  mutating func forget(_ old: TransactionRow, for row: TransactionRow) -> RowKey? {
+    guard old.key.store == Store.google.code, let token = old.purchaseToken, token != row.purchaseToken,
+      token != old.key.id
+    else { return nil }
+    let key = old.key.with(id: token)
+    noted[key]?.remove(old.key)
+    // A row takes the greater token, so it never comes back to this one.
+    moved.insert(old.key)
     return hasTokenOnly ? key : nil
   }
 
   /// Whether a purchase that is known by its token alone is known by an order id too.
   func has(_ row: TransactionRow) throws -> Bool {
-    if noted.contains(row.key) { return true }
+    if noted[row.key]?.isEmpty == false { return true }
     select.bind(1, row.key.environment)
     select.bind(2, row.key.id)
     select.bind(3, row.key.id)
-    return try select.first { _ in true } ?? false
+    if moved.isEmpty { return try select.first { _ in true } ?? false }
+    return try select.all { row.key.with(id: $0.text(0)) }.contains { !moved.contains($0) }
   }
 
   /// After the rows were written.
-  mutating func forget() { noted.removeAll(keepingCapacity: true) }
+  mutating func forget() {
+    noted.removeAll(keepingCapacity: true)
+    moved.removeAll(keepingCapacity: true)
+  }
 }
 
 extension TransactionRow {

@@ -22,7 +22,7 @@ extension Posting {
 
   /// The postings of a transaction: what holds now, not what happened.
   ///
-  /// - Parameter original: Of a copy the transaction that it descends from, if that is known.
+  /// - Parameter original: Of a copy the transaction that it names as its original, if that is known.
   static func postings(of row: TransactionRow, original: TransactionRow? = nil) -> [Posting] {
     guard row.statement != .pending else { return [] }
     let base = row.key.environment == 1 ? 0 : Account.sandbox
@@ -63,6 +63,14 @@ extension Posting {
     }
   }
 
+  /// A price as people write it: with the digits of its currency, and with more where it has them.
+  static func decimal(_ price: Money) -> String {
+    let milli = price.milliunits.magnitude
+    var fraction = String(String(1000 + milli % 1000).dropFirst())
+    while fraction.count > digits(of: price.currency), fraction.hasSuffix("0") { fraction.removeLast() }
+    return (price.milliunits < 0 ? "-" : "") + "\(milli / 1000)" + (fraction.isEmpty ? "" : "." + fraction)
+  }
+
   /// value x factor / divisor, halves to even, without losing bits between; for values that are not negative.
   static func divided(_ value: Int64, times factor: Int64, by divisor: Int64) -> Int64 {
     guard value > 0, factor > 0, divisor > 0 else { return 0 }
@@ -93,12 +101,15 @@ extension TransactionRow {
   fileprivate func isFreeCopy(of original: TransactionRow?) -> Bool {
     guard !isOriginal else { return false }
     let isSubscription = productType.isSubscription || (productType == .unknown && expiresDate != nil)
-    if let refundedAt = original?.wholeRefundDate, purchaseDate > refundedAt { return false }
+    if let refundedAt = original?.refundDateAsOriginal, purchaseDate > refundedAt { return false }
     return !isSubscription
   }
 
+  /// When it was wholly paid back, so that what is bought under it afterwards is paid for again. Nil also of what is a copy itself: a grant has no copies of copies.
+  var refundDateAsOriginal: Int64? { isOriginal ? wholeRefundDate : nil }
+
   /// When all of the price went back; nil if it did not.
-  var wholeRefundDate: Int64? {
+  private var wholeRefundDate: Int64? {
     guard statement == .revoked else { return nil }
     return refund.flatMap { $0.isWhole(of: quantity) ? $0.date : nil }
   }

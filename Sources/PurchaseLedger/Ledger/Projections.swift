@@ -109,6 +109,8 @@ final class Projections {
       copies[old.grant]?.remove(row.key)
       touch(old.grant)
     }
+    // What was known by this token alone is no longer known by this order.
+    if let tokenOnly = orders.forget(old, for: row) { try touchGrant(of: tokenOnly) }
     try note(row)
   }
 
@@ -116,7 +118,11 @@ final class Projections {
     if !row.isOriginal { copies[row.grant, default: []].insert(row.key) }
     touch(row.grant)
     // What was known by its token is from now on known by its order.
-    if let tokenOnly = orders.note(row), try self.row(tokenOnly) != nil { touch(tokenOnly) }
+    if let tokenOnly = orders.note(row) { try touchGrant(of: tokenOnly) }
+  }
+
+  private func touchGrant(of transaction: RowKey) throws {
+    if let row = try row(transaction) { touch(row.grant) }
   }
 
   // MARK: Grants
@@ -200,7 +206,7 @@ final class Projections {
   private func writePostingsOfCopies(_ changed: [CachedRow]) throws {
     guard hasStoredCopies || !copies.isEmpty else { return }
     var keys = Set(changed.lazy.map(\.row).filter { !$0.isOriginal }.map(\.key))
-    for entry in changed where entry.row.isOriginal && entry.row.wholeRefundDate != entry.stored?.wholeRefundDate {
+    for entry in changed where entry.row.refundDateAsOriginal != entry.stored?.refundDateAsOriginal {
       keys.formUnion(try members(of: entry.row.key).filter { !$0.isOriginal }.map(\.key))
     }
     for key in keys.sorted() {

@@ -4,18 +4,30 @@ import GRDB
 final class Corrections {
   private let ledger: Ledger
   private let run: ImportPosition
+  /// Whether the snapshot's evidence is not in the ledger yet.
+  private let isApart: Bool
   private var lines: [ReconcileLine] = []
   private var facts: [Int: SnapshotFacts] = [:]
+  private var evidence: [KeptEvidence] = []
   private(set) var applied = 0
 
-  init(_ ledger: Ledger) throws {
+  init(_ ledger: Ledger, isApart: Bool) throws {
     self.ledger = ledger
+    self.isApart = isApart
     run = try ledger.startRun(of: "reconcile", input: "store_snapshot")
   }
 
-  func add(_ line: ReconcileLine, _ details: ReconcileDetails, each: (ReconcileLine) throws -> Void) throws {
+  /// - Parameter quarantined: The digest of evidence in quarantine.
+  func add(
+    _ line: ReconcileLine, _ details: ReconcileDetails, quarantined: [UInt8]? = nil,
+    each: (ReconcileLine) throws -> Void
+  ) throws {
     if line.class == .storeOnly || line.class == .stateDiffers, let key = line.transaction.flatMap({ RowKey($0) }) {
       facts[lines.count] = try details.facts(key)
+    }
+    if isApart {
+      let digests = (facts[lines.count]?.entries.map(\.evidence) ?? []) + (quarantined.map { [$0] } ?? [])
+      evidence += try digests.compactMap { try details.evidence($0) }
     }
     lines.append(line)
     if lines.count == Reconciler.batch { try commit(isLast: false, each: each) }
@@ -33,6 +45,7 @@ final class Corrections {
 
   private func commit(isLast: Bool, each: (ReconcileLine) throws -> Void) throws {
     try ledger.write { booker in
+      for piece in evidence { try booker.evidence.keep(piece) }
       for index in lines.indices {
         if let entries = facts[index]?.entries, let key = lines[index].transaction {
           for entry in entries { _ = try booker.book([entry.fact], evidence: entry.evidence) }
@@ -53,6 +66,7 @@ final class Corrections {
     defer {
       lines.removeAll(keepingCapacity: true)
       facts.removeAll(keepingCapacity: true)
+      evidence.removeAll(keepingCapacity: true)
     }
     for line in lines { try each(line) }
   }

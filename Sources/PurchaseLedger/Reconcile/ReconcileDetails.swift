@@ -8,13 +8,14 @@ struct ReconcileDetails {
   private let selectFact: SQLStatement
   private let selectRow: SQLStatement
   private let selectOrder: SQLStatement
-  private let selectQuarantine: SQLStatement
+  private let selectQuarantine: [SQLStatement]
+  private let selectEvidence: SQLStatement
 
-  init(_ db: Database) throws {
+  init(_ db: Database, _ theirs: Database) throws {
     projections = try ReconcileProjections(db)
     refusesUnknownTokens = try Booker.policy(db).unknownToken == .refuse
     selectFact = try SQLStatement(
-      db, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+      theirs, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
     selectRow = try SQLStatement(
       db,
       """
@@ -22,7 +23,17 @@ struct ReconcileDetails {
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
     selectOrder = try SQLStatement(db, OrderTokens.selectOrder)
-    selectQuarantine = try SQLStatement(db, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
+    // An export may hold what the ledger keeps already.
+    selectQuarantine = try (theirs === db ? [db] : [db, theirs]).map {
+      try SQLStatement($0, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
+    }
+    selectEvidence = try SQLStatement(theirs, KeptEvidence.select)
+  }
+
+  /// Evidence of the snapshot.
+  func evidence(_ sha256: [UInt8]) throws -> KeptEvidence? {
+    selectEvidence.bind(1, sha256)
+    return try selectEvidence.first { KeptEvidence($0) }
   }
 
   /// What the snapshot holds.
@@ -103,12 +114,17 @@ struct ReconcileDetails {
     return line
   }
 
-  func quarantined(_ each: (ReconcileLine) throws -> Void) throws {
-    defer { selectQuarantine.reset() }
-    while try selectQuarantine.step() {
-      var line = ReconcileLine(.quarantined, nil)
-      line.quarantine = "\(selectQuarantine.text(2)), evidence \(selectQuarantine.blob(1).prefix(8).hexadecimal)"
-      try each(line)
+  func quarantined(_ each: (ReconcileLine, _ sha256: [UInt8]) throws -> Void) throws {
+    var seen: Set<[UInt8]> = []
+    for select in selectQuarantine {
+      defer { select.reset() }
+      while try select.step() {
+        let sha256 = select.blob(1)
+        if selectQuarantine.count > 1, !seen.insert(sha256).inserted { continue }
+        var line = ReconcileLine(.quarantined, nil)
+        line.quarantine = "\(select.text(2)), evidence \(sha256.prefix(8).hexadecimal)"
+        try each(line, sha256)
+      }
     }
   }
 }

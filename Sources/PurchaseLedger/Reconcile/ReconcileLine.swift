@@ -7,6 +7,7 @@ public struct ReconcileLine: Sendable, Hashable {
     public var statement: Statement
     public var signedDate: Int64
     public var revocation: Revocation?
+    public var price: Money?
     public var token: AccountToken?
   }
 
@@ -52,6 +53,7 @@ extension ReconcileLine.Side {
     statement = row.statement
     signedDate = row.signedDate
     revocation = row.refund
+    price = row.price
     token = row.token.map(AccountToken.init)
   }
 }
@@ -86,8 +88,8 @@ public struct ReconcileReport: Sendable, Hashable {
     self[.storeOnly] + self[.stateDiffers] - applied + self[.ownOnly] + self[.accountConflict] + self[.quarantined]
   }
 
-  /// Nothing is left to do.
-  public var isAgreed: Bool { remaining == 0 && windowLostSince == nil }
+  /// Something was compared, and nothing is left to do.
+  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && windowLostSince == nil }
 
   mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
 }

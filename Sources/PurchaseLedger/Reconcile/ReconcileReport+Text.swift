@@ -28,7 +28,9 @@ extension ReconcileLine {
 
 extension ReconcileLine.Side {
   var text: String {
-    var text = "\(statement), signed \(ReconcileLine.day(signedDate))"
+    var text = "\(statement)"
+    if let amount { text += " for \(amount)" }
+    text += ", signed \(ReconcileLine.day(signedDate))"
     if let revocation {
       text += ", revoked \(ReconcileLine.day(revocation.date))"
       if let type = revocation.type { text += " \(type)" }
@@ -36,6 +38,10 @@ extension ReconcileLine.Side {
       if let reason = revocation.reason { text += " for reason \(reason)" }
     }
     return text
+  }
+
+  fileprivate var amount: String? {
+    price.map { "\(Posting.decimal($0)) \($0.currency)" }
   }
 }
 
@@ -60,9 +66,11 @@ extension ReconcileReport {
     text += parts.joined(separator: ", ") + "\n"
     if applied > 0 { text += "\(applied) booked\n" }
     if notPulled > 0 {
-      text += "\(notPulled) of ours are not in what was asked of the store; pull --all asks for everything\n"
+      text += "\(notPulled) of ours \(notPulled == 1 ? "is" : "are") not in what was asked of the store; "
+      text += "pull --all asks for everything\n"
     }
-    return text + (isAgreed ? "The books agree.\n" : "\(remaining) differences remain.\n")
+    if isAgreed { return text + "The books agree.\n" }
+    return text + (remaining == 1 ? "1 difference remains.\n" : "\(remaining) differences remain.\n")
   }
 
   var json: JSONObjectWriter {
@@ -96,13 +104,14 @@ extension ReconcileLine {
   }
 
   static let csvHeader =
-    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy\n"
+    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,theirPrice,ourPrice\n"
 
   var csv: String {
     let fields = [
       self.class.name, transaction?.store.rawValue, transaction?.environment.rawValue, transaction?.id,
       theirs?.productID ?? ours?.productID, theirs.map { "\($0.statement)" }, ours.map { "\($0.statement)" },
       owner?.description, claimant?.description, isApplied ? "true" : "false", quarantine, remedy,
+      theirs?.amount, ours?.amount,
     ]
     return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
   }
@@ -125,6 +134,8 @@ extension ReconcileLine.Side {
     object.add("revocationReason", revocation?.reason)
     object.add("revocationPercentageMilli", revocation?.percentageMilli)
     object.add("revocationType", revocation?.type)
+    object.add("priceMilliunits", price?.milliunits)
+    object.add("currency", price?.currency)
     object.add("appAccountToken", token?.description)
     return object
   }

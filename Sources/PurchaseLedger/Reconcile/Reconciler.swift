@@ -4,10 +4,15 @@ import GRDB
 /// Compares the snapshot of the store's book with ours and books what is missing (docs/ledger.md, Reconciliation).
 public struct Reconciler: Sendable {
   let ledger: Ledger
+  private let snapshot: Snapshot
   /// Corrections that share a transaction of the database.
   static let batch = 1000
 
-  public init(ledger: Ledger) { self.ledger = ledger }
+  /// - Parameter snapshot: The store's book; what was pulled unless it is given.
+  public init(ledger: Ledger, snapshot: Snapshot? = nil) {
+    self.ledger = ledger
+    self.snapshot = snapshot ?? Snapshot(of: ledger)
+  }
 
   /// Walks through both books. Differences are handed out in the order store, environment, id; quarantine comes last.
   ///
@@ -20,61 +25,71 @@ public struct Reconciler: Sendable {
     apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws -> ReconcileReport {
     var report = ReconcileReport()
-    let corrections = apply ? try Corrections(ledger) : nil
+    let corrections = apply ? try Corrections(ledger, isApart: snapshot.isApart) : nil
     // One view for all: what this run books is not met by its own cursors.
-    try ledger.read { db in
-      report.scopes = try Self.scopes(db)
-      let total = progress == nil ? 0 : try Self.count(db, report.scopes)
-      let details = try ReconcileDetails(db)
-      var (looked, matched) = (0, 0)
-      for scope in report.scopes {
-        let (store, environment) = (scope.store.code, scope.environment.code ?? 0)
-        try SnapshotMerge(db, store: store, environment: environment).run { step in
-          looked += 1
-          if looked % 65_536 == 0 { progress?(looked, total) }
-          let line: ReconcileLine?
-          switch step {
-          case .matched:
-            matched += 1
-            return
-          case .differs(let id):
-            line = try details.difference(RowKey(store: store, environment: environment, id: id))
-            if line == nil { report.staleSnapshots += 1 }
-          case .storeOnly(let id):
-            line = try details.storeOnly(RowKey(store: store, environment: environment, id: id))
-          case .ownOnly(let id):
-            guard let coveredAt = scope.coveredAt else {
-              report.notPulled += 1
-              return
-            }
-            let key = RowKey(store: store, environment: environment, id: id)
-            switch try details.ownOnly(key, coveredAt: coveredAt) {
-            case .missing(let missing): line = missing
-            case .ordered: line = nil
-            case .younger:
-              report.notPulled += 1
-              return
-            }
-          }
-          report.count(line?.class ?? .matched)
-          guard let line else { return }
-          guard let corrections else { return try each(line) }
-          try corrections.add(line, details, each: each)
-        }
+    try ledger.read { ours in
+      try snapshot.read(beside: ours) { theirs in
+        try compare(ours, theirs, corrections, &report, each: each, progress: progress)
       }
-      report.count(.matched, matched)
-      try details.quarantined { line in
-        report.count(.quarantined)
-        if let corrections { try corrections.add(line, details, each: each) } else { try each(line) }
-      }
-      report.windowLostSince = try Self.lostWindow(db, now: ledger.clock.now(), report.scopes)
-      progress?(total, total)
     }
     if let corrections {
       try corrections.finish(windowLost: report.windowLostSince != nil, each: each)
       report.applied = corrections.applied
     }
     return report
+  }
+
+  private func compare(
+    _ ours: Database, _ theirs: Database, _ corrections: Corrections?, _ report: inout ReconcileReport,
+    each: (ReconcileLine) throws -> Void, progress: ((Int, Int) -> Void)?
+  ) throws {
+    report.scopes = try Self.scopes(theirs)
+    let total = progress == nil ? 0 : try Self.count(ours, theirs, report.scopes)
+    let details = try ReconcileDetails(ours, theirs)
+    var (looked, matched) = (0, 0)
+    for scope in report.scopes {
+      let (store, environment) = (scope.store.code, scope.environment.code ?? 0)
+      try SnapshotMerge(ours: ours, theirs: theirs, store: store, environment: environment).run { step in
+        looked += 1
+        if looked % 65_536 == 0 { progress?(looked, total) }
+        let line: ReconcileLine?
+        switch step {
+        case .matched:
+          matched += 1
+          return
+        case .differs(let id):
+          line = try details.difference(RowKey(store: store, environment: environment, id: id))
+          if line == nil { report.staleSnapshots += 1 }
+        case .storeOnly(let id):
+          line = try details.storeOnly(RowKey(store: store, environment: environment, id: id))
+        case .ownOnly(let id):
+          guard let coveredAt = scope.coveredAt else {
+            report.notPulled += 1
+            return
+          }
+          let key = RowKey(store: store, environment: environment, id: id)
+          switch try details.ownOnly(key, coveredAt: coveredAt) {
+          case .missing(let missing): line = missing
+          case .ordered: line = nil
+          case .younger:
+            report.notPulled += 1
+            return
+          }
+        }
+        report.count(line?.class ?? .matched)
+        guard let line else { return }
+        guard let corrections else { return try each(line) }
+        try corrections.add(line, details, each: each)
+      }
+    }
+    report.count(.matched, matched)
+    try details.quarantined { line, sha256 in
+      report.count(.quarantined)
+      guard let corrections else { return try each(line) }
+      try corrections.add(line, details, quarantined: sha256, each: each)
+    }
+    report.windowLostSince = try Self.lostWindow(ours, now: ledger.clock.now(), report.scopes)
+    progress?(total, total)
   }
 
   private static func scopes(_ db: Database) throws -> [ReconcileReport.Scope] {
@@ -91,10 +106,12 @@ public struct Reconciler: Sendable {
   }
 
   /// Rows of the larger side of each scope: the number that progress runs up to.
-  private static func count(_ db: Database, _ scopes: [ReconcileReport.Scope]) throws -> Int {
+  private static func count(
+    _ ours: Database, _ theirs: Database, _ scopes: [ReconcileReport.Scope]
+  ) throws -> Int {
     var total = 0
     for scope in scopes {
-      let counts = try ["store_snapshot", "store_transaction"].map { table in
+      let counts = try [(theirs, "store_snapshot"), (ours, "store_transaction")].map { db, table in
         let select = try SQLStatement(db, "SELECT count(*) FROM \(table) WHERE store = ? AND environment = ?")
         select.bind(1, scope.store.code)
         select.bind(2, scope.environment.code ?? 0)

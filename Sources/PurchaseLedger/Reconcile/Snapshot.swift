@@ -3,22 +3,67 @@ import Foundation
 import GRDB
 
 /// The store's own list, verified and not booked: what `reconcile` compares our book with.
+///
+/// What was pulled stands in the ledger's file, with the places to go on from. An export stands apart, in a file of its own that goes with this value: reading it
+/// changes nothing of what was pulled.
 public struct Snapshot: SnapshotSink {
-  let ledger: Ledger
+  private let place: Place
+
+  private enum Place: Sendable {
+    case ledger(Ledger)
+    case apart(DatabaseQueue, LedgerClock)
+  }
 
   /// How long Google keeps its list of voided purchases, in milliseconds.
   static let voidedWindow: Int64 = 30 * 86_400_000
   static let voidedCursor = "google.voided."
 
   /// Of one ledger's file.
-  public init(of ledger: Ledger) { self.ledger = ledger }
+  public init(of ledger: Ledger) { place = .ledger(ledger) }
+
+  /// Beside the ledger; empty.
+  ///
+  /// - Throws: `LedgerError` when the folder for temporary files cannot be written.
+  public init(apartFrom ledger: Ledger) throws {
+    place = try LedgerDatabase.reporting("the folder for temporary files") {
+      let queue = try LedgerDatabase.scratch()
+      try queue.write { db in
+        try LedgerSchema.createPrimary(db)
+        try LedgerSchema.createProjections(db)
+      }
+      return .apart(queue, ledger.clock)
+    }
+  }
+
+  /// Whether its evidence is not in the ledger.
+  var isApart: Bool { if case .apart = place { true } else { false } }
+
+  private func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
+    switch place {
+    case .ledger(let ledger): return try ledger.write(work)
+    case .apart(let queue, let clock):
+      return try LedgerDatabase.reporting("the folder for temporary files") {
+        try queue.write { db in try work(Booker(db, now: clock.now())) }
+      }
+    }
+  }
+
+  /// One view of it.
+  ///
+  /// - Parameter ledger: A view of the ledger that it is compared with, which is its own where it stands in it.
+  func read<Value>(beside ledger: Database, _ work: (Database) throws -> Value) throws -> Value {
+    switch place {
+    case .ledger: try work(ledger)
+    case .apart(let queue, _): try queue.read(work)
+    }
+  }
 
   /// Stores a page: facts about one transaction are joined, as in our book. The evidence is kept.
   public func store(_ page: SnapshotPage) throws {
     let pieces = page.evidence.map { entry in
       PreparedPiece(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
     }
-    try ledger.write { booker in
+    try write { booker in
       let writer = try SnapshotWriter(booker.db)
       var scopes: Set<String> = []
       for (entry, piece) in zip(page.evidence, pieces) {
@@ -40,24 +85,29 @@ public struct Snapshot: SnapshotSink {
   }
 
   public func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
-    try ledger.readStatement { db in
-      let select = try SQLStatement(db, "SELECT value, updated_at FROM cursor WHERE name = ?")
-      select.bind(1, name)
-      return try select.first { ($0.text(0), $0.int(1)) }
+    switch place {
+    case .ledger(let ledger): try ledger.readStatement { try Self.cursor(name, $0) }
+    case .apart(let queue, _): try queue.read { try Self.cursor(name, $0) }
     }
+  }
+
+  private static func cursor(_ name: String, _ db: some StatementConnection) throws -> (String, Int64)? {
+    let select = try SQLStatement(db, "SELECT value, updated_at FROM cursor WHERE name = ?")
+    select.bind(1, name)
+    return try select.first { ($0.text(0), $0.int(1)) }
   }
 
   /// Says that the snapshot holds all of a store's deals, even if there are none: what it lacks is then own-only. Without this it holds what was asked
   /// for, and what it lacks says nothing.
   public func cover(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
-    try ledger.write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }
+    try write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }
   }
 
   /// Forgets what was pulled of a store, and that it was; the places to go on from stay.
   public func clear(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
-    try ledger.write { booker in
+    try write { booker in
       let rows = try SQLStatement(booker.db, "DELETE FROM store_snapshot WHERE store = ? AND environment = ?")
       rows.bind(1, store.code)
       rows.bind(2, code)

@@ -14,8 +14,8 @@ struct SnapshotMerge {
   private let theirs: SQLStatement
   private let ours: SQLStatement
 
-  init(_ db: Database, store: UInt8, environment: UInt8) throws {
-    func select(_ table: String) throws -> SQLStatement {
+  init(ours: Database, theirs: Database, store: UInt8, environment: UInt8) throws {
+    func select(_ db: Database, _ table: String) throws -> SQLStatement {
       let statement = try SQLStatement(
         db,
         """
@@ -25,8 +25,8 @@ struct SnapshotMerge {
       statement.bind(2, environment)
       return statement
     }
-    theirs = try select("store_snapshot")
-    ours = try select("store_transaction")
+    self.theirs = try select(theirs, "store_snapshot")
+    self.ours = try select(ours, "store_transaction")
   }
 
   func run(_ body: (Step) throws -> Void) throws {

@@ -34,10 +34,13 @@ import Testing
     #expect(dry.status == 1, "\(dry)")
     let before = try #require(try JSONSerialization.jsonObject(with: Data(dry.stdout.utf8)) as? [String: Any])
     #expect((before["differences"] as? [Any])?.isEmpty == false)
-    let unchanged = try shop.run("reconcile", "--report", "json")
+    let store = shop.folder.file("store.jsonl")
+    let unchanged = try shop.run("reconcile", "--store", store, "--report", "json")
     #expect(unchanged.stdout == dry.stdout, "a dry run must not change anything")
-    _ = try shop.run("reconcile", "--apply")
-    let after = try shop.run("reconcile", "--report", "csv")
+    let pulled = try shop.run("reconcile", "--json")
+    #expect(pulled.status == 2 && pulled.stdout.contains("\"agreed\":false"), "an export is nothing that was pulled")
+    _ = try shop.run("reconcile", "--apply", "--store", store)
+    let after = try shop.run("reconcile", "--store", store, "--report", "csv")
     #expect(!after.stdout.contains("\nstore-only,") && !after.stdout.contains("\nstate-differs,"), "\(after)")
 
     let owned = try shop.shop.accounts.flatMap {
@@ -73,6 +76,25 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
   }
 
+  @Test func anExportDoesNotReplaceTheLedger() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let folder = shop.folder.path
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "ledger.sqlite")
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/log", withDestinationPath: "ledger.sqlite-wal")
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/there", withDestinationPath: folder)
+    try FileManager.default.linkItem(atPath: shop.ledgerPath, toPath: "\(folder)/second")
+    for name in [
+      "ledger.sqlite", "./ledger.sqlite", "link", "second", "there/ledger.sqlite", "ledger.sqlite-wal", "log",
+      "there/ledger.sqlite-shm",
+    ] {
+      let run = try shop.run("export", "--output", shop.folder.file(name))
+      #expect(run.status == 2 && run.stderr.contains("is the ledger itself"), "\(name): \(run)")
+    }
+    #expect(try shop.run("verify").status == 0)
+    #expect(try shop.run("export", "--output", shop.folder.file("events.jsonl")).status == 0)
+  }
+
   @Test func accountsAreAddedListedAndErased() throws {
     let shop = try LedgerShop(buyers: 1)
     #expect(try shop.run("init").status == 0)
@@ -99,6 +121,18 @@ import Testing
     let config = folder.file("shop/config.json")
     #expect(try purchaseLedger("verify", "--config", config).status == 0)
     #expect(try purchaseLedger("demo", "--output", folder.file("shop")).status == 2)
+    let kept = folder.file("kept.sqlite")
+    let keeping = try purchaseLedger("demo", "--buyers", "3", "--ledger", kept, "--now", "2027-03-01")
+    #expect(keeping.status == 0 && keeping.stdout.contains("--ledger \(kept)"), "\(keeping)")
+    #expect(try purchaseLedger("verify", "--ledger", kept).status == 0)
+    #expect(try purchaseLedger("export", "--ledger", kept).stdout.contains("1803859200000"))
+    let twice = try purchaseLedger("demo", "--buyers", "3", "--ledger", kept)
+    #expect(twice.status == 2 && twice.stderr.contains(kept), "\(twice)")
+    // A shop's configuration shapes the made-up ledger, and does not say where it goes.
+    let shop = try folder.write("c.json", "{\"ledger\": \"shop.sqlite\", \"policy\": {\"second-claim\": \"transfer\"}}")
+    #expect(try purchaseLedger("demo", "--buyers", "3", "--config", shop, "--output", folder.file("b")).status == 0)
+    #expect(try purchaseLedger("export", "--config", folder.file("b/config.json")).stdout.contains("transfer"))
+    #expect(!folder.names.contains("shop.sqlite"))
     let told = try purchaseLedger("demo", "--buyers", "5", "--json")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(told.stdout.utf8)) as? [String: Any])
     #expect((object["verify"] as? [String: Any])?["clean"] as? Bool == true, "\(told)")

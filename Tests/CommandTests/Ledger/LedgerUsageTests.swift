@@ -25,16 +25,94 @@ import Testing
 
   @Test(arguments: [
     ("{\"bundelId\": \"a\"}", "bundelId"), ("[]", "object"), ("{", "JSON"),
-    ("{\"rootCertificates\": \"a\"}", "rootCertificates"), ("{\"policy\": {\"absence\": \"revoke\"}}", "absence"),
+    ("{\"rootCertificates\": {}}", "rootCertificates"), ("{\"policy\": {\"absence\": \"revoke\"}}", "absence"),
     ("{\"apple\": {\"key\": \"a\"}}", "apple"), ("{\"environment\": \"moon\"}", "moon"),
     ("{\"now\": \"soon\"}", "soon"), ("{\"appAppleId\": \"x\"}", "appAppleId"),
     ("{\"rootCertificates\": [\"missing.der\"]}", "missing.der"),
+    ("{\"policy\": 5}", "c.json: policy"), ("{\"apple\": 5}", "c.json: apple"), ("{\"ledger\": 5}", "c.json: ledger"),
+    ("{\"google\": []}", "c.json: google"), ("{\"appAppleId\": -1}", "c.json: appAppleId"),
+    ("{\"app-apple-id\": \"0\"}", "c.json: app-apple-id"), ("{\"now\": true}", "c.json: now"),
+    ("{\"root-certificate\": [5]}", "c.json: root-certificate"), ("{\"bundle_id\": \"a\"}", "c.json: bundle_id"),
+    ("{\"bundle-id\": \"a\", \"bundleId\": \"a\"}", "twice"),
+    (
+      "{\"environment\": \"sandbox\", \"policy\": {\"environment\": \"production\"}}",
+      "policy environment is production"
+    ),
   ])
   func wrongConfigurationIsNamed(_ text: String, naming name: String) throws {
     let folder = try TemporaryFolder()
     let run = try purchaseLedger("init", "--config", try folder.write("c.json", text), "--ledger", folder.file("l"))
     #expect(run.status == 2 && run.stderr.contains(name), "\(run)")
     #expect(folder.names == ["c.json"])
+  }
+
+  /// As the flags are spelled, and as the documents do.
+  @Test(arguments: [
+    "\"root-certificate\": \"root.der\", \"bundle-id\": \"ID\", \"app-apple-id\": 9, \"package-name\": \"PACKAGE\"",
+    "\"rootCertificate\": [\"root.der\"], \"bundleId\": \"ID\", \"appAppleId\": \"9\", \"packageName\": \"PACKAGE\"",
+  ])
+  func theFileMaySpellOptionsAsFlags(_ options: String) throws {
+    let shop = try LedgerShop(buyers: 2)
+    try shop.makeLedger()
+    let text = "\u{feff}{\(options), \"ledger\": \"ledger.sqlite\", \"now\": \(ShopGenerator.end)}"
+      .replacing("ID", with: ShopGenerator.bundleID).replacing("PACKAGE", with: ShopGenerator.packageName)
+      .replacing("9,", with: "\(ShopGenerator.appAppleID),")
+      .replacing("\"9\"", with: "\"\(ShopGenerator.appAppleID)\"")
+    let config = try shop.folder.write("flags.json", text)
+    let run = try purchaseLedger("import", shop.folder.file("evidence.jsonl"), "--config", config)
+    #expect([0, 1].contains(run.status) && run.stdout.contains(" accepted"), "\(run)")
+  }
+
+  @Test func theEnvironmentIsSaidOnce() throws {
+    let folder = try TemporaryFolder()
+    let ledger = folder.file("l")
+    for arguments in [
+      ["--environment", "sandbox", "--policy", "environment=production"],
+      ["--environment", "production", "--policy", "environment=sandbox"],
+    ] {
+      let run = try Command(built: "purchase-ledger").run(["init", "--ledger", ledger] + arguments)
+      #expect(run.status == 2 && run.stderr.contains("environment"), "\(run)")
+    }
+    #expect(folder.names.isEmpty)
+    let agreeing = ["init", "--ledger", ledger, "--environment", "sandbox", "--policy", "environment=sandbox"]
+    #expect(try Command(built: "purchase-ledger").run(agreeing).status == 0)
+  }
+
+  @Test func ofSeveralThatMakeALedgerOneDoes() throws {
+    for _ in 0..<3 {
+      let folder = try TemporaryFolder()
+      let command = try Command(built: "purchase-ledger")
+      let children = try (0..<4).map { _ in try command.start(["init", "--ledger", folder.file("l")]) }
+      let runs = children.map { $0.wait() }
+      #expect(runs.filter { $0.status == 0 && $0.stdout.contains("a new ledger") }.count == 1, "\(runs)")
+      // Some of the others may find it locked.
+      #expect(runs.filter { [2, 3].contains($0.status) }.count == 3, "\(runs)")
+      #expect(try command.run(["verify", "--ledger", folder.file("l")]).status == 0)
+    }
+  }
+
+  @Test func aFolderIsNoLedger() throws {
+    let folder = try TemporaryFolder()
+    for arguments in [["verify"], ["init"], ["import", "-"], ["rebuild"]] {
+      let run = try Command(built: "purchase-ledger").run(arguments + ["--ledger", folder.path])
+      #expect(run.status == 3 && run.stderr.contains("\(folder.path): is a folder; name"), "\(run)")
+    }
+  }
+
+  /// What was found is lost with the output.
+  @Test func outputThatCannotBeWrittenIsAFailure() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let refused = try shop.folder.write("refused", "a.b.c")
+    let program = try Command(built: "purchase-ledger").path
+    for arguments in [
+      "inspect \(refused)", "import \(refused) --json", "reconcile --store \(shop.folder.file("store.jsonl"))",
+      "verify", "export",
+    ] {
+      let line = "\(program) \(arguments) --config \(shop.folder.file("config.json")) > /dev/full"
+      let run = try Command(path: "/bin/sh").run(["-c", line])
+      #expect(run.status == 3 && run.stderr.contains("standard output"), "\(arguments): \(run)")
+    }
   }
 
   @Test func flagsWinOverTheEnvironmentAndThatOverTheFile() throws {
@@ -143,6 +221,8 @@ import Testing
 
   @Test(arguments: [
     ["import"], ["nonsense"], ["reconcile", "--report", "xml"], ["demo", "--buyers", "0"], ["init", "--policy", "x"],
+    ["reconcile", "--json", "--report", "csv"], ["reconcile", "--json", "--report", "text"],
+    ["export", "--json", "--format", "hledger"], ["import", "-", "--json", "--report", "text"],
   ])
   func wrongUsageIs64(_ arguments: [String]) throws {
     #expect(try Command(built: "purchase-ledger").run(arguments).status == 64)

@@ -39,6 +39,36 @@ import Testing
     #expect(fact.signedDate == 1_770_000_000_000 && fact.statement == .purchased)
   }
 
+  /// As it was recorded, its body as text or as JSON.
+  @Test(arguments: [
+    (
+      #"{"http_status": 200, "body": "{\"purchaseTimeMillis\": \"1\", \"orderId\": \"GPA.1\"}"}"#,
+      EvidenceKind.googleProduct
+    ),
+    (#"{"body": {"purchaseTimeMillis": "1", "orderId": "GPA.1"}, "http_status": 200}"#, .googleProduct),
+    (#"{"http_status": 200, "body": "{\"voidedPurchases\": []}"}"#, .googleVoided),
+    (#"{"http_status": 503, "body": ""}"#, .googleProduct), (#"{"http_status": 404}"#, .googleProduct),
+  ])
+  func aRecordedExchangeIsKnownByItsStatus(_ text: String, _ kind: EvidenceKind) async throws {
+    #expect(EvidenceVerifier.detect(Array(text.utf8)) == kind)
+    let forced = await outcome { try await verify(text, kind) }
+    let verifier = try EvidenceVerifier(identity: .init(packageName: "org.example.maps"))
+    let found = await outcome {
+      try await verifier.verify(
+        Array(text.utf8), as: nil, context: .init(productID: "region.alps", purchaseToken: "token-1"), at: Self.now)
+    }
+    #expect(found == forced)
+  }
+
+  private func outcome(_ work: () async throws -> VerifiedEvidence) async -> String {
+    do {
+      let evidence = try await work()
+      return "\(evidence.transactions) \(evidence.quarantine.map { "\($0)" } ?? "")"
+    } catch {
+      return "\(error)"
+    }
+  }
+
   @Test func licenceTestersPurchaseIsSandbox() async throws {
     let found = try await verify(resource("\"purchaseType\": 0, \"orderId\": \"GPA.1\""), .googleProduct)
     #expect(found.environment == .sandbox && found.transactions.map(\.environment) == [.sandbox])

@@ -72,6 +72,24 @@ import Testing
     #expect(try test.ledger.owner(of: "region.alps", by: account)?.status == .withheld)
   }
 
+  /// What is noted is said from the side of the ledger, whatever the verifier noted.
+  @Test func inALedgerOfTheSandboxTestPurchasesGrant() throws {
+    let test = try TestLedger { $0.environment = .sandbox }
+    let account = try test.account()
+    var piece = TestLedger.piece([.sample { $0.environment = .sandbox }], nil, account)
+    piece.1 = piece.1.map { content in
+      var content = content
+      content.notes = ["sandbox"]
+      return content
+    }
+    let booking = try test.ledger.commit([piece], progress: nil)[0]
+    #expect(booking.entitlements.map(\.status) == [.active])
+    #expect(booking.notes.isEmpty && booking.reason == nil)
+    let real = try test.book(.sample("2"), as: account)
+    #expect(real.entitlements.map(\.status) == [.withheld])
+    #expect(real.notes == ["production"] && real.reason?.reason.contains("grants nothing") == true)
+  }
+
   @Test func case26_anUnknownNotificationIsKeptAndChangesNothing() throws {
     let test = try TestLedger()
     let before = try test.projections()

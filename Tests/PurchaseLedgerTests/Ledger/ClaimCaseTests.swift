@@ -142,4 +142,25 @@ import Testing
     let strict = try TestLedger { $0.unsignedEvidence = .refuse }
     #expect(try strict.book(fact).reason?.code == .unsigned)
   }
+
+  /// A later fact has a token of nobody's: whoever presented it first owns it, in whatever order the facts came.
+  @Test(arguments: [[0, 1], [1, 0]], [LedgerPolicy.UnknownToken.claimable, .refuse])
+  func theOwnTokenOfAnOlderCopyClaimsLikeAnyOther(_ order: [Int], _ unknown: LedgerPolicy.UnknownToken) throws {
+    let test = try TestLedger { $0.unknownToken = unknown }
+    let a = try test.account()
+    let b = try test.account()
+    let token = try test.token(of: a)
+    let later = StoreTransaction.sample { $0.appAccountToken = .random() }
+    let older = StoreTransaction.sample(signed: later.signedDate - 1000) { $0.appAccountToken = token }
+    for index in order {
+      let booking = index == 0 ? try test.book(older, as: a) : try test.book(later)
+      guard index == 0 else { continue }
+      let isRefused = unknown == .refuse && order[0] == 1
+      #expect(booking.outcome == (isRefused ? .refused : .accepted))
+      #expect(booking.reason?.code == (isRefused ? .tokenOfAnotherAccount : nil))
+    }
+    #expect(try test.owner("1") == (unknown == .claimable ? a : nil))
+    #expect(try test.book(later, as: b).outcome == .refused)
+    #expect(try test.ledger.verify().isClean)
+  }
 }

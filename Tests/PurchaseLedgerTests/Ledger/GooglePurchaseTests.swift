@@ -50,6 +50,28 @@ import Testing
     #expect(try test.ledger.entitlements(of: account) == owned)
   }
 
+  /// The order has the greater token in the end, so that nothing but its own order is known of the smaller one's purchase.
+  @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]], [1, 2, 3])
+  func anOrderThatChangesItsTokenLetsGoOfTheOther(_ order: [Int], _ batch: Int) throws {
+    let test = try TestLedger()
+    let token = AccountToken.random()
+    let account = try test.account(token: token)
+    var moved = purchase("GPA.9", token: token)
+    moved.purchaseToken = "b-long-token-1"
+    let facts = [purchase("a-long-token-1", .pending, token: token), purchase("GPA.9", token: token), moved]
+    for start in stride(from: 0, to: order.count, by: batch) {
+      let pieces = order[start..<min(start + batch, order.count)].map { index in
+        // Each is asked for its owner before the commit.
+        TestLedger.piece([facts[index]], nil, account)
+      }
+      _ = try test.ledger.commit(pieces, progress: nil)
+    }
+    let owned = try test.ledger.entitlements(of: account)
+    #expect(owned.map(\.grant.id) == ["GPA.9", "a-long-token-1"] && owned.map(\.status) == [.active, .pending])
+    let report = try test.ledger.verify()
+    #expect(report.isClean, "\(report)")
+  }
+
   @Test func aPendingPurchaseIsListedUntilThen() throws {
     let test = try TestLedger()
     let token = AccountToken.random()

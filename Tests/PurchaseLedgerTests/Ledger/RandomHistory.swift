@@ -22,20 +22,30 @@ struct RandomHistory {
   var steps: [Step] = []
   /// Some facts do not know of an original.
   var forgetsOriginals: Bool
+  /// Facts about one transaction name several originals. Nobody claims anything then: to whom it went would depend on which of them came first.
+  var contradictsOriginals: Bool
 
   static let accounts = (0..<3).map { UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
   static let tokens = (0..<4).map { UUID(uuid: (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
 
-  private static let token = "google-token-of-some-length"
+  /// Of one end, by which they are looked up.
+  private static let purchaseTokens = ["a-google-token-of-some-length", "b-google-token-of-some-length"]
+  private static let apples = ["t0", "t1", "t3"]
 
   private let originals: [String]
 
   init(using random: inout SeededGenerator) {
     forgetsOriginals = Int.random(in: 0..<3, using: &random) == 0
-    originals = [
+    contradictsOriginals = Int.random(in: 0..<6, using: &random) == 0
+    var originals = [
       "t0", Bool.random(using: &random) ? "t0" : "t1", Bool.random(using: &random) ? "t0" : "t2",
-      Bool.random(using: &random) ? "t9" : "t3", "t4", Self.token,
+      Bool.random(using: &random) ? "t9" : "t3", "t4",
     ]
+    // A copy of a copy, two that are copies of each other: no store says so, and a ledger must not depend on it.
+    if Bool.random(using: &random) {
+      for index in [0, 1, 3] { originals[index] = Self.apples.randomElement(using: &random)! }
+    }
+    self.originals = originals
     policy.secondClaim = !forgetsOriginals && Bool.random(using: &random) ? .transfer : .refuse
     policy.unknownToken = Bool.random(using: &random) ? .claimable : .refuse
     policy.partialRefund = Bool.random(using: &random) ? .keep : .revoke
@@ -62,22 +72,25 @@ struct RandomHistory {
       } else if Int.random(in: 0..<6, using: &random) == 0 {
         erased.insert(account)
         steps.append(.erase(account))
-      } else {
+      } else if !contradictsOriginals {
         steps.append(.claim(fact(using: &random), account, isExplicit: Bool.random(using: &random)))
       }
     }
   }
 
   private func fact(using random: inout SeededGenerator) -> StoreTransaction {
-    let index = Int.random(in: 0..<originals.count, using: &random)
-    // The last two are Google's, whose orders have no originals; one of them has no order.
+    let index = Int.random(in: 0..<6, using: &random)
+    // The last two are Google's, whose orders have no originals; one of them has no order, but a token.
     let isGoogle = index >= 4
+    let purchaseToken = Self.purchaseTokens.randomElement(using: &random)!
+    let id = index == 5 ? purchaseToken : "t\(index)"
+    var original = index == 5 ? purchaseToken : originals[index]
     let forgets = forgetsOriginals && Bool.random(using: &random)
+    if contradictsOriginals && !isGoogle { original = Self.apples.randomElement(using: &random)! }
     let start: Int64 = 1_600_000_000_000
     var fact = StoreTransaction(
       store: isGoogle ? .google : .apple, environment: index == 2 ? .sandbox : .production,
-      transactionID: index == 5 ? Self.token : "t\(index)",
-      originalTransactionID: index < 5 && forgets ? "t\(index)" : originals[index],
+      transactionID: id, originalTransactionID: forgets ? id : original,
       productID: Bool.random(using: &random) ? "region.\(Int.random(in: 0..<3, using: &random))" : nil,
       productType: [.unknown, .nonConsumable, .nonConsumable, .consumable, .autoRenewable].randomElement(
         using: &random)!,
@@ -96,7 +109,7 @@ struct RandomHistory {
     if Int.random(in: 0..<3, using: &random) == 0 {
       fact.appAccountToken = AccountToken(Self.tokens.randomElement(using: &random)!)
     }
-    if index == 5 || (isGoogle && Bool.random(using: &random)) { fact.purchaseToken = Self.token }
+    if index == 5 || (isGoogle && Bool.random(using: &random)) { fact.purchaseToken = purchaseToken }
     if fact.statement == .revoked {
       fact.revocation = Revocation(
         date: start + Int64.random(in: 1...9, using: &random) * 100,

@@ -189,4 +189,35 @@ import Testing
     try test.book(reversed)
     #expect(try test.amounts("3") == [1: 0] && test.ledger.verify().isClean)
   }
+
+  /// Only what is its own original is one: what names another was never paid for by itself, so its refund frees nobody to pay again.
+  @Test(arguments: [[0, 1], [1, 0]], [false, true])
+  func aCopyOfACopyBringsNoMoney(_ order: [Int], _ isOneCommit: Bool) throws {
+    let test = try TestLedger()
+    let facts = [
+      StoreTransaction.sample("2", original: "1").revoked(at: Self.refundDate),
+      .sample("3", original: "2") { $0.purchaseDate = Self.refundDate + 1 },
+    ]
+    if isOneCommit {
+      _ = try test.ledger.commit(order.map { TestLedger.piece([facts[$0]]) }, progress: nil)
+    } else {
+      for index in order { try test.book(facts[index]) }
+    }
+    #expect(try test.amounts("3") == [1: 0])
+    #expect(try test.ledger.verify().isClean)
+  }
+
+  /// A receipt did not know that the refunded one was a copy itself.
+  @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+  func whatTurnsOutToBeACopyIsNoOriginalAnyMore(_ order: [Int]) throws {
+    let test = try TestLedger()
+    let facts = [
+      StoreTransaction.sample("2").revoked(at: Self.refundDate),
+      .sample("3", original: "2") { $0.purchaseDate = Self.refundDate + 1 },
+      StoreTransaction.sample("2", original: "1").revoked(at: Self.refundDate),
+    ]
+    for index in order { try test.book(facts[index]) }
+    #expect(try test.amounts("3") == [1: 0])
+    #expect(try test.ledger.verify().isClean)
+  }
 }

@@ -35,20 +35,20 @@ import Testing
         These are in the store's book only (1):
 
         2023-11-13 (apple 4) a,b
-            store: purchased, signed 2023-11-13
+            store: purchased for 10.99 USD, signed 2023-11-13
             -> book it: run reconcile --apply
 
         These are in our book only (1):
 
         2023-11-13 (apple 3) region.alps
-            ours:  purchased, signed 2023-11-13
+            ours:  purchased for 10.99 USD, signed 2023-11-13
             -> ask the store for it by its id; absence alone revokes nothing
 
         These are in both books, in different states (1):
 
         2023-11-14 (apple 2) region.alps
-            store: revoked, signed 2023-11-14, revoked 2023-11-14 for reason 0
-            ours:  purchased, signed 2023-11-13
+            store: revoked for 10.99 USD, signed 2023-11-14, revoked 2023-11-14 for reason 0
+            ours:  purchased for 10.99 USD, signed 2023-11-13
             -> take over the store's state: run reconcile --apply
 
         1 matched, 1 store-only, 1 own-only, 1 state-differs
@@ -68,5 +68,25 @@ import Testing
     try #require(lines.count == 4)
     #expect(lines[0] == ReconcileLine.csvHeader.dropLast())
     #expect(lines[3].hasPrefix("store-only,apple,Production,4,\"a,b\",purchased,,,,false,,"))
+    #expect(lines[3].hasSuffix(",10.99 USD,"))
+  }
+
+  @Test(arguments: [
+    (10_990, "USD", "10.99"), (10_900, "USD", "10.90"), (4_995, "EUR", "4.995"), (850_000, "JPY", "850"),
+    (1_500_500, "KRW", "1500.5"), (1_990, "KWD", "1.990"), (-5, "USD", "-0.005"), (0, "USD", "0.00"),
+  ])
+  func aPriceHasTheDigitsOfItsCurrency(_ milliunits: Int64, _ currency: String, _ text: String) {
+    #expect(Posting.decimal(Money(milliunits: milliunits, currency: currency)) == text)
+  }
+
+  /// What was compared with nothing agrees with nothing.
+  @Test func withoutASnapshotNothingAgrees() throws {
+    let test = try TestLedger()
+    let report = try Reconciler(ledger: test.ledger).run(apply: false)
+    #expect(!report.isAgreed && report.json.text.contains("\"agreed\":false"))
+    try Snapshot(of: test.ledger).cover(.apple, .production)
+    #expect(try Reconciler(ledger: test.ledger).run(apply: false).isAgreed)
+    try test.book(.sample(), quarantine: Refusal(.retryLater, "later"))
+    #expect(try Reconciler(ledger: test.ledger).run(apply: false).text.hasSuffix("1 difference remains.\n"))
   }
 }

@@ -12,7 +12,7 @@ enum InputFile {
       // What is longer than any cap may be is refused for its length, not read to its end.
       var bytes = Data()
       while bytes.count <= bytesMax, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty { bytes += more }
-      return Array(bytes)
+      return UTF8Mark.removed(from: Array(bytes))
     } catch {
       throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
     }

@@ -1,7 +1,5 @@
-import Configuration
 import Foundation
 import PurchaseLedger
-import SystemPackage
 
 /// What the shop is and which store's evidence is believed, from flags, environment and file, in this order.
 struct LedgerSettings {
@@ -15,22 +13,16 @@ struct LedgerSettings {
   let reader: SettingsReader
 
   /// - Throws: `LedgerError`.
-  init(_ options: CommonOptions) async throws {
-    let reader = try await SettingsReader(options)
+  init(_ options: CommonOptions) throws {
+    let reader = try SettingsReader(flags: options.values, config: options.config)
     self.reader = reader
     ledgerPath = reader.path("ledger") ?? "ledger.sqlite"
-    environment = try reader.text("environment").map { text in
-      let environment = StoreEnvironment(storeText: text)
-      guard environment.code != nil else {
-        throw LedgerError(.configuration, at: "environment", "\"\(text)\" is neither production nor sandbox")
-      }
-      return environment
-    }
+    environment = try reader.text("environment").map(Self.environment)
     var identity = StoreIdentity(rootCertificates: try reader.paths("rootCertificates").map(InputFile.der))
     identity.bundleID = reader.text("bundleId")
     identity.appAppleID = try reader.text("appAppleId").map { text in
-      guard let id = Int64(text) else {
-        throw LedgerError(.configuration, at: "appAppleId", "\"\(text)\" is no number")
+      guard let id = Int64(text), id > 0 else {
+        throw LedgerError(.configuration, at: "appAppleId", "\"\(text)\" is no number of an app at Apple")
       }
       return id
     }
@@ -38,9 +30,33 @@ struct LedgerSettings {
     identity.packageName = reader.text("packageName")
     clock = try reader.text("now").map { .fixed(try TimeArgument.milliseconds($0, option: "now")) } ?? .system
     policies = reader.policies
+    for (name, value) in policies where name == "environment" {
+      try Self.check(environment, against: value)
+    }
     var policy = LedgerPolicy()
     for (name, value) in policies { try policy.set(name, to: value) }
     self.identity = identity.bounded(by: policy)
+  }
+
+  /// The environment that the option or the file's policy names.
+  var namedEnvironment: StoreEnvironment? {
+    environment ?? policies.last { $0.name == "environment" }.map { StoreEnvironment(storeText: $0.value) }
+  }
+
+  private static func environment(_ text: String) throws -> StoreEnvironment {
+    let environment = StoreEnvironment(storeText: text)
+    guard environment.code != nil else {
+      throw LedgerError(.configuration, at: "environment", "\"\(text)\" is neither production nor sandbox")
+    }
+    return environment
+  }
+
+  /// The environment is an option and a policy, which must not say two things.
+  static func check(_ environment: StoreEnvironment?, against policy: String) throws {
+    guard let environment, environment != StoreEnvironment(storeText: policy) else { return }
+    throw LedgerError(
+      .configuration, at: "environment",
+      "is \(environment.rawValue.lowercased()), and the policy environment is \(policy); leave one of them out")
   }
 }
 

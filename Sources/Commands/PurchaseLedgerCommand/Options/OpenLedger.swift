@@ -1,9 +1,27 @@
+import CommandSupport
 import PurchaseLedger
 
 extension LedgerSettings {
   /// The ledger with the policies of the file in force; those that the file does not name stay as recorded.
   func openLedger() throws -> Ledger {
     let ledger = try Ledger.open(at: ledgerPath, policy: nil, clock: clock)
+    let policy = try configuredPolicy(of: ledger)
+    return try policy == ledger.policy ? ledger : Ledger.open(at: ledgerPath, policy: policy, clock: clock)
+  }
+
+  /// The ledger for commands that only look into it: as it is, with the policies that are recorded.
+  func openLedgerToRead() throws -> Ledger {
+    let ledger = try Ledger.openToRead(at: ledgerPath, clock: clock)
+    if try configuredPolicy(of: ledger) != ledger.policy {
+      printError(
+        "purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that writes to it records them"
+      )
+    }
+    return ledger
+  }
+
+  /// - Throws: `LedgerError` when the ledger was made for another environment.
+  private func configuredPolicy(of ledger: Ledger) throws -> LedgerPolicy {
     var policy = try ledger.policy
     if let environment, environment != policy.environment {
       throw LedgerError(
@@ -11,9 +29,8 @@ extension LedgerSettings {
         "is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another ledger"
       )
     }
-    let recorded = policy
     for (name, value) in policies { try policy.set(name, to: value) }
-    return policy == recorded ? ledger : try Ledger.open(at: ledgerPath, policy: policy, clock: clock)
+    return policy
   }
 
   /// Whose evidence the ledger takes; its rules on size and clock.

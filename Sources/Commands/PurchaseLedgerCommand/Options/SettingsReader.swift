@@ -1,7 +1,6 @@
 import Configuration
 import Foundation
 import PurchaseLedger
-import SystemPackage
 
 /// The values of options; paths in the file are relative to it, others to where the command runs.
 struct SettingsReader {
@@ -11,21 +10,21 @@ struct SettingsReader {
   /// The file's policies, by name.
   let policies: [(name: String, value: String)]
 
-  init(_ options: CommonOptions) async throws {
+  /// - Parameters:
+  ///   - flags: By the names of the configuration.
+  ///   - config: The configuration file that a flag names.
+  /// - Throws: `LedgerError` that names the file and what is wrong in it.
+  init(flags: [AbsoluteConfigKey: ConfigValue], config: String?) throws {
     given = ConfigReader(providers: [
-      InMemoryProvider(values: options.values),
-      EnvironmentVariablesProvider().prefixKeys(with: "purchaseLedger"),
+      InMemoryProvider(values: flags), EnvironmentVariablesProvider().prefixKeys(with: "purchaseLedger"),
     ])
-    guard let path = options.config ?? ProcessInfo.processInfo.environment["PURCHASE_LEDGER_CONFIG"] else {
+    guard let path = config ?? ProcessInfo.processInfo.environment["PURCHASE_LEDGER_CONFIG"] else {
       (file, folder, policies) = (nil, ".", [])
       return
     }
-    policies = try ConfigurationFile.checkedPolicies(path)
-    do {
-      file = ConfigReader(provider: try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
-    } catch {
-      throw LedgerError(.configuration, at: path, "cannot be used: \(error)")
-    }
+    let read = try ConfigurationFile(path)
+    policies = read.policies
+    file = ConfigReader(provider: InMemoryProvider(values: read.values))
     folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
   }
 
@@ -55,7 +54,7 @@ struct SettingsReader {
 
 extension CommonOptions {
   /// The flags that were given, by the names of the configuration.
-  fileprivate var values: [AbsoluteConfigKey: ConfigValue] {
+  var values: [AbsoluteConfigKey: ConfigValue] {
     var values: [AbsoluteConfigKey: ConfigValue] = [:]
     let texts = [
       "ledger": ledger, "bundleId": bundleId, "appAppleId": appAppleId, "environment": environment,

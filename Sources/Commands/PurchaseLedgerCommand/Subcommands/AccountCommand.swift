@@ -23,7 +23,7 @@ struct AccountCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
-      let settings = try await LedgerSettings(options)
+      let settings = try LedgerSettings(options)
       let token = try self.token.map { text in
         guard let token = AccountToken(text) else { throw ValidationError("--token wants a UUID, not \(text)") }
         return token
@@ -49,7 +49,7 @@ struct AccountCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
-      for account in try await LedgerSettings(options).openLedger().accounts.list() {
+      for account in try LedgerSettings(options).openLedgerToRead().accounts.list() {
         if options.json {
           print(
             JSONValue.fields([
@@ -72,7 +72,7 @@ struct AccountCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
-      let accounts = try await LedgerSettings(options).openLedger().accounts
+      let accounts = try LedgerSettings(options).openLedger().accounts
       let id = try accounts.existing(account)
       let isLogEmpty = try await accounts.erase(id)
       if !isLogEmpty {

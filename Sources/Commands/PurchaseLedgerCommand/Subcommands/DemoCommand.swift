@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import Foundation
 import PurchaseLedger
 
@@ -7,7 +8,10 @@ struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
     abstract: "Makes up a year of a shop of 170 regions, books it and reconciles it.",
-    discussion: "Everything is signed by a certification authority that is made for it and thrown away.")
+    discussion: """
+      Everything is signed by a certification authority that is made for it and thrown away. Only --ledger says where the ledger goes, so that a made-up one never \
+      takes the place of a shop's.
+      """)
 
   @Option(help: "How many people buy.")
   var buyers = 1000
@@ -18,6 +22,14 @@ struct DemoCommand: AsyncParsableCommand {
     help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder")
   )
   var output: String?
+  @Option(help: ArgumentHelp("Keep the ledger there, where there must be none yet.", valueName: "file"))
+  var ledger: String?
+  @Option(help: ArgumentHelp("A JSON file with policies and now; its other options are the shop's.", valueName: "file"))
+  var config: String?
+  @Option(
+    help: ArgumentHelp(
+      "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the made-up year)", valueName: "time"))
+  var now: String?
   @Flag(help: "Print one JSON object in place of the story.")
   var json = false
 
@@ -26,7 +38,12 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let folder = try DemoFolder(output)
+    let settings = try SettingsReader(
+      flags: now.map { ["now": ConfigValue(.string($0), isSecret: false)] } ?? [:], config: config)
+    let now = try settings.text("now").map { try TimeArgument.milliseconds($0, option: "now") } ?? ShopGenerator.end
+    var policy = LedgerPolicy()
+    for (name, value) in settings.policies { try policy.set(name, to: value) }
+    let folder = try DemoFolder(output, ledger: ledger, now: now)
     defer { folder.removeIfTemporary() }
     let start = ContinuousClock.now
     let authority = try ThrowAwayAuthority()
@@ -34,12 +51,13 @@ struct DemoCommand: AsyncParsableCommand {
     try folder.write(shop, authority)
     say("a year of a shop: \(buyers) buyers, \(shop.evidence.count) pieces of evidence reached us", start)
 
-    let clock = LedgerClock.fixed(ShopGenerator.end)
-    let ledger = try Ledger.create(at: folder.path("ledger.sqlite"), policy: LedgerPolicy(), clock: clock)
+    let clock = LedgerClock.fixed(now)
+    let ledger = try Ledger.create(at: folder.ledger, policy: policy, clock: clock)
     try shop.openAccounts(in: ledger)
     let identity = StoreIdentity(
       rootCertificates: [authority.rootCertificate], bundleID: ShopGenerator.bundleID,
-      appAppleID: ShopGenerator.appAppleID, packageName: ShopGenerator.packageName)
+      appAppleID: ShopGenerator.appAppleID, packageName: ShopGenerator.packageName
+    ).bounded(by: policy)
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: clock)
     var counts: [Booking.Outcome: Int] = [:]

@@ -24,7 +24,8 @@ struct DismissCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let ledger = try await LedgerSettings(options).openLedger()
+    let settings = try LedgerSettings(options)
+    let ledger = list ? try settings.openLedgerToRead() : try settings.openLedger()
     let pieces =
       list ? try ledger.quarantined() : try hashes.map { try ledger.dismissEvidence($0, because: because ?? "") }
     for piece in pieces {

@@ -11,7 +11,7 @@ struct EntitlementsCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let ledger = try await LedgerSettings(options).openLedger()
+    let ledger = try LedgerSettings(options).openLedgerToRead()
     for entitlement in try ledger.entitlements(of: ledger.accounts.existing(account)) {
       if options.json {
         print(entitlement.json.text)

@@ -16,9 +16,15 @@ struct ExportCommand: AsyncParsableCommand {
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
+  func validate() throws {
+    if options.json, format == .hledger { throw ValidationError("--json and --format hledger contradict each other") }
+  }
+
   func run() async throws {
-    let ledger = try await LedgerSettings(options).openLedger()
-    let name = output ?? "standard output"
+    let ledger = try LedgerSettings(options).openLedgerToRead()
+    if let output, ledger.owns(output) {
+      throw LedgerError(.input, at: output, "is the ledger itself, which an export must not replace; name another file")
+    }
     let printer = progress.printer(format == .hledger ? "postings" : "events")
     do {
       let file = try WholeFile(output)
@@ -34,7 +40,11 @@ struct ExportCommand: AsyncParsableCommand {
       try file.write(buffer)
       try file.finish()
     } catch let error as WholeFile.Failure {
-      throw LedgerError(.input, at: name, "cannot be written: \(error); check the folder, its permissions and the disk")
+      guard let output else {
+        throw LedgerError(.database, at: "standard output", "could not be written: \(error); check where it goes")
+      }
+      throw LedgerError(
+        .input, at: output, "cannot be written: \(error); check the folder, its permissions and the disk")
     }
     printer.finish()
   }

@@ -11,7 +11,7 @@ struct HistoryCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let ledger = try await LedgerSettings(options).openLedger()
+    let ledger = try LedgerSettings(options).openLedgerToRead()
     let events = try ledger.history(of: transaction)
     guard !events.isEmpty else {
       throw LedgerError(.input, at: transaction, "no event is about it; check the id, or import its evidence")

@@ -24,8 +24,8 @@ struct ImportCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
   var format: KindArgument?
-  @Option(help: "text, or json: a line for each piece, after it was committed.")
-  var report: Report = .text
+  @Option(help: "text, or json: a line for each piece, after it was committed. (default: text)")
+  var report: Report?
   @Option(help: ArgumentHelp("How many pieces share a commit at most.", valueName: "count"))
   var batch = 65_536
   @OptionGroup var progress: ProgressOption
@@ -35,11 +35,12 @@ struct ImportCommand: AsyncParsableCommand {
     if files.isEmpty && !quarantined {
       throw ValidationError("give files of evidence, - for standard input, or --quarantined")
     }
+    if options.json, report == .text { throw ValidationError("--json and --report text contradict each other") }
     if !(1...1_000_000).contains(batch) { throw ValidationError("--batch goes from 1 to 1000000") }
   }
 
   func run() async throws {
-    let settings = try await LedgerSettings(options)
+    let settings = try LedgerSettings(options)
     let ledger = try settings.openLedger()
     let identity = try settings.identity(for: ledger)
     let printer = progress.printer("pieces")

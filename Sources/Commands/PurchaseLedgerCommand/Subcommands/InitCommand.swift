@@ -14,13 +14,14 @@ struct InitCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try await LedgerSettings(options)
+    let settings = try LedgerSettings(options)
     var policy = LedgerPolicy()
     for (name, value) in settings.policies { try policy.set(name, to: value) }
     if let environment = settings.environment { policy.environment = environment }
     for setting in self.policy {
       let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw ValidationError("--policy wants name=value, as in second-claim=transfer") }
+      if parts[0] == "environment" { try LedgerSettings.check(settings.namedEnvironment, against: parts[1]) }
       try policy.set(parts[0], to: parts[1])
     }
     _ = try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock)

@@ -25,7 +25,7 @@ struct InspectCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try await LedgerSettings(options)
+    let settings = try LedgerSettings(options)
     var identity = settings.identity
     identity.requiredEnvironment = settings.environment
     let verifier = try EvidenceVerifier(identity: identity)

@@ -31,7 +31,7 @@ struct PullCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try await LedgerSettings(options)
+    let settings = try LedgerSettings(options)
     let ledger = try settings.openLedger()
     let now = settings.clock.now()
     let since = try self.since.map { try TimeArgument.milliseconds($0, option: "since") } ?? now - 30 * 86_400_000

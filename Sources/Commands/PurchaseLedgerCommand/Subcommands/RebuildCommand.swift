@@ -10,7 +10,7 @@ struct RebuildCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let ledger = try await LedgerSettings(options).openLedger()
+    let ledger = try LedgerSettings(options).openLedger()
     let printer = progress.printer("events")
     var count = 0
     try ledger.rebuild { done, total in

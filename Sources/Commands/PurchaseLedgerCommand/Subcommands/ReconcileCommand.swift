@@ -14,23 +14,33 @@ struct ReconcileCommand: AsyncParsableCommand {
 
   @Flag(help: "Book what follows from the store's evidence.")
   var apply = false
-  @Option(help: ArgumentHelp("An export of the store's evidence, read in place of what was pulled.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "An export of the store's evidence, compared in place of what was pulled, which stays.", valueName: "file"))
   var store: String?
   @Option(help: "text, json or csv.")
   var report: ReconcileFormat?
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
+  func validate() throws {
+    if options.json, let report, report != .json {
+      throw ValidationError("--json and --report \(report.rawValue) contradict each other")
+    }
+  }
+
   func run() async throws {
-    let settings = try await LedgerSettings(options)
-    let ledger = try settings.openLedger()
+    let settings = try LedgerSettings(options)
+    let ledger = apply ? try settings.openLedger() : try settings.openLedgerToRead()
     var isPartlyRead = false
+    var snapshot = Snapshot(of: ledger)
     if let store {
       let identity = try settings.identity(for: ledger)
       let importer = EvidenceImporter(
         into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock)
       let printer = progress.printer("pieces read")
-      let read = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(store) { done in
+      snapshot = try Snapshot(apartFrom: ledger)
+      let read = try await SnapshotReader(importer, snapshot: snapshot).read(store) { done in
         printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
       }
       printer.finish()
@@ -42,7 +52,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
     var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { print($0, terminator: "") }
     let printer = progress.printer("transactions")
-    let found = try Reconciler(ledger: ledger).run(apply: apply) {
+    let found = try Reconciler(ledger: ledger, snapshot: snapshot).run(apply: apply) {
       try writer.add($0)
     } progress: {
       printer.show($0, of: $1)

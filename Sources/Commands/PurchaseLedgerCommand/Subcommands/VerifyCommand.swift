@@ -17,7 +17,7 @@ struct VerifyCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let ledger = try await LedgerSettings(options).openLedger()
+    let ledger = try LedgerSettings(options).openLedgerToRead()
     let head = try self.head.map { text in
       guard let hash = Hexadecimal.bytes(text), hash.count == 32 else {
         throw ValidationError("--head wants 64 hexadecimal digits")

@@ -13,8 +13,12 @@ struct GoogleAnswer {
   init(_ value: JSONValue) throws(Refusal) {
     if let status = value["http_status"]?.integer {
       self.status = status
-      let text = value["body"]?.string ?? ""
-      body = text.utf8.contains { $0 > 0x20 } ? try Self.parse(Array(text.utf8)) : .null
+      if let object = value["body"], object.members != nil {
+        body = object
+      } else {
+        let text = value["body"]?.string ?? ""
+        body = text.utf8.contains { $0 > 0x20 } ? try Self.parse(Array(text.utf8)) : .null
+      }
     } else if let text = Self.first(value, Self.textNames)?.string,
       let signature = Self.first(value, Self.signatureNames)?.string
     {

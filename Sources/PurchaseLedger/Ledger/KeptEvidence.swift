@@ -1,0 +1,23 @@
+/// A row of `evidence` with its prefix, as one file hands it to another.
+struct KeptEvidence: Sendable {
+  var sha256: [UInt8]
+  var kind: Int64
+  var outcome: Int64
+  var reason: String?
+  var prefix: [UInt8]
+  var rest: [UInt8]
+}
+
+extension KeptEvidence {
+  static let select = """
+    SELECT e.sha256, e.kind, e.outcome, e.reason, p.bytes, e.bytes
+    FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id WHERE e.sha256 = ?
+    """
+
+  /// Reads a row of `select`.
+  init(_ row: borrowing SQLStatement) {
+    self.init(
+      sha256: row.blob(0), kind: row.int(1), outcome: row.int(2), reason: row.optionalText(3),
+      prefix: row.optionalBlob(4) ?? [], rest: row.blob(5))
+  }
+}

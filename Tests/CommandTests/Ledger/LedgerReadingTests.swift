@@ -1,0 +1,79 @@
+import CSQLite
+import Foundation
+import PurchaseLedger
+import TestSupport
+import Testing
+
+/// Commands that only look into a ledger do not write to it, and wait for nobody who does.
+@Suite(.ownThread) struct LedgerReadingTests {
+  private func readers(_ shop: LedgerShop) -> [[String]] {
+    [
+      ["entitlements", "\(shop.shop.accounts[0].id)"], ["history", "nothing"], ["export"], ["verify"],
+      ["export", "--format", "hledger"], ["reconcile", "--store", shop.folder.file("store.jsonl")],
+      ["dismiss", "--list"], ["account", "list"],
+    ]
+  }
+
+  /// 2 is that history found nothing; the books may agree or not.
+  private func expectRead(_ shop: LedgerShop) throws {
+    for arguments in readers(shop) {
+      let run = try Command(built: "purchase-ledger").run(arguments + ["--config", shop.folder.file("config.json")])
+      let expected: [Int32] = ["reconcile": [0, 1], "history": [2]][arguments[0]] ?? [0]
+      #expect(run.status.map(expected.contains) == true, "\(arguments): \(run)")
+    }
+  }
+
+  private func filled() throws -> LedgerShop {
+    let shop = try LedgerShop(buyers: 2)
+    try shop.makeLedger()
+    #expect([0, 1].contains(try shop.run("import", shop.folder.file("evidence.jsonl")).status))
+    return shop
+  }
+
+  /// A command that waited would give up after 30 seconds, with 3.
+  @Test func readersDoNotWaitForAWriter() throws {
+    let shop = try filled()
+    var writer: OpaquePointer?
+    defer { sqlite3_close(writer) }
+    #expect(sqlite3_open(shop.ledgerPath, &writer) == SQLITE_OK)
+    // The log is empty, as after every command that wrote.
+    #expect(sqlite3_exec(writer, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK)
+    try expectRead(shop)
+    #expect(sqlite3_exec(writer, "UPDATE policy SET seq = seq", nil, nil, nil) == SQLITE_OK)
+    try expectRead(shop)
+  }
+
+  @Test func readersLeaveTheFileAsItIs() throws {
+    let shop = try filled()
+    let before = try shop.folder.bytes("ledger.sqlite")
+    // Who writes puts the log back into the file when it ends.
+    #expect(!shop.folder.names.contains("ledger.sqlite-wal"))
+    try expectRead(shop)
+    #expect(try shop.folder.bytes("ledger.sqlite") == before)
+    // A log without a word in it says nothing.
+    #expect((try? shop.folder.bytes("ledger.sqlite-wal"))?.isEmpty ?? true)
+  }
+
+  /// On media that nobody writes to. Whoever runs the tests as root can write there all the same.
+  @Test func aLedgerThatNobodyCanWriteIsRead() throws {
+    let shop = try filled()
+    let files = FileManager.default
+    try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: shop.ledgerPath)
+    try files.setAttributes([.posixPermissions: 0o555], ofItemAtPath: shop.folder.path)
+    try expectRead(shop)
+  }
+
+  /// Policies of the configuration are recorded by whoever writes.
+  @Test func aPolicyThatIsNotInForceYetIsSaid() throws {
+    let shop = try filled()
+    let text = try String(decoding: shop.folder.bytes("config.json"), as: UTF8.self)
+      .replacing("{\"ledger\"", with: "{\"policy\": {\"family-sharing\": \"withhold\"}, \"ledger\"")
+    try shop.folder.write("config.json", text)
+    let before = try shop.run("export")
+    #expect(before.status == 0 && before.stderr.contains("not in force"), "\(before)")
+    #expect(!before.stdout.contains("withhold"))
+    #expect(try shop.run("rebuild").status == 0)
+    let after = try shop.run("export")
+    #expect(after.stdout.contains("withhold") && after.stderr.isEmpty, "\(after)")
+  }
+}
