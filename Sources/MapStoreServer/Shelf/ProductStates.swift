@@ -1,4 +1,5 @@
 import MapStoreWire
+import PurchaseLedger
 
 /// Which products the app store sells now, as the operator exported it.
 ///
@@ -46,8 +47,7 @@ struct ProductStates: Sendable, Hashable {
     ) -> StoreError {
       StoreError(.unreadableInput, at: path, message, remedy: remedy)
     }
-    let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
-    let text = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
+    let text = UTF8Mark.removed(from: bytes)
     var given: [(product: String, state: String, place: String)] = []
     switch text.first(where: { !CSVLine.isSpace($0) }) {
     case UInt8(ascii: "["):

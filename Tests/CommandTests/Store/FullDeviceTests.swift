@@ -10,9 +10,7 @@ struct FullDeviceTests {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 2)
       try story.open()
-      try story.signUp("phone", "anna")
-      let token = try story.appAccountToken("phone")
-      try story.setQueue("phone", [try story.sell("region.r0", to: token), try story.sell("region.r1", to: token)])
+      try story.signUp("phone", "anna", buying: ["region.r0", "region.r1"])
       let synced = try story.sync("phone")
       #expect(synced.status == 0, "\(synced)")
       let disk = try TemporaryFolder()

@@ -8,9 +8,7 @@ import Testing
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 2)
       try story.open()
-      try story.signUp("phone", "anna")
-      let token = try story.appAccountToken("phone")
-      try story.setQueue("phone", [try story.sell("region.r0", to: token), try story.sell("region.r1", to: token)])
+      try story.signUp("phone", "anna", buying: ["region.r0", "region.r1"])
       #expect(try story.client("phone", "sync").status == 0)
       let get = try story.start("phone", "get", "r0", "--reserve", "1", "--rate", "16384", "--progress", "none")
       let isLoading = get.wait(timeout: 60) { story.partBytes("phone").values.contains { $0 > 0 } }

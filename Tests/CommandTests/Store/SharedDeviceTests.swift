@@ -20,8 +20,7 @@ import Testing
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 1)
       try story.open()
-      try story.signUp("tablet", "dora")
-      try story.setQueue("tablet", [try story.sell("region.r0", to: try story.appAccountToken("tablet"))])
+      try story.signUp("tablet", "dora", buying: ["region.r0"])
       let synced = try story.sync("tablet")
       #expect(synced.status == 0, "\(synced)")
       try endSessions(story)

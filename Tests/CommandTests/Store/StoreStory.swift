@@ -123,6 +123,13 @@ final class StoreStory {
     guard run.status == 0 else { throw Unexpected(description: "\(run)") }
   }
 
+  /// Somebody signs up and buys from the store; the shop has not heard of it yet.
+  func signUp(_ device: String, _ login: String, buying products: [String]) throws {
+    try signUp(device, login)
+    let token = try appAccountToken(device)
+    try setQueue(device, try products.map { try sell($0, to: token) })
+  }
+
   func signIn(_ device: String, _ login: String) throws {
     let run = try client(device, "login", login, "--server", address)
     guard run.status == 0 else { throw Unexpected(description: "\(run)") }
