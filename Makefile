@@ -5,7 +5,7 @@
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
-# make bench-cache  measures what a hit of the tile cache costs
+# make bench-cache  measures what a hit of the tile cache costs, and replays a day in virtual time, hour by hour
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
@@ -83,6 +83,7 @@ soak-short:
 bench-cache:
 	@swift build $(RELEASE) --product CacheBench 2>&1 | scripts/quiet-build.sh
 	@.build/release/CacheBench
+	@.build/release/CacheBench day
 
 bench-ledger:
 	@swift build $(RELEASE) --product LedgerBench 2>&1 | scripts/quiet-build.sh

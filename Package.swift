@@ -214,7 +214,7 @@ let package = Package(
       dependencies: ["PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
       path: "Benchmarks/StoreBench", swiftSettings: strict),
     .executableTarget(
-      name: "CacheBench", dependencies: ["TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
+      name: "CacheBench", dependencies: ["PrefetchReplay", "TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
       swiftSettings: strict),
     .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",

@@ -13,7 +13,7 @@ enum MemoryTrial {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return Int(state >> 33) % bound
     }
-    let base = anonymousKilobytes()
+    let base = ProcessMemory.anonymousKilobytes
     var peak = base
     for step in 0..<count {
       let tile = TileID(unchecked: 10, random(64), random(64))
@@ -26,17 +26,10 @@ enum MemoryTrial {
         // Written, so that it is really there.
         ([UInt8](repeating: UInt8(step & 255), count: size), byteCount: size)
       }
-      if step % 256 == 0 { peak = max(peak, anonymousKilobytes()) }
+      if step % 256 == 0 { peak = max(peak, ProcessMemory.anonymousKilobytes) }
     }
     let statistics = cache.statistics
     precondition(statistics.bytesPeak <= budget)
     print("base \(base) peak \(peak) kept \(statistics.bytes / 1024) evictions \(statistics.evictions)")
-  }
-
-  /// 0 where the system does not say.
-  private static func anonymousKilobytes() -> Int {
-    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
-    let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 }

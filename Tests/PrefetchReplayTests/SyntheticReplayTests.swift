@@ -36,42 +36,20 @@ import Testing
     #expect(replay(.lru, tiles: 512).hits >= replay(.lru, tiles: 128).hits)
   }
 
-  /// A day with CACHE_LONG=1, otherwise a quarter of an hour. The last hour, or quarter, must not be worse than the first, and the process no larger.
-  ///
-  /// The long version is to run alone: it looks at the memory of the whole process.
-  @Test func aDayNeitherLeaksNorDrifts() {
-    let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
-    let (count, part) = isLong ? (15_000, 15_000 / 24) : (240, 60)
+  /// Of twenty minutes the last five are no worse than the first, and the parts are the whole. `make bench-cache` replays a day.
+  @Test func aLongSessionDoesNotDrift() {
     var settings = ReplaySettings()
     settings.budget = 128 << 18
-    // A shorter session of the same seed is the beginning of the longer one.
-    func replay(_ count: Int) -> ReplayScore {
-      settings.replay([SessionGenerator.session(seed: 11, gestureCount: count)], policy: .default).total
-    }
-    let first = replay(part)
-    let before = Self.anonymousKilobytes
-    let whole = replay(count)
-    let growth = Self.anonymousKilobytes - before
+    let session = SessionGenerator.session(seed: 11, gestureCount: 240)
+    var scores = [ReplayScore()]
+    let whole = settings.replay(session, policy: .default, every: 300) { scores.append($0) }
+    #expect(whole == settings.replay([session], policy: .default).total)
     #expect(whole.bytesPeak <= settings.budget && whole.hits <= whole.requests)
-    let rest = replay(count - part)
-    func blanks(_ frames: Int, _ requests: Int) -> Double { Double(frames) / Double(requests) }
-    let early = blanks(first.blankTileFrames, first.requests)
-    let late = blanks(whole.blankTileFrames - rest.blankTileFrames, whole.requests - rest.requests)
-    let mean = blanks(whole.blankTileFrames, whole.requests)
-    #expect(late < 1.5 * max(early, mean) + 0.1, "\(late) late, \(early) early, \(mean) overall")
-    if isLong {
-      // The session itself, frame by frame, is most of what a day takes; it is freed at the end.
-      print("a day: blank tile-frames a request: first hour \(early), all \(mean), last hour \(late)")
-      print("a day: RssAnon \(growth) kB more")
-      #expect(growth < 64 << 10)
-    }
-  }
-
-  /// RssAnon of the process; 0 where the system does not say.
-  private static var anonymousKilobytes: Int {
-    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
-    let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    let parts = zip(scores.dropFirst(), scores).map { $0.since($1) }
+    #expect(parts.count >= 4 && parts.allSatisfy { $0.requests > 0 })
+    func blanks(_ part: ReplayScore) -> Double { Double(part.blankTileFrames) / Double(part.requests) }
+    let (early, late) = (blanks(parts[0]), blanks(parts[parts.count - 1]))
+    #expect(late < 1.5 * max(early, blanks(whole)) + 0.1, "\(late) late, \(early) early, \(blanks(whole)) overall")
   }
 
   @Test func aReportIsOneLineOfJSON() {

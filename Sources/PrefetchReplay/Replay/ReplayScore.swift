@@ -28,6 +28,21 @@ public struct ReplayScore: Hashable, Sendable {
   public var precision: Double? { prefetches == 0 ? nil : Double(prefetchesUsed) / Double(prefetches) }
   public var stallMilliseconds: Double { Double(stallFrames) * 1000 / 60 }
 
+  /// What came after an earlier score of the same session.
+  package func since(_ earlier: ReplayScore) -> ReplayScore {
+    var rest = self
+    rest.requests -= earlier.requests
+    rest.hits -= earlier.hits
+    rest.blankTileFrames -= earlier.blankTileFrames
+    rest.hardBlanks -= earlier.hardBlanks
+    rest.stallFrames -= earlier.stallFrames
+    rest.prefetches -= earlier.prefetches
+    rest.prefetchesUsed -= earlier.prefetchesUsed
+    rest.loads -= earlier.loads
+    rest.absent -= earlier.absent
+    return rest
+  }
+
   public static func + (a: ReplayScore, b: ReplayScore) -> ReplayScore {
     var sum = a
     sum.requests += b.requests

@@ -34,6 +34,20 @@ public struct ReplaySettings: Hashable, Sendable {
       })
   }
 
+  /// The same for one long session, of which it reports how it stands after each interval.
+  ///
+  /// - Parameters:
+  ///   - interval: seconds of the session.
+  ///   - report: gets what it came to since the beginning.
+  package func replay(
+    _ session: MapSession, policy: ReplayPolicy, every interval: Double, _ report: (ReplayScore) -> Void
+  ) -> ReplayScore {
+    let frames = SessionFrames(session, on: device, isHarsh: isHarsh)
+    var replay = VirtualReplay(
+      frames, policy.setup(frames, self), tiles: VirtualTiles(cost: tier.tileCost, seconds: source.loadTime))
+    return replay.run(every: interval, report)
+  }
+
   /// Replays sessions on a bundle, whose tiles are read and decoded.
   ///
   /// Recorded sessions are moved so that they begin in the middle of the bundle, and their finest zoom is the bundle's; those that were made up for it stay where they are.

@@ -28,8 +28,18 @@ struct VirtualReplay {
     loader = setup.make(now: { clock.now })
   }
 
-  mutating func run() -> ReplayScore {
-    for index in frames.frames.indices { step(index) }
+  /// - Parameters:
+  ///   - interval: seconds of the session after which its score so far is reported, again and again.
+  ///   - report: gets what it came to since the beginning.
+  mutating func run(every interval: Double = .infinity, _ report: (ReplayScore) -> Void = { _ in }) -> ReplayScore {
+    var next = interval
+    for index in frames.frames.indices {
+      while Double(frames.frames[index].tick) / SessionFrames.rate >= next {
+        report(ledger.score(loader.cache.statistics, preloaded: preloaded))
+        next += interval
+      }
+      step(index)
+    }
     // What is missing at the end still comes.
     while ledger.isMissingAny, !busy.isEmpty { finishFirst() }
     return ledger.score(loader.cache.statistics, preloaded: preloaded)

@@ -5,14 +5,17 @@ extension Booker {
   func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool) throws -> Bool {
     // Also where the evidence carries the account's own token: a later fact may have another, and which of them came first must not matter.
     guard let row = try projections.row(fact.row.key) else { return false }
-    var claims: [ClaimRow] = []
-    for member in try projections.members(of: row.grant) { claims += try projections.claims.claims(of: member.key) }
-    let own = claims.filter { $0.account == account.number && $0.mode >= (isTransfer ? 1 : 0) }.map(\.seq).max()
-    if let own {
-      let wasTakenSince = claims.contains { $0.account != account.number && $0.mode == 1 && $0.seq > own }
-      if !wasTakenSince && projections.accounts.lastErasure <= own { return false }
+    // The account's claims of this very transaction, not of its grant: which transactions are one grant may follow from evidence that comes later.
+    let claims = try projections.claims.claims(of: row.key).filter { $0.account == account.number }
+    if let own = claims.last(where: { $0.mode >= (isTransfer ? 1 : 0) })?.seq, projections.accounts.lastErasure <= own {
+      let wasTakenSince = try projections.members(of: row.grant).contains { member in
+        try projections.claims.claims(of: member.key).contains {
+          $0.account != account.number && $0.mode == 1 && $0.seq > own
+        }
+      }
+      if !wasTakenSince { return false }
     }
-    let previous = try projections.claims.claims(of: row.key).last { $0.account == account.number }?.seq ?? 0
+    let previous = claims.last?.seq ?? 0
     return try append(
       .claim(fact.transaction.key, account: AccountID(account.id), isTransfer: isTransfer, after: previous)) != nil
   }

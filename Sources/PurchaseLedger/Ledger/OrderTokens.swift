@@ -3,7 +3,7 @@ import GRDB
 /// Which of Google's purchases that are known by their token alone are known by an order id too: a pending purchase has none, and gets one when it is paid.
 struct OrderTokens {
   /// The orders of this batch by their token, as the transaction that would be known by that alone.
-  private var noted: [RowKey: Set<RowKey>] = [:]
+  private var noted: [RowKey: Orders] = [:]
   /// Orders of this batch that have another token than the table says.
   private var moved: Set<RowKey> = []
   /// Whether any purchase is known by its token alone: hardly any is, which saves a look-up for each order.
@@ -35,7 +35,7 @@ struct OrderTokens {
       return nil
     }
     let key = row.key.with(id: token)
-    noted[key, default: []].insert(row.key)
+    noted[key, default: Orders()].insert(row.key)
     return hasTokenOnly ? key : nil
   }
 
@@ -61,6 +61,22 @@ struct OrderTokens {
     select.bind(3, row.key.id)
     if moved.isEmpty { return try select.first { _ in true } ?? false }
     return try select.all { row.key.with(id: $0.text(0)) }.contains { !moved.contains($0) }
+  }
+
+  /// The orders with one token: nearly always one, for which no set is made.
+  private struct Orders {
+    private var first: RowKey?
+    private var others: Set<RowKey> = []
+
+    var isEmpty: Bool { first == nil }
+
+    mutating func insert(_ key: RowKey) {
+      if first == nil { first = key } else if first != key { others.insert(key) }
+    }
+
+    mutating func remove(_ key: RowKey) {
+      if first == key { first = others.popFirst() } else { others.remove(key) }
+    }
   }
 
   /// After the rows were written.

@@ -28,12 +28,17 @@ final class Projections {
   private let upsertPosting: SQLStatement
   private let deletePosting: SQLStatement
 
-  struct CachedRow {
+  /// A class, since rows are sorted and looked up by the million and have many fields to copy.
+  final class CachedRow {
     var row: TransactionRow
     /// What the table holds.
-    var stored: TransactionRow?
+    let stored: TransactionRow?
     /// Of `row`, if it is known already.
     var digest: [UInt8]?
+
+    init(row: TransactionRow, stored: TransactionRow?, digest: [UInt8]?) {
+      (self.row, self.stored, self.digest) = (row, stored, digest)
+    }
 
     /// What the table holds, of an original; nil of what was a copy then.
     var storedPostings: [Posting]? {
@@ -103,8 +108,7 @@ final class Projections {
   }
 
   private func replace(_ old: TransactionRow, with row: TransactionRow) throws {
-    rows[row.key]?.row = row
-    rows[row.key]?.digest = nil
+    if let cached = rows[row.key] { (cached.row, cached.digest) = (row, nil) }
     if old.originalID != row.originalID {
       copies[old.grant]?.remove(row.key)
       touch(old.grant)
@@ -176,7 +180,7 @@ final class Projections {
 
   /// Writes what changed and forgets it. Rows go in the order of their tables, so that a page is touched once.
   func flush() throws {
-    let changed = rows.values.filter { $0.row != $0.stored }.sorted { $0.row.key < $1.row.key }
+    let changed = rows.values.filter { $0.stored == nil || $0.row != $0.stored }.sorted { $0.row.key < $1.row.key }
     for entry in changed {
       entry.row.bind(to: upsertRow, digest: entry.digest ?? entry.row.digest)
       try upsertRow.run()

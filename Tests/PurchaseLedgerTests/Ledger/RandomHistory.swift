@@ -22,7 +22,7 @@ struct RandomHistory {
   var steps: [Step] = []
   /// Some facts do not know of an original.
   var forgetsOriginals: Bool
-  /// Facts about one transaction name several originals. Nobody claims anything then: to whom it went would depend on which of them came first.
+  /// Facts about one transaction name several originals.
   var contradictsOriginals: Bool
 
   static let accounts = (0..<3).map { UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
@@ -46,7 +46,9 @@ struct RandomHistory {
       for index in [0, 1, 3] { originals[index] = Self.apples.randomElement(using: &random)! }
     }
     self.originals = originals
-    policy.secondClaim = !forgetsOriginals && Bool.random(using: &random) ? .transfer : .refuse
+    // Whether a claim was taken over since it was made is asked of the grant as it is known then.
+    let knowsGrants = !forgetsOriginals && !contradictsOriginals
+    policy.secondClaim = knowsGrants && Bool.random(using: &random) ? .transfer : .refuse
     policy.unknownToken = Bool.random(using: &random) ? .claimable : .refuse
     policy.partialRefund = Bool.random(using: &random) ? .keep : .revoke
     policy.familySharing = Bool.random(using: &random) ? .grant : .withhold
@@ -72,7 +74,7 @@ struct RandomHistory {
       } else if Int.random(in: 0..<6, using: &random) == 0 {
         erased.insert(account)
         steps.append(.erase(account))
-      } else if !contradictsOriginals {
+      } else {
         steps.append(.claim(fact(using: &random), account, isExplicit: Bool.random(using: &random)))
       }
     }
