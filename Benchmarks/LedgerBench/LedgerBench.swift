@@ -3,7 +3,8 @@ import PurchaseLedger
 
 /// How fast evidence is verified, booked, recognised and reconciled, beside OpenSSL's bare signatures in the same run.
 ///
-/// LEDGER_BENCH_COUNT  transactions (1,000,000)     LEDGER_BENCH_FOLDER  where files go (a temporary folder; about 5 GB for a million)
+/// LEDGER_BENCH_COUNT   transactions (1,000,000)     LEDGER_BENCH_FOLDER  where files go (a temporary folder; about 5 GB for a million)
+/// LEDGER_BENCH_STAGES  some of "signed unsigned answers" (all)
 @main
 struct LedgerBench {
   static func main() async throws {
@@ -19,37 +20,49 @@ struct LedgerBench {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let shop = BenchShop(authority: try ThrowAwayAuthority(), count: count)
 
-    let peer = OpenSSL.verifiesPerSecond()
-    if let peer { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
-    try await verify(shop, peer: peer)
-
-    let (signed, unsigned) = ("\(folder)/signed.jsonl", "\(folder)/unsigned.jsonl")
-    say("making \(count) signed transactions ...")
-    try shop.writeSigned(to: signed)
-    let ledger = try open("\(folder)/a.sqlite", shop)
-    try await importing("signed, verified, booked", signed, into: ledger, shop, wanted: 8000)
-    try await importing("the same bytes again", signed, into: ledger, shop, wanted: 60_000)
-    try await reconcile(ledger, signed, shop)
-    try lookUp(ledger, shop)
-    let clean = try measured { try ledger.verify().isClean }
-    say("ledger verify: \(clean.value ? "clean" : "NOT CLEAN"), \(text(clean.seconds)) s")
-    try? FileManager.default.removeItem(atPath: signed)
-
-    say("making \(count) unsigned answers ...")
-    try shop.writeUnsigned(to: unsigned)
-    try await importing("unsigned, booked", unsigned, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
-    try? FileManager.default.removeItem(atPath: unsigned)
-
-    say("making \(count) answers of verifyReceipt ...")
-    let answers = "\(folder)/answers.jsonl"
-    try shop.writeAnswers(to: answers)
-    try await importing(
-      "verifyReceipt, booked", answers, into: open("\(folder)/c.sqlite", shop), shop, wanted: 20_000)
+    let stages = environment["LEDGER_BENCH_STAGES"]?.split(separator: " ") ?? ["signed", "unsigned", "answers"]
+    if stages.contains("signed") { try await signed(shop, folder) }
+    if stages.contains("unsigned") {
+      say("making \(count) unsigned answers ...")
+      let file = "\(folder)/unsigned.jsonl"
+      try shop.writeUnsigned(to: file)
+      try await importing("unsigned, booked", file, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
+      try? FileManager.default.removeItem(atPath: file)
+    }
+    if stages.contains("answers") {
+      say("making \(count) answers of verifyReceipt ...")
+      let file = "\(folder)/answers.jsonl"
+      try shop.writeAnswers(to: file)
+      try await importing("verifyReceipt, booked", file, into: open("\(folder)/c.sqlite", shop), shop, wanted: 20_000)
+    }
     report("peak resident memory of all this", Memory.peakMegabytes, "MB")
   }
 
+  private static func signed(_ shop: BenchShop, _ folder: String) async throws {
+    try await verify(shop)
+    let file = "\(folder)/signed.jsonl"
+    say("making \(shop.count) signed transactions ...")
+    try shop.writeSigned(to: file)
+    let ledger = try open("\(folder)/a.sqlite", shop)
+    try await importing("signed, verified, booked", file, into: ledger, shop, wanted: 8000)
+    try await importing("the same bytes again", file, into: ledger, shop, wanted: 60_000, describesBooked: false)
+    try await importing("the same bytes again, each described (--json)", file, into: ledger, shop)
+    try await reconcile(ledger, file, shop)
+    try lookUp(ledger, shop)
+    let clean = try measured { try ledger.verify().isClean }
+    say("ledger verify: \(clean.value ? "clean" : "NOT CLEAN"), \(text(clean.seconds)) s")
+    try? FileManager.default.removeItem(atPath: file)
+  }
+
+  /// The peer's figure once more: machines that are shared are not equally fast all the time.
+  private static func reportPeer() {
+    if let peer = OpenSSL.verifiesPerSecond() { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
+  }
+
   /// One thread, warm chain.
-  private static func verify(_ shop: BenchShop, peer: Double?) async throws {
+  private static func verify(_ shop: BenchShop) async throws {
+    let peer = OpenSSL.verifiesPerSecond()
+    if let peer { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
     let verifier = try EvidenceVerifier(identity: shop.identity)
     let pieces = try (0..<2000).map { try shop.authority.transaction(shop.purchase($0), bundleID: BenchShop.bundleID) }
     for piece in pieces.prefix(50) { _ = try await verifier.verify(piece, at: BenchShop.now) }
@@ -70,11 +83,13 @@ struct LedgerBench {
   }
 
   private static func importing(
-    _ name: String, _ file: String, into ledger: Ledger, _ shop: BenchShop, wanted: Double
+    _ name: String, _ file: String, into ledger: Ledger, _ shop: BenchShop, wanted: Double? = nil,
+    describesBooked: Bool = true
   ) async throws {
+    reportPeer()
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: shop.identity), identity: shop.identity,
-      clock: .fixed(BenchShop.now))
+      clock: .fixed(BenchShop.now), defaults: .init(describesBooked: describesBooked))
     var outcomes: [Booking.Outcome: Int] = [:]
     let (start, before) = (ContinuousClock.now, Memory.processorSeconds)
     try await importer.run([file]) { lines in

@@ -33,8 +33,13 @@ extension EvidenceImporter {
       let (submission, refusal) = submissions[index]
       var known = known[index].flatMap { submission.trusts($0.kind) ? $0 : nil }
       if keepsBooked { known?.isBooked = false }
-      let result =
-        if let refusal { Result<VerifiedEvidence, Refusal>.failure(refusal) } else {
+      let booked = known.flatMap { recognised($0, submission) }
+      let result: Result<VerifiedEvidence, Refusal> =
+        if let refusal {
+          .failure(refusal)
+        } else if let booked {
+          .success(booked)
+        } else {
           await verify(submission, known?.kind)
         }
       if refusal == nil { try checkOptions(piece, submission, result) }
@@ -42,6 +47,15 @@ extension EvidenceImporter {
         PreparedPiece(submission, result, digest: digests[index], known: known))
     }
     return prepared
+  }
+
+  /// What there is to say of bytes that are booked and that nobody wants described; nil for all others.
+  private func recognised(_ known: KnownEvidence, _ submission: Submission) -> VerifiedEvidence? {
+    // A missing option ends the run whatever is in the file; of which environment a notification is its bytes would have to say.
+    guard known.isBooked, !defaults.describesBooked, submission.account == nil,
+      missingOption(known.kind, in: .production) == nil
+    else { return nil }
+    return VerifiedEvidence(kind: known.kind, store: known.kind.store, environment: nil)
   }
 
   private func verify(_ submission: Submission, _ verifiedAs: EvidenceKind?) async -> Result<VerifiedEvidence, Refusal>

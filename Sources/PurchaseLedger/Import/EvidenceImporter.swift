@@ -10,11 +10,16 @@ package struct EvidenceImporter: Sendable {
     /// How many pieces share a commit at most. Of a million transactions every page of the indexes with random keys gets one in a hundred, so a small
     /// commit writes a page or more for each piece, and one of this size a fifth of that.
     package var batchCount: Int
+    /// Whether lines say what is in bytes that are booked already, and for which nobody claims anything: then they are decoded again, otherwise only recognised.
+    package var describesBooked: Bool
 
-    package init(account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 65_536) {
+    package init(
+      account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 65_536, describesBooked: Bool = true
+    ) {
       self.account = account
       self.kind = kind
       self.batchCount = batchCount
+      self.describesBooked = describesBooked
     }
   }
 

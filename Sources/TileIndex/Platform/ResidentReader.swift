@@ -38,9 +38,13 @@ package final class ResidentReader: Sendable {
 
   /// Gives pieces for a system call that takes memory: it copies them from the system's own memory, once.
   ///
-  /// - Parameter room: as many places as there are pieces.
+  /// - Parameters:
+  ///   - room: as many places as there are pieces.
+  ///   - areResident: true when they were in the system's memory a moment ago; otherwise the system is asked.
   /// - Returns: false when the call would wait for a disk, or nobody can say.
-  package func map(_ pieces: [FilePiece], _ room: UnsafeMutableBufferPointer<iovec>) -> Bool {
+  package func map(
+    _ pieces: [FilePiece], _ room: UnsafeMutableBufferPointer<iovec>, areResident: Bool = false
+  ) -> Bool {
     guard pieces.count <= Self.mappedPartsMax else { return false }
     var run: Range<Int64> = 0..<0
     for (place, piece) in zip(room.indices, pieces) {
@@ -51,11 +55,11 @@ package final class ResidentReader: Sendable {
       if Self.follows(piece, run.upperBound) {
         run = run.lowerBound..<bytes.upperBound
       } else {
-        guard isResident(run) else { return false }
+        guard areResident || isResident(run) else { return false }
         run = bytes
       }
     }
-    return isResident(run)
+    return areResident || isResident(run)
   }
 
   private func isResident(_ bytes: Range<Int64>) -> Bool {

@@ -65,10 +65,15 @@ import Testing
     #expect(try await ledger.book(piece, with: rootless).outcome == .duplicate)
   }
 
-  private func imported(_ texts: [String]) async throws -> [Booking] {
+  private func imported(
+    _ texts: [String], identity: StoreIdentity? = nil, describesBooked: Bool = true
+  ) async throws -> [Booking] {
     try folder.write("evidence.jsonl", texts.joined(separator: "\n"))
-    let identity = StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps")
-    let importer = EvidenceImporter(into: ledger, verifier: verifier, identity: identity, clock: .fixed(Self.now))
+    let identity =
+      identity ?? StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps")
+    let importer = EvidenceImporter(
+      into: ledger, verifier: verifier, identity: identity, clock: .fixed(Self.now),
+      defaults: .init(describesBooked: describesBooked))
     var bookings: [Booking] = []
     try await importer.run([folder.file("evidence.jsonl")]) {
       bookings += $0.map(\.booking)
@@ -97,6 +102,28 @@ import Testing
     let line = "{\"account\": \"\(mallory)\", \"evidence\": \"\(genuine)\"}"
     #expect(try await imported([line, line]).map(\.outcome) == [.accepted, .duplicate])
     #expect(try ledger.entitlements(of: mallory).map(\.status) == [.active])
+    #expect(try ledger.verify().isClean)
+  }
+
+  /// Where nobody wants to know what is in them, booked bytes are recognised and not read; claims and missing options count as ever.
+  @Test func bookedBytesNeedNotBeDescribed() async throws {
+    let genuine = try transaction(authority)
+    #expect(try await imported([genuine], describesBooked: false).map(\.outcome) == [.accepted])
+    let again = try await imported([genuine], describesBooked: false)
+    #expect(again.map(\.outcome) == [.duplicate] && again[0].kind == .transaction && again[0].store == .apple)
+    #expect(again[0].transactions.isEmpty && again[0].results.isEmpty && again[0].reason == nil)
+    // Bytes of which one is another are others.
+    let end = genuine.index(genuine.endIndex, offsetBy: -8)
+    let other = genuine.replacingCharacters(in: end...end, with: genuine[end] == "A" ? "E" : "A")
+    #expect(try await imported([other], describesBooked: false).map(\.outcome) == [.refused])
+    let line = "{\"account\": \"\(mallory)\", \"evidence\": \"\(genuine)\"}"
+    let claimed = try await imported([line, genuine], describesBooked: false)
+    #expect(claimed.map(\.outcome) == [.accepted, .duplicate] && claimed[0].transactions.count == 1)
+    #expect(try ledger.entitlements(of: mallory).map(\.status) == [.active])
+    await #expect(throws: LedgerError.self) {
+      try await imported(
+        [genuine], identity: StoreIdentity(rootCertificates: [authority.rootCertificate]), describesBooked: false)
+    }
     #expect(try ledger.verify().isClean)
   }
 

@@ -44,13 +44,13 @@ struct ImportCommand: AsyncParsableCommand {
     let ledger = try settings.openLedger()
     let identity = try settings.identity(for: ledger)
     let printer = progress.printer("pieces")
-    var defaults = EvidenceImporter.Defaults(kind: format?.kind, batchCount: batch)
+    let isJSON = options.json || report == .json
+    var defaults = EvidenceImporter.Defaults(kind: format?.kind, batchCount: batch, describesBooked: isJSON)
     defaults.account = try account.map { try ledger.accounts.existing($0) }
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,
       defaults: defaults)
     var counts: [Booking.Outcome: Int] = [:]
-    let isJSON = options.json || report == .json
     try await importer.run(files, quarantined: quarantined) { lines in
       for line in lines {
         counts[line.booking.outcome, default: 0] += 1

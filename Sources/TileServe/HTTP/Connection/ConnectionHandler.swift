@@ -137,17 +137,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
       else { return nil }
       let count = memory.byteCount(target)
       // Where more requests have come already their answers leave together.
-      guard send(ready, isLast: count == bytes.count, context) else { return nil }
+      guard send(ready, isLast: count == bytes.count, start, context) else { return nil }
       record(ready.route, status: 200, bytes: ready.bodyCount, start)
       return count
     }
   }
 
   /// - Returns: false when the response cannot be had without waiting for a disk.
-  private func send(_ ready: ReadyReply, isLast: Bool, _ context: ChannelHandlerContext) -> Bool {
+  private func send(
+    _ ready: ReadyReply, isLast: Bool, _ start: NIODeadline, _ context: ChannelHandlerContext
+  ) -> Bool {
     var sent = 0
     if let socket, isLast, queuedCount == 0 {
-      switch ready.withParts(loop.dateField(), socket.send) {
+      switch ready.withParts(loop.dateField(), now: start.uptimeNanoseconds, socket.send) {
       case .some(.some(let count)): sent = count
       case .some(.none):
         end(context)

@@ -22,6 +22,10 @@ final class ReadyReply: Sendable {
   private let pieces: [FilePiece]?
   /// The reader that it came from may go; then it is read anew.
   private weak let file: ResidentReader?
+  /// When the body's place in the file was last found to be in the system's memory, nanoseconds of uptime. To ask is a system call, and what has just been used is
+  /// the last that the system lets go.
+  private let residentAt = Atomic<UInt64>(0)
+  private static let residentNanoseconds: UInt64 = 1_000_000_000
   let route: RouteName
   /// What was on the shelf when it was made (``TileShelf/generation``).
   fileprivate let generation: Int
@@ -68,13 +72,20 @@ final class ReadyReply: Sendable {
 
   /// Gives the response's bytes for a system call, in their order; nil when they are not all here, and have to be read first.
   ///
-  /// - Parameter date: as the Date field wants it.
-  func withParts<Result>(_ date: [UInt8], _ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result? {
+  /// - Parameters:
+  ///   - date: as the Date field wants it.
+  ///   - now: nanoseconds of uptime.
+  func withParts<Result>(
+    _ date: [UInt8], now: UInt64, _ body: (UnsafeMutableBufferPointer<iovec>) -> Result
+  ) -> Result? {
     response.withUnsafeReadableBytes { response in
       date.withUnsafeBytes { date in
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3 + (pieces?.count ?? 0)) { parts in
           if let pieces {
-            guard let file, file.map(pieces, UnsafeMutableBufferPointer(rebasing: parts[3...])) else { return nil }
+            let isRecent = now &- residentAt.load(ordering: .relaxed) < Self.residentNanoseconds
+            let room = UnsafeMutableBufferPointer(rebasing: parts[3...])
+            guard let file, file.map(pieces, room, areResident: isRecent) else { return nil }
+            if !isRecent { residentAt.store(now, ordering: .relaxed) }
           }
           let dateEnd = ReplyWriter.datePlace + date.count
           parts[0] = Self.part(response[..<ReplyWriter.datePlace])
