@@ -31,7 +31,14 @@ enum OpenSSL {
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return nil }
+    // Its clock is a signal, which Swift's threads keep from reaching them and all that they start.
+    var all = sigset_t()
+    var mine = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_UNBLOCK, &all, &mine)
+    let hasStarted: Void? = try? process.run()
+    pthread_sigmask(SIG_SETMASK, &mine, nil)
+    guard hasStarted != nil else { return nil }
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard let line = text.split(separator: "\n").last(where: { $0.contains("nistp256") }) else {
