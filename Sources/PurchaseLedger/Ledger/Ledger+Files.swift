@@ -20,7 +20,7 @@ extension Ledger {
   }
 
   /// Without links, also where the last part is not there yet.
-  private static func resolved(_ path: String) -> String {
+  static func resolved(_ path: String) -> String {
     let url = URL(fileURLWithPath: path)
     return url.deletingLastPathComponent().resolvingSymlinksInPath().appendingPathComponent(url.lastPathComponent)
       .resolvingSymlinksInPath().path

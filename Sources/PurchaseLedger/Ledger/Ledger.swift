@@ -27,9 +27,12 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` when there is a file already or the place cannot be written.
   public static func create(at path: String, policy: LedgerPolicy, clock: LedgerClock) throws -> Ledger {
-    let ledger = Ledger(path: path, pool: try LedgerDatabase.create(at: path), clock: clock)
-    try ledger.write { try $0.record(policy) }
-    return ledger
+    let pool = try LedgerDatabase.create(at: path) { db in
+      let booker = try Booker(db, now: clock.now())
+      try booker.record(policy)
+      try booker.finish()
+    }
+    return Ledger(path: path, pool: pool, clock: clock)
   }
 
   /// Opens a ledger. Policies given that differ from the recorded ones are recorded; nil keeps them as they are.

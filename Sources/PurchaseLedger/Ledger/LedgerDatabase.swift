@@ -1,42 +1,42 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import Synchronization
 
 /// Opens the file of a ledger: write-ahead log, `synchronous=FULL`, one writer, several readers.
 enum LedgerDatabase {
   /// Pages of the log after which it is written back, 128 MB.
   private static let checkpointPages = 16_384
 
+  /// Makes a file with what `begin` writes; it has its name when all of that is in it, so no one ever finds less.
+  ///
   /// - Throws: `LedgerError` when there is a file already, also one that somebody else makes at this moment.
-  static func create(at path: String) throws -> DatabasePool {
-    try refuseFolder(path)
-    // An empty file is what a temporary name leaves; anything else is somebody's.
-    if let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 {
-      throw existing(path)
+  static func create(at path: String, begin: (Database) throws -> Void) throws -> DatabasePool {
+    let file = try NewLedgerFile(for: path)
+    do {
+      try reporting(path) {
+        let database = try DatabaseQueue(path: file.path, configuration: configuration)
+        try migrator(path).migrate(database)
+        try database.write(begin)
+        // The mode stays with the file. Closing it puts all there is into the file itself.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try database.close()
+      }
+      try file.commit()
+    } catch {
+      file.remove()
+      throw error
     }
-    makeOwnersFile(path)
-    return try reporting(path) {
-      let pool = try DatabasePool(path: path, configuration: configuration)
-      try prepareWriter(pool)
-      // Of several that make it at once SQLite's lock lets one go first; the others find its tables.
-      let isMine = Mutex(false)
-      try migrator(path) { isMine.withLock { $0 = true } }.migrate(pool)
-      guard isMine.withLock({ $0 }) else { throw existing(path) }
-      // So that the header in the file itself says what it is, not only the log.
-      try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-      return pool
-    }
-  }
-
-  private static func existing(_ path: String) -> LedgerError {
-    LedgerError(.configuration, at: path, "there is a file already; open it, or name another for a new ledger")
+    return try open(at: path)
   }
 
   private static func refuseFolder(_ path: String) throws(LedgerError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return }
-    throw LedgerError(.notALedger, at: path, "is a folder; name the ledger's file in it")
+    throw Self.isFolder(path)
+  }
+
+  static func isFolder(_ path: String) -> LedgerError {
+    LedgerError(.notALedger, at: path, "is a folder; name the ledger's file in it")
   }
 
   static func open(at path: String) throws -> DatabasePool {
@@ -48,14 +48,6 @@ enum LedgerDatabase {
       try migrator(path).migrate(pool)
       return pool
     }
-  }
-
-  /// Makes an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. The write-ahead log is given the same
-  /// rights. What cannot be made is the database's to say.
-  private static func makeOwnersFile(_ path: String) {
-    let files = FileManager.default
-    if files.fileExists(atPath: path) { return }
-    _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
   }
 
   /// Opens a ledger without ever writing to it or waiting for whoever does; nil for a file of an older version, which has to be brought into this form first.
@@ -119,11 +111,9 @@ enum LedgerDatabase {
     try db.execute(sql: "PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
   }
 
-  /// - Parameter made: Called when there was nothing yet.
-  private static func migrator(_ path: String, made: @escaping @Sendable () -> Void = {}) -> DatabaseMigrator {
+  private static func migrator(_ path: String) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("ledger 1") { db in
-      made()
       try LedgerSchema.createPrimary(db)
       try LedgerSchema.createProjections(db)
       try db.execute(

@@ -79,15 +79,34 @@ import Testing
   }
 
   @Test func ofSeveralThatMakeALedgerOneDoes() throws {
-    for _ in 0..<3 {
+    let command = try Command(built: "purchase-ledger")
+    for _ in 0..<8 {
       let folder = try TemporaryFolder()
-      let command = try Command(built: "purchase-ledger")
       let children = try (0..<4).map { _ in try command.start(["init", "--ledger", folder.file("l")]) }
       let runs = children.map { $0.wait() }
       #expect(runs.filter { $0.status == 0 && $0.stdout.contains("a new ledger") }.count == 1, "\(runs)")
-      // Some of the others may find it locked.
-      #expect(runs.filter { [2, 3].contains($0.status) }.count == 3, "\(runs)")
+      #expect(runs.filter { $0.status == 2 && $0.stderr.contains("there is a file already") }.count == 3, "\(runs)")
+      #expect(folder.names == ["l"])
       #expect(try command.run(["verify", "--ledger", folder.file("l")]).status == 0)
+    }
+  }
+
+  /// Killed at any instant, there is a whole ledger or none, and `init` goes on from there.
+  @Test func aLedgerIsMadeWholeOrNotAtAll() throws {
+    let command = try Command(built: "purchase-ledger")
+    for delay in stride(from: 0, to: 60_000, by: 3_000) {
+      let folder = try TemporaryFolder()
+      let arguments = ["init", "--ledger", folder.file("l")]
+      let child = try command.start(arguments)
+      // Processes of debug builds take some ten milliseconds to come to the ledger.
+      _ = child.wait(timeout: 20) { !folder.names.isEmpty }
+      usleep(UInt32(delay))
+      child.send(SIGKILL)
+      _ = child.wait()
+      let isThere = folder.names.contains("l")
+      #expect(try command.run(arguments).status == (isThere ? 2 : 0), "after \(delay) us: \(folder.names)")
+      #expect(try command.run(["verify", "--ledger", folder.file("l")]).status == 0, "after \(delay) us")
+      #expect(!folder.names.contains { $0.contains(".new") }, "after \(delay) us: \(folder.names)")
     }
   }
 

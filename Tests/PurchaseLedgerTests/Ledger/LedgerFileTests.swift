@@ -43,6 +43,25 @@ import Testing
     #expect(throws: LedgerError.self) { try Ledger.create(at: folder.path, policy: .init(), clock: .system) }
   }
 
+  /// SQLite would play the log of another ledger back into a new one.
+  @Test func changesToALedgerThatIsGoneAreNotTaken() throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.write("ledger.sqlite-wal", "changes")
+    #expect { try Ledger.create(at: folder.file("ledger.sqlite"), policy: .init(), clock: .system) } throws: {
+      ($0 as? LedgerError)?.code == .configuration && "\($0)".contains("ledger.sqlite-wal")
+    }
+    #expect(folder.names == ["ledger.sqlite-wal"])
+  }
+
+  @Test func anEmptyFileMayBecomeALedger() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("temporary", "")
+    try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: path)
+    #expect(try Ledger.create(at: folder.file("link"), policy: .init(), clock: .system).verify().isClean)
+    #expect(try Ledger.open(at: path, policy: nil, clock: .system).verify().isClean)
+    #expect(throws: LedgerError.self) { try Ledger.create(at: path, policy: .init(), clock: .system) }
+  }
+
   /// Hashes of passwords and who bought what are the owner's alone, in the write-ahead log too.
   @Test func onlyItsOwnerReadsIt() throws {
     let folder = try TemporaryFolder()

@@ -1,0 +1,85 @@
+import Foundation
+
+/// The file that a new ledger is made in: `NAME.new`, beside the name that it is given once it is whole and on the disk.
+///
+/// Meanwhile its folder is locked, so that one at a time makes a ledger there, and what an unfinished one left behind is nobody's.
+final class NewLedgerFile {
+  /// The path the caller named, for messages.
+  private let target: String
+  /// The same without links.
+  private let name: String
+  private let folder: Int32
+
+  /// Where the ledger is made.
+  var path: String { name + ".new" }
+
+  /// Begins with an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. SQLite gives its log the same rights.
+  ///
+  /// - Throws: `LedgerError`: there is something of that name, or nothing can be written there.
+  init(for target: String) throws(LedgerError) {
+    self.target = target
+    name = Ledger.resolved(target)
+    folder = open(URL(fileURLWithPath: name).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+    guard folder >= 0 else { throw failure }
+    try lock()
+    try check()
+    remove()
+    guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+      throw failure
+    }
+  }
+
+  deinit {
+    guard folder >= 0 else { return }
+    // Closing alone would leave the lock to the copies in programs that other threads are just starting.
+    flock(folder, LOCK_UN)
+    close(folder)
+  }
+
+  /// Gives the ledger its name. The database must be closed.
+  func commit() throws(LedgerError) {
+    guard rename(path, name) == 0, fsync(folder) == 0 else { throw failure }
+  }
+
+  /// Removes what did not become a ledger.
+  func remove() { for suffix in [""] + Self.logs + ["-shm"] { unlink(path + suffix) } }
+
+  private static let logs = ["-wal", "-journal"]
+
+  /// Whoever has it needs it for a moment.
+  private func lock() throws(LedgerError) {
+    for attempt in 1... {
+      if flock(folder, LOCK_EX | LOCK_NB) == 0 { return }
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw failure }
+      guard attempt < 500 else {
+        throw LedgerError(.database, at: target, "another process keeps its folder locked; try again when it is done")
+      }
+      usleep(20_000)
+    }
+  }
+
+  private func check() throws(LedgerError) {
+    let files = FileManager.default
+    if let attributes = try? files.attributesOfItem(atPath: name) {
+      let type = attributes[.type] as? FileAttributeType
+      if type == .typeDirectory { throw LedgerDatabase.isFolder(target) }
+      // An empty file is what a temporary name leaves; anything else is somebody's.
+      guard type == .typeRegular, attributes[.size] as? Int == 0 else {
+        throw LedgerError(
+          .configuration, at: target, "there is a file already; open it, or name another for a new ledger")
+      }
+    }
+    // SQLite would play them back into the new ledger.
+    for log in Self.logs.map({ name + $0 }) {
+      guard let size = try? files.attributesOfItem(atPath: log)[.size] as? Int, size > 0 else { continue }
+      throw LedgerError(.configuration, at: target, "\(log) has changes to a ledger that is gone; move it away")
+    }
+  }
+
+  /// What the system's last call says.
+  private var failure: LedgerError {
+    LedgerError(
+      .database, at: target,
+      "no file can be made there (\(String(cString: strerror(errno)))); check the folder and its permissions")
+  }
+}
