@@ -54,15 +54,17 @@ struct LedgerBench {
     try? FileManager.default.removeItem(atPath: file)
   }
 
-  /// The peer's figure once more: machines that are shared are not equally fast all the time.
-  private static func reportPeer() {
-    if let peer = OpenSSL.verifiesPerSecond() { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
+  /// The peer's figure, asked for again and again: machines that are shared are not equally fast all the time.
+  @discardableResult
+  private static func reportPeer() -> Double? {
+    let peer = OpenSSL.verifiesPerSecond()
+    if let peer { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
+    return peer
   }
 
   /// One thread, warm chain.
   private static func verify(_ shop: BenchShop) async throws {
-    let peer = OpenSSL.verifiesPerSecond()
-    if let peer { report("openssl speed ecdsap256, verify", peer, "a second, one core") }
+    let peer = reportPeer()
     let verifier = try EvidenceVerifier(identity: shop.identity)
     let pieces = try (0..<2000).map { try shop.authority.transaction(shop.purchase($0), bundleID: BenchShop.bundleID) }
     for piece in pieces.prefix(50) { _ = try await verifier.verify(piece, at: BenchShop.now) }

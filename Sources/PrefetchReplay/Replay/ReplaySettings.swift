@@ -25,12 +25,9 @@ public struct ReplaySettings: Hashable, Sendable {
 
   /// Replays sessions with virtual tiles, in virtual time.
   public func replay(_ sessions: [MapSession], policy: ReplayPolicy) -> ReplayReport {
-    let tiles = VirtualTiles(cost: tier.tileCost, seconds: source.loadTime)
-    return ReplayReport(
+    ReplayReport(
       sessions: sessions.map { session in
-        let frames = SessionFrames(session, on: device, isHarsh: isHarsh)
-        var replay = VirtualReplay(frames, policy.setup(frames, self), tiles: tiles)
-        return .init(session: session.name, score: replay.run())
+        .init(session: session.name, score: replay(session, policy: policy, every: .infinity) { _ in })
       })
   }
 
