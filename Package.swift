@@ -114,7 +114,7 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure",
+        "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,8 +1,9 @@
-/* C because Swift's module of glibc has neither what is shown to _GNU_SOURCE only (preadv2) nor statfs and mallopt. */
+/* C because Swift's module of glibc has neither what is shown to _GNU_SOURCE only (preadv2, vmsplice) nor statfs and mallopt. */
 #define _GNU_SOURCE
 #include "CSystemShim.h"
 
 #if defined(__linux__)
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -47,11 +48,28 @@ int csystem_is_resident(int descriptor, int64_t offset, int64_t count) {
   return found.cached >= (uint64_t)(offset + count - 1) / page - (uint64_t)offset / page + 1;
 }
 
+int csystem_open_page_pipe(int ends[2], int bytes) {
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+  fcntl(ends[1], F_SETPIPE_SZ, bytes);
+  return 0;
+}
+
+long csystem_put_pages(int pipe, const struct iovec *parts, int count) {
+  return vmsplice(pipe, parts, (unsigned long)count, SPLICE_F_NONBLOCK);
+}
+
+long csystem_move_pages(int pipe, int socket, size_t count) {
+  return splice(pipe, 0, socket, 0, count, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+}
+
 int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 #else
 
 int csystem_event_descriptor(void) { return -1; }
+int csystem_open_page_pipe(int ends[2], int bytes) { return -1; }
+long csystem_put_pages(int pipe, const struct iovec *parts, int count) { return -1; }
+long csystem_move_pages(int pipe, int socket, size_t count) { return -1; }
 int csystem_can_read_resident(void) { return 0; }
 int csystem_is_resident(int descriptor, int64_t offset, int64_t count) { return -1; }
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) { return -1; }

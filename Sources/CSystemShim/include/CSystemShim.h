@@ -20,6 +20,15 @@ int csystem_is_memory(int descriptor);
 /* 1 when these bytes of the file are all in the system's page cache, 0 when some are not, -1 when the system does not say (before Linux 6.5, or not to us). */
 int csystem_is_resident(int descriptor, int64_t offset, int64_t count);
 
+/* A pipe whose ends never wait and are closed on exec, with room for so many bytes where the system allows them; -1 where pages cannot be put into pipes. */
+int csystem_open_page_pipe(int ends[2], int bytes);
+
+/* Puts the pages that these parts lie in into a pipe, not copies of them (vmsplice): how many bytes of them, or -1 (errno). */
+long csystem_put_pages(int pipe, const struct iovec *parts, int count);
+
+/* Moves what a pipe holds to a socket (splice): how many bytes, or -1 (errno). */
+long csystem_move_pages(int pipe, int socket, size_t count);
+
 /* Tells the allocator how many arenas it may have, and from which size a block is a mapping of its own; nothing where it cannot be told. */
 void csystem_limit_allocator(int arenas, int mapping_bytes);
 

@@ -149,7 +149,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
   ) -> Bool {
     var sent = 0
     if let socket, isLast, queuedCount == 0 {
-      switch ready.withParts(loop.dateField(), now: start.uptimeNanoseconds, socket.send) {
+      let taken = ready.withParts(loop.dateField(), now: start.uptimeNanoseconds) { head, pages in
+        socket.send(head, pages, through: loop.pages)
+      }
+      switch taken {
       case .some(.some(let count)): sent = count
       case .some(.none):
         end(context)

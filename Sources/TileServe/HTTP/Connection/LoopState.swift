@@ -8,6 +8,7 @@ final class LoopState {
   private(set) var isDraining = false
   /// Where bodies are read that are too large to keep: one has been sent, as a rule, when the next comes, and its memory is still in the processor's cache.
   var room = ByteBuffer()
+  let pages = PagePipe()
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""

@@ -70,28 +70,29 @@ final class ReadyReply: Sendable {
     } == bodyCount
   }
 
-  /// Gives the response's bytes for a system call, in their order; nil when they are not all here, and have to be read first.
+  /// Gives the response's bytes for system calls: those in our memory, then those in the mapped file; nil when they are not all here, and have to be read first.
   ///
   /// - Parameters:
   ///   - date: as the Date field wants it.
   ///   - now: nanoseconds of uptime.
   func withParts<Result>(
-    _ date: [UInt8], now: UInt64, _ body: (UnsafeMutableBufferPointer<iovec>) -> Result
+    _ date: [UInt8], now: UInt64,
+    _ body: (UnsafeMutableBufferPointer<iovec>, UnsafeMutableBufferPointer<iovec>) -> Result
   ) -> Result? {
     response.withUnsafeReadableBytes { response in
       date.withUnsafeBytes { date in
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3 + (pieces?.count ?? 0)) { parts in
+          let pages = UnsafeMutableBufferPointer(rebasing: parts[3...])
           if let pieces {
             let isRecent = now &- residentAt.load(ordering: .relaxed) < Self.residentNanoseconds
-            let room = UnsafeMutableBufferPointer(rebasing: parts[3...])
-            guard let file, file.map(pieces, room, areResident: isRecent) else { return nil }
+            guard let file, file.map(pieces, pages, areResident: isRecent) else { return nil }
             if !isRecent { residentAt.store(now, ordering: .relaxed) }
           }
           let dateEnd = ReplyWriter.datePlace + date.count
           parts[0] = Self.part(response[..<ReplyWriter.datePlace])
           parts[1] = Self.part(date[...])
           parts[2] = Self.part(response[dateEnd...])
-          return body(parts)
+          return body(UnsafeMutableBufferPointer(rebasing: parts[..<3]), pages)
         }
       }
     }

@@ -104,6 +104,12 @@ import TileIndex
           try connection.send(HTTPConnection.head(path(tile)))
           usleep(300)
         }
+        // What did not go to this client goes to no other, on either loop.
+        for other in try (0..<4).map({ _ in try served.connect() }) {
+          for _ in 0..<2 {
+            for (tile, bytes) in tiles.prefix(4) { #expect(try other.request(path(tile)).body == bytes) }
+          }
+        }
         for (tile, bytes) in asked { #expect(try connection.response().body == bytes, "\(tile)") }
       }
     }

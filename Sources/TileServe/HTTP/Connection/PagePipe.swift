@@ -1,0 +1,87 @@
+import CSystemShim
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Hands the pages of mapped files to sockets as they are, where a `sendmsg` would copy them: a pipe whose places refer to pages (Linux; docs/performance.md).
+///
+/// One for each event loop, used on it only. It is empty between responses.
+final class PagePipe {
+  private var ends: (out: Int32, in: Int32)?
+  /// False where the system has no such thing, or forbids it.
+  private var isAllowed = true
+
+  deinit { close() }
+
+  /// Moves bytes of mapped files to a socket.
+  ///
+  /// - Parameter parts: are changed.
+  /// - Returns: how many the socket took, 0 when it takes none now; nil when they have to be sent another way.
+  func send(_ parts: UnsafeMutableBufferPointer<iovec>, to socket: Int32) -> Int? {
+    guard open() else { return nil }
+    var parts = parts
+    var sent = 0
+    while !parts.isEmpty {
+      // What of them finds place in the pipe, which is all as a rule.
+      let put = csystem_put_pages(ends!.in, parts.baseAddress, Int32(parts.count))
+      guard put > 0 else {
+        // EFAULT: a file that is shorter now. Whoever asks next will find out the same, by itself.
+        if sent == 0, put < 0, errno != EFAULT, errno != EAGAIN { isAllowed = false }
+        return sent == 0 ? nil : sent
+      }
+      parts = Self.rest(of: parts, after: put)
+      var left = put
+      while left > 0 {
+        let moved = csystem_move_pages(ends!.out, socket, left)
+        if moved < 0, errno == EINTR { continue }
+        guard moved > 0 else {
+          // What it still holds goes with it.
+          close()
+          return sent
+        }
+        left -= moved
+        sent += moved
+      }
+    }
+    return sent
+  }
+
+  private func open() -> Bool {
+    if ends != nil { return true }
+    guard isAllowed else { return false }
+    var pair: [Int32] = [-1, -1]
+    guard csystem_open_page_pipe(&pair, Self.byteCount) == 0 else { return false }
+    ends = (pair[0], pair[1])
+    return true
+  }
+
+  private func close() {
+    guard let ends else { return }
+    for end in [ends.in, ends.out] { _ = systemClose(end) }
+    self.ends = nil
+  }
+
+  /// A place for each page, and room for most tiles.
+  private static let byteCount: Int32 = 1 << 18
+
+  private static func rest(
+    of parts: UnsafeMutableBufferPointer<iovec>, after count: Int
+  ) -> UnsafeMutableBufferPointer<iovec> {
+    var count = count
+    var next = 0
+    while next < parts.count, count >= parts[next].iov_len {
+      count -= parts[next].iov_len
+      next += 1
+    }
+    let rest = UnsafeMutableBufferPointer(rebasing: parts[next...])
+    if count > 0 { rest[0] = iovec(iov_base: rest[0].iov_base! + count, iov_len: rest[0].iov_len - count) }
+    return rest
+  }
+}
+
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
