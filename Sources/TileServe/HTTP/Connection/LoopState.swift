@@ -1,5 +1,13 @@
 import NIOCore
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// What the connections of one event loop share. Used on that loop only.
 final class LoopState {
   let limits: ConnectionLimits
@@ -9,6 +17,7 @@ final class LoopState {
   /// Where bodies are read that are too large to keep: one has been sent, as a rule, when the next comes, and its memory is still in the processor's cache.
   var room = ByteBuffer()
   let pages = PagePipe()
+  private var answersInTurn = 0
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""
@@ -49,6 +58,20 @@ final class LoopState {
     // A copy: connections leave while they are looked at.
     for connection in Array(connections.values) { connection.tick(now: now) }
   }
+
+  /// Called after each answer that was ready and went straight to the system.
+  ///
+  /// With those a loop that is always asked for more would never wait for anything, and keep its processor until the system takes it away after milliseconds.
+  /// The clients are on the same machine as a rule: what they were sent is in the processor's cache if they get it now.
+  func tookTurn() {
+    answersInTurn += 1
+    guard answersInTurn >= Self.answersInTurnMax else { return }
+    answersInTurn = 0
+    sched_yield()
+  }
+
+  /// Fewer cost requests a second, more make the slowest ones slower (docs/performance.md).
+  private static let answersInTurnMax = 32
 
   /// From now on every answer is its connection's last.
   func drain() {
