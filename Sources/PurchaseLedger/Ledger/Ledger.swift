@@ -37,11 +37,20 @@ public final class Ledger: Sendable {
 
   /// Opens a ledger. Policies given that differ from the recorded ones are recorded; nil keeps them as they are.
   ///
+  /// A process opens a file once at a time: looking at its beginning ends the locks that the process has on it already (POSIX).
+  ///
   /// - Throws: `LedgerError`: no file, not a ledger, another environment than it was made for.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
     let ledger = Ledger(path: path, pool: try LedgerDatabase.open(at: path), clock: clock)
-    if let policy, try ledger.policy != policy { try ledger.write { try $0.record(policy) } }
+    if let policy { try ledger.adopt(policy) }
     return ledger
+  }
+
+  /// Records the policies that differ from those in force.
+  ///
+  /// - Throws: `LedgerError`: another environment than the ledger was made for.
+  public func adopt(_ policy: LedgerPolicy) throws {
+    if try self.policy != policy { try write { try $0.record(policy) } }
   }
 
   /// Opens a ledger to look into it: nothing is written, also where nothing can be, and nobody is waited for. A file of an older version is brought into the

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The file that a new ledger is made in: `NAME.new`, beside the name that it is given once it is whole and on the disk.
+/// The file that a new ledger is made in: `.NAME.unfinished`, beside the name that it is given once it is whole and on the disk.
 ///
 /// Meanwhile its folder is locked, so that one at a time makes a ledger there, and what an unfinished one left behind is nobody's.
 final class NewLedgerFile {
@@ -8,10 +8,9 @@ final class NewLedgerFile {
   private let target: String
   /// The same without links.
   private let name: String
-  private let folder: Int32
-
   /// Where the ledger is made.
-  var path: String { name + ".new" }
+  let path: String
+  private let folder: Int32
 
   /// Begins with an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. SQLite gives its log the same rights.
   ///
@@ -19,14 +18,17 @@ final class NewLedgerFile {
   init(for target: String) throws(LedgerError) {
     self.target = target
     name = Ledger.resolved(target)
-    folder = open(URL(fileURLWithPath: name).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+    let url = URL(fileURLWithPath: name)
+    let parent = url.deletingLastPathComponent()
+    path = parent.appendingPathComponent(".\(url.lastPathComponent).unfinished").path
+    folder = open(parent.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw failure }
     try lock()
     try check()
     remove()
-    guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-      throw failure
-    }
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure }
+    close(descriptor)
   }
 
   deinit {
@@ -38,7 +40,14 @@ final class NewLedgerFile {
 
   /// Gives the ledger its name. The database must be closed.
   func commit() throws(LedgerError) {
-    guard rename(path, name) == 0, fsync(folder) == 0 else { throw failure }
+    // Somebody who is not making a ledger may have put a file there.
+    try check()
+    guard rename(path, name) == 0 else { throw failure }
+    // Some file systems have nothing to do for a folder, and say so.
+    guard fsync(folder) == 0 || [EINVAL, ENOTSUP].contains(errno) else {
+      throw LedgerError(
+        .database, at: target, "was made, but the system cannot say that it stays; check the disk and open it")
+    }
   }
 
   /// Removes what did not become a ledger.

@@ -35,6 +35,8 @@ enum BundleAccess {
       let connection = try open(realPath: real, path: path)
       // Mapped pages were measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
       try connection.execute("PRAGMA mmap_size = 0")
+      // The system keeps the pages anyway, once for all; a server has a reader for each thread, and SQLite's own 2 MB for each would be the larger part of its memory.
+      try connection.execute("PRAGMA cache_size = -512")
       // Views come from strangers.
       try connection.execute("PRAGMA trusted_schema = OFF")
       try connection.execute("PRAGMA query_only = ON")

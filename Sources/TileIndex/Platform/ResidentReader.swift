@@ -36,7 +36,7 @@ package final class ResidentReader: Sendable {
     close(descriptor)
   }
 
-  /// Gives pieces for a system call that takes memory: it copies them from the system's own memory, once.
+  /// Gives pieces for a system call that takes memory, which finds the system's own there. Valid as long as this object.
   ///
   /// - Parameters:
   ///   - room: as many places as there are pieces.

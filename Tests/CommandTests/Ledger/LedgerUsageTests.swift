@@ -106,7 +106,7 @@ import Testing
       let isThere = folder.names.contains("l")
       #expect(try command.run(arguments).status == (isThere ? 2 : 0), "after \(delay) us: \(folder.names)")
       #expect(try command.run(["verify", "--ledger", folder.file("l")]).status == 0, "after \(delay) us")
-      #expect(!folder.names.contains { $0.contains(".new") }, "after \(delay) us: \(folder.names)")
+      #expect(!folder.names.contains { $0.contains("unfinished") }, "after \(delay) us: \(folder.names)")
     }
   }
 

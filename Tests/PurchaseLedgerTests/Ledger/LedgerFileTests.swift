@@ -53,6 +53,15 @@ import Testing
     #expect(folder.names == ["ledger.sqlite-wal"])
   }
 
+  @Test func whatAnUnfinishedLedgerLeftIsMadeAnew() throws {
+    let folder = try TemporaryFolder()
+    for suffix in ["", "-journal", "-wal", "-shm"] { _ = try folder.write(".l.unfinished" + suffix, "half a page") }
+    for other in ["l.new", "k"] { try DatabaseQueue(path: folder.file(other)).close() }
+    let others = folder.names.filter { !$0.contains("unfinished") }
+    #expect(try Ledger.create(at: folder.file("l"), policy: .init(), clock: .system).verify().isClean)
+    #expect(folder.names.filter { $0 != "l" && $0 != "l-wal" && $0 != "l-shm" } == others)
+  }
+
   @Test func anEmptyFileMayBecomeALedger() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("temporary", "")

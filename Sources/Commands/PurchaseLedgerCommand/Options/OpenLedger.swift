@@ -5,8 +5,8 @@ extension LedgerSettings {
   /// The ledger with the policies of the file in force; those that the file does not name stay as recorded.
   func openLedger() throws -> Ledger {
     let ledger = try Ledger.open(at: ledgerPath, policy: nil, clock: clock)
-    let policy = try configuredPolicy(of: ledger)
-    return try policy == ledger.policy ? ledger : Ledger.open(at: ledgerPath, policy: policy, clock: clock)
+    try ledger.adopt(configuredPolicy(of: ledger))
+    return ledger
   }
 
   /// The ledger for commands that only look into it: as it is, with the policies that are recorded.

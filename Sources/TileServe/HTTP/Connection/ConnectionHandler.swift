@@ -139,7 +139,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       // Where more requests have come already their answers leave together.
       guard send(ready, isLast: count == bytes.count, start, context) else { return nil }
       record(ready.route, status: 200, bytes: ready.bodyCount, start)
-      loop.tookTurn()
+      if !needsFlush { loop.tookTurn() }
       return count
     }
   }

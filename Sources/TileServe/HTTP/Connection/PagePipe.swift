@@ -30,8 +30,7 @@ final class PagePipe {
       // What of them finds place in the pipe, which is all as a rule.
       let put = csystem_put_pages(ends!.in, parts.baseAddress, Int32(parts.count))
       guard put > 0 else {
-        // EFAULT: a file that is shorter now. Whoever asks next will find out the same, by itself.
-        if sent == 0, put < 0, errno != EFAULT, errno != EAGAIN { isAllowed = false }
+        if put < 0 { learn(from: errno) }
         return sent == 0 ? nil : sent
       }
       parts = Self.rest(of: parts, after: put)
@@ -40,6 +39,7 @@ final class PagePipe {
         let moved = csystem_move_pages(ends!.out, socket, left)
         if moved < 0, errno == EINTR { continue }
         guard moved > 0 else {
+          if moved < 0 { learn(from: errno) }
           // What it still holds goes with it.
           close()
           return sent
@@ -52,12 +52,17 @@ final class PagePipe {
   }
 
   private func open() -> Bool {
-    if ends != nil { return true }
     guard isAllowed else { return false }
+    if ends != nil { return true }
     var pair: [Int32] = [-1, -1]
     guard csystem_open_page_pipe(&pair, Self.byteCount) == 0 else { return false }
     ends = (pair[0], pair[1])
     return true
+  }
+
+  /// Other errors are those of a file that is shorter now, a connection that is broken or one that takes nothing now.
+  private func learn(from error: Int32) {
+    if [EINVAL, ENOSYS, EPERM].contains(error) { isAllowed = false }
   }
 
   private func close() {

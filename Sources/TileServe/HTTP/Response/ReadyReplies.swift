@@ -83,6 +83,7 @@ final class ReadyReply: Sendable {
       date.withUnsafeBytes { date in
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3 + (pieces?.count ?? 0)) { parts in
           let pages = UnsafeMutableBufferPointer(rebasing: parts[3...])
+          let file = file
           if let pieces {
             let isRecent = now &- residentAt.load(ordering: .relaxed) < Self.residentNanoseconds
             guard let file, file.map(pieces, pages, areResident: isRecent) else { return nil }
@@ -92,7 +93,8 @@ final class ReadyReply: Sendable {
           parts[0] = Self.part(response[..<ReplyWriter.datePlace])
           parts[1] = Self.part(date[...])
           parts[2] = Self.part(response[dateEnd...])
-          return body(UnsafeMutableBufferPointer(rebasing: parts[..<3]), pages)
+          // Its mapping goes with it, and others may be letting it go at this moment.
+          return withExtendedLifetime(file) { body(UnsafeMutableBufferPointer(rebasing: parts[..<3]), pages) }
         }
       }
     }

@@ -35,6 +35,8 @@ import Testing
       var pair: [Int32] = [-1, -1]
       #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
       _ = fcntl(pair[0], F_SETFL, O_NONBLOCK)
+      var room: Int32 = 200_000
+      setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
       return (pair[0], pair[1])
     }
 
@@ -76,6 +78,31 @@ import Testing
         #expect(received(reader, 3_000_000) == Array(content(pieces).prefix(taken)))
         for socket in [full, reader, near, far] { close(socket) }
       }
+    }
+
+    /// More pieces than the pipe has places.
+    @Test func manyPiecesGoInSeveralRounds() {
+      let (near, far) = sockets()
+      let pieces = (0..<200).map { $0 * 4096 + 10..<$0 * 4096 + 10 + $0 }
+      let pipe = PagePipe()
+      for _ in 0..<3 {
+        #expect(send(pieces, pipe, to: near) == content(pieces).count)
+        #expect(received(far, 100_000) == content(pieces))
+      }
+      close(near)
+      close(far)
+    }
+
+    /// As where the system forbids it.
+    @Test func aPipeThatIsRefusedIsNotAskedAgain() throws {
+      let pipe = PagePipe()
+      // The system moves no pages to what is appended to.
+      let file = open(folder.file("appended"), O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      #expect(send([0..<10], pipe, to: file) == 0)
+      let (near, far) = sockets()
+      #expect(send([0..<10], pipe, to: near) == nil)
+      #expect(received(far, 10) == [])
+      for descriptor in [file, near, far] { close(descriptor) }
     }
 
     @Test func aConnectionThatIsGoneTakesNothing() {
