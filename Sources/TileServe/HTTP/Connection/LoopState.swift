@@ -18,6 +18,7 @@ final class LoopState {
   var room = ByteBuffer()
   let pages = PagePipe()
   private var answersInTurn = 0
+  private var yieldsAgain = NIODeadline.uptimeNanoseconds(0)
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""
@@ -67,11 +68,17 @@ final class LoopState {
     answersInTurn += 1
     guard answersInTurn >= Self.answersInTurnMax else { return }
     answersInTurn = 0
+    let start = NIODeadline.now()
+    guard start >= yieldsAgain else { return }
     sched_yield()
+    // Clients read what there is and wait for more. Whoever stays longer has work of its own, and would be given every turn to its end.
+    if NIODeadline.now() - start > Self.clientsTurnMax { yieldsAgain = start + Self.yieldPause }
   }
 
   /// Fewer cost requests a second, more make the slowest ones slower (docs/performance.md).
   private static let answersInTurnMax = 32
+  private static let clientsTurnMax = TimeAmount.milliseconds(2)
+  private static let yieldPause = TimeAmount.milliseconds(100)
 
   /// From now on every answer is its connection's last.
   func drain() {
