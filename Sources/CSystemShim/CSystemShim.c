@@ -23,7 +23,7 @@ struct cache_statistics { uint64_t cached, dirty, writeback, evicted, recently_e
 
 int csystem_can_read_resident(void) { return 1; }
 
-long csystem_read_resident_parts(int descriptor, const struct iovec *parts, int count, int64_t offset) {
+long csystem_read_resident_parts(int descriptor, const void *parts, int count, int64_t offset) {
   return preadv2(descriptor, parts, count, (off_t)offset, RWF_NOWAIT);
 }
 
@@ -54,7 +54,7 @@ int csystem_open_page_pipe(int ends[2], int bytes) {
   return 0;
 }
 
-long csystem_put_pages(int pipe, const struct iovec *parts, int count) {
+long csystem_put_pages(int pipe, const void *parts, int count) {
   return vmsplice(pipe, parts, (unsigned long)count, SPLICE_F_NONBLOCK);
 }
 
@@ -68,12 +68,12 @@ int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOC
 
 int csystem_event_descriptor(void) { return -1; }
 int csystem_open_page_pipe(int ends[2], int bytes) { return -1; }
-long csystem_put_pages(int pipe, const struct iovec *parts, int count) { return -1; }
+long csystem_put_pages(int pipe, const void *parts, int count) { return -1; }
 long csystem_move_pages(int pipe, int socket, size_t count) { return -1; }
 int csystem_can_read_resident(void) { return 0; }
 int csystem_is_resident(int descriptor, int64_t offset, int64_t count) { return -1; }
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) { return -1; }
-long csystem_read_resident_parts(int descriptor, const struct iovec *parts, int count, int64_t offset) { return -1; }
+long csystem_read_resident_parts(int descriptor, const void *parts, int count, int64_t offset) { return -1; }
 int csystem_is_memory(int descriptor) { return 0; }
 
 #endif

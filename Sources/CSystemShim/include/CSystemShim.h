@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/uio.h>
+
+/* Parts are iovec; their type is the C library's, and Swift would take it for this module's if it were named here. */
 
 /* Reads that never wait for a disk. Linux has them since 4.14; on other systems csystem_can_read_resident is 0. */
 int csystem_can_read_resident(void);
@@ -12,7 +13,7 @@ int csystem_can_read_resident(void);
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset);
 
 /* The same into several places (preadv). */
-long csystem_read_resident_parts(int descriptor, const struct iovec *parts, int count, int64_t offset);
+long csystem_read_resident_parts(int descriptor, const void *parts, int count, int64_t offset);
 
 /* 1 when the file lies on a file system that is itself memory (tmpfs, ramfs), where no read waits. */
 int csystem_is_memory(int descriptor);
@@ -24,7 +25,7 @@ int csystem_is_resident(int descriptor, int64_t offset, int64_t count);
 int csystem_open_page_pipe(int ends[2], int bytes);
 
 /* Puts the pages that these parts lie in into a pipe, not copies of them (vmsplice): how many bytes of them, or -1 (errno). */
-long csystem_put_pages(int pipe, const struct iovec *parts, int count);
+long csystem_put_pages(int pipe, const void *parts, int count);
 
 /* Moves what a pipe holds to a socket (splice): how many bytes, or -1 (errno). */
 long csystem_move_pages(int pipe, int socket, size_t count);

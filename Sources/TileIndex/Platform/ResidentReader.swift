@@ -1,11 +1,11 @@
-package import CSystemShim
+import CSystemShim
 
 #if canImport(Darwin)
-  import Darwin
+  package import Darwin
 #elseif canImport(Musl)
-  import Musl
+  package import Musl
 #else
-  import Glibc
+  package import Glibc
 #endif
 
 /// A file, kept open for reading pieces of it from the system's memory, never from a disk. Any number of threads may read at the same time.
