@@ -23,12 +23,12 @@ final class PagePipe {
   /// - Parameter parts: are changed.
   /// - Returns: how many the socket took, 0 when it takes none now; nil when they have to be sent another way.
   func send(_ parts: UnsafeMutableBufferPointer<iovec>, to socket: Int32) -> Int? {
-    guard open() else { return nil }
+    guard let ends = open() else { return nil }
     var parts = parts
     var sent = 0
     while !parts.isEmpty {
       // What of them finds place in the pipe, which is all as a rule.
-      let put = csystem_put_pages(ends!.in, parts.baseAddress, Int32(parts.count))
+      let put = csystem_put_pages(ends.in, parts.baseAddress, Int32(parts.count))
       guard put > 0 else {
         if put < 0 { learn(from: errno) }
         return sent == 0 ? nil : sent
@@ -36,7 +36,7 @@ final class PagePipe {
       parts = Self.rest(of: parts, after: put)
       var left = put
       while left > 0 {
-        let moved = csystem_move_pages(ends!.out, socket, left)
+        let moved = csystem_move_pages(ends.out, socket, left)
         if moved < 0, errno == EINTR { continue }
         guard moved > 0 else {
           if moved < 0 { learn(from: errno) }
@@ -51,13 +51,13 @@ final class PagePipe {
     return sent
   }
 
-  private func open() -> Bool {
-    guard isAllowed else { return false }
-    if ends != nil { return true }
+  private func open() -> (out: Int32, in: Int32)? {
+    guard isAllowed else { return nil }
+    if let ends { return ends }
     var pair: [Int32] = [-1, -1]
-    guard csystem_open_page_pipe(&pair, Self.byteCount) == 0 else { return false }
+    guard csystem_open_page_pipe(&pair, Self.byteCount) == 0 else { return nil }
     ends = (pair[0], pair[1])
-    return true
+    return ends
   }
 
   /// Other errors are those of a file that is shorter now, a connection that is broken or one that takes nothing now.
