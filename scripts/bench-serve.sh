@@ -160,13 +160,14 @@ LoadModule mpm_event_module $modules/mod_mpm_event.so
 LoadModule authz_core_module $modules/mod_authz_core.so
 LoadModule tile_module $modules/mod_tile.so
 $([ "$(id -u)" = 0 ] && printf 'User nobody\nGroup nogroup\n')
+# A thread for each connection and some: with fewer it resets connections.
 StartServers 2
 ServerLimit 2
-ThreadLimit 64
-ThreadsPerChild 64
-MaxRequestWorkers 128
+ThreadLimit 160
+ThreadsPerChild 160
+MaxRequestWorkers 320
 MinSpareThreads 1
-MaxSpareThreads 128
+MaxSpareThreads 320
 KeepAlive On
 KeepAliveTimeout 65
 MaxKeepAliveRequests 0

@@ -15,10 +15,15 @@ struct ServerSetup: Sendable {
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
     _ accept: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> any Channel {
+    let isLocal = options.unixSocket == nil && (options.host == "localhost" || Self.isLoopback(options.host))
     let bootstrap = ServerBootstrap(group: group)
-      // Without descriptors accepting fails at once, again and again: it pauses.
       .serverChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
+        channel.eventLoop.makeCompletedFuture {
+          let pipeline = channel.pipeline.syncOperations
+          if isLocal { DirectSocket(pipeline)?.sparePacing() }
+          // Without descriptors accepting fails at once, again and again: it pauses.
+          try pipeline.addHandler(AcceptBackoffHandler())
+        }
       }
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -60,7 +60,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     // Encrypted bytes have to go through the pipeline.
-    if service.options.tls == nil { socket = DirectSocket(context) }
+    if service.options.tls == nil { socket = DirectSocket(context.pipeline.syncOperations) }
     loop.insert(self)
   }
 

@@ -16,12 +16,21 @@ struct DirectSocket {
   private let descriptor: NIOBSDSocket.Handle
 
   /// Nil where the channel has no socket.
-  init?(_ context: ChannelHandlerContext) {
-    let operations = context.pipeline.syncOperations
-    guard let found = try? operations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self, { $0 }) else {
+  init?(_ pipeline: ChannelPipeline.SynchronousOperations) {
+    guard let found = try? pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self, { $0 }) else {
       return nil
     }
     descriptor = found
+  }
+
+  /// For a listener whose clients are on the same machine: asks for the plainest congestion control, which its connections take over. There is nothing to
+  /// find out about their way, and what is meant for networks (BBR) sets a timer for every response of more than 64 kB, which takes longer than to send it.
+  func sparePacing() {
+    #if os(Linux)
+      let name = "reno"
+      // Where it is not to be had the system's own stays.
+      _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
+    #endif
   }
 
   /// Hands over a response.

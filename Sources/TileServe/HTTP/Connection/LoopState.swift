@@ -17,8 +17,7 @@ final class LoopState {
   /// Where bodies are read that are too large to keep: one has been sent, as a rule, when the next comes, and its memory is still in the processor's cache.
   var room = ByteBuffer()
   let pages = PagePipe()
-  private var answersInTurn = 0
-  private var yieldsAgain = NIODeadline.uptimeNanoseconds(0)
+  private var turns = TurnTaking()
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""
@@ -61,24 +60,12 @@ final class LoopState {
   }
 
   /// Called after each answer that was ready and went straight to the system.
-  ///
-  /// With those a loop that is always asked for more would never wait for anything, and keep its processor until the system takes it away after milliseconds.
-  /// The clients are on the same machine as a rule: what they were sent is in the processor's cache if they get it now.
   func tookTurn() {
-    answersInTurn += 1
-    guard answersInTurn >= Self.answersInTurnMax else { return }
-    answersInTurn = 0
+    guard turns.answered() else { return }
     let start = NIODeadline.now()
-    guard start >= yieldsAgain else { return }
     sched_yield()
-    // Clients read what there is and wait for more. Whoever stays longer has work of its own, and would be given every turn to its end.
-    if NIODeadline.now() - start > Self.clientsTurnMax { yieldsAgain = start + Self.yieldPause }
+    turns.gaveTurn(at: start, until: .now())
   }
-
-  /// Fewer cost requests a second, more make the slowest ones slower (docs/performance.md).
-  private static let answersInTurnMax = 32
-  private static let clientsTurnMax = TimeAmount.milliseconds(2)
-  private static let yieldPause = TimeAmount.milliseconds(100)
 
   /// From now on every answer is its connection's last.
   func drain() {
