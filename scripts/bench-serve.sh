@@ -135,7 +135,7 @@ CONF
 
 # mod_tile asks renderd only for tiles that are missing or older than three days, so metatiles that were just written need none.
 start_mod_tile() {
-  local id modules=/usr/lib/apache2/modules
+  local id threads modules=/usr/lib/apache2/modules
   if [ ! -x /usr/sbin/apache2 ] || [ ! -f $modules/mod_tile.so ]; then
     echo "mod_tile is missing (apt-get install apache2-bin libapache2-mod-tile)"
     return 0
@@ -147,6 +147,8 @@ start_mod_tile() {
     for id in "${sets[@]}"; do printf '[%s]\nURI=/%s/\nXML=/dev/null\nHOST=localhost\nMAXZOOM=20\n' "$id" "$id"; done
   } >"$work/renderd.conf"
   mkdir -p "$work/apache"
+  # shellcheck disable=SC2086
+  threads=$(($(printf '%s\n' $connections | sort -n | tail -n 1) + 44))
   cat >"$work/apache.conf" <<CONF
 ServerRoot $work/apache
 ServerName localhost
@@ -160,14 +162,14 @@ LoadModule mpm_event_module $modules/mod_mpm_event.so
 LoadModule authz_core_module $modules/mod_authz_core.so
 LoadModule tile_module $modules/mod_tile.so
 $([ "$(id -u)" = 0 ] && printf 'User nobody\nGroup nogroup\n')
-# A thread for each connection and some: with fewer it resets connections.
+# In each process a thread for every connection and some: with fewer it resets connections.
 StartServers 2
 ServerLimit 2
-ThreadLimit 160
-ThreadsPerChild 160
-MaxRequestWorkers 320
+ThreadLimit $threads
+ThreadsPerChild $threads
+MaxRequestWorkers $((2 * threads))
 MinSpareThreads 1
-MaxSpareThreads 320
+MaxSpareThreads $((2 * threads))
 KeepAlive On
 KeepAliveTimeout 65
 MaxKeepAliveRequests 0

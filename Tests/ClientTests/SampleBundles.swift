@@ -32,6 +32,20 @@ struct SampleBundles: Sendable {
     return bundles
   }
 
+  /// A picture without a place on Earth: `scan`.
+  static func flat() throws -> SampleBundles { try flatOne.get() }
+
+  private static let flatOne = Result {
+    let bundles = SampleBundles(folder: try TemporaryFolder())
+    removeAtExit(bundles.folder)
+    var options = CutOptions(sources: [
+      ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
+    ])
+    options.isFlat = true
+    _ = try Cutter(options).cut(to: bundles.path("scan"))
+    return bundles
+  }
+
   private static let largeOnes = Result {
     let bundles = SampleBundles(folder: try TemporaryFolder())
     removeAtExit(bundles.folder)

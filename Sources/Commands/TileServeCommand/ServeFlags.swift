@@ -32,7 +32,7 @@ struct ServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))
   var basePath: String?
 
-  @Option(help: ArgumentHelp("Where clients reach the server, when a proxy does not say.", valueName: "url"))
+  @Option(help: ArgumentHelp("Where clients reach the server, whatever proxies say.", valueName: "url"))
   var publicUrl: String?
 
   @Option(

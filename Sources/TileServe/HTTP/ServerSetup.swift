@@ -15,7 +15,7 @@ struct ServerSetup: Sendable {
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
     _ accept: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> any Channel {
-    let isLocal = options.unixSocket == nil && (options.host == "localhost" || Self.isLoopback(options.host))
+    let isLocal = options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -38,7 +38,7 @@ struct ServerSetup: Sendable {
         return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
       }
       return try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .bind(host: options.host, port: options.port).get()
+        .bind(host: options.listeningHost, port: options.port).get()
     } catch {
       let place = options.unixSocket ?? "\(options.host):\(options.port)"
       throw ServeError(.cannotListen, "cannot listen on \(place): \(Self.reason(error))")
@@ -65,6 +65,12 @@ struct ServerSetup: Sendable {
   /// Programs on this machine, proxies among them, are the operator's own.
   private static func isLoopback(_ address: String) -> Bool {
     address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
+  }
+
+  /// True when only programs on this machine can reach a listener there.
+  static func isLocal(host: String) -> Bool {
+    if host.lowercased() == "localhost" { return true }
+    return isLoopback(host) && (try? SocketAddress(ipAddress: host, port: 0)) != nil
   }
 
   private static func reason(_ error: any Error) -> String {

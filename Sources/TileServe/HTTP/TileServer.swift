@@ -83,7 +83,8 @@ public final class TileServer: Sendable {
       let scheme = tls == nil ? "http" : "https"
       let port = listener.localAddress?.port
       let origin =
-        options.unixSocket == nil ? "\(scheme)://\(Self.urlHost(options.host)):\(port ?? 0)" : "\(scheme)://localhost"
+        options.unixSocket == nil
+        ? "\(scheme)://\(Self.urlHost(options.listeningHost)):\(port ?? 0)" : "\(scheme)://localhost"
       let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
       ready.service.withLock { $0 = service }
       let response = PressureResponse(service, readyBytes: readyBytes)

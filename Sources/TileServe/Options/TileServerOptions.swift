@@ -54,7 +54,7 @@ public struct TileServerOptions: Sendable {
   public var tls: TLS?
   /// What stands before every path of ours, such as `/maps`; empty for nothing.
   public var basePath = ""
-  /// Where clients reach us, when neither their Host field nor a proxy's X-Forwarded fields say it: scheme, host, port and, with it, the base path.
+  /// Where clients reach us, whatever their Host field and proxies' X-Forwarded fields say: scheme, host, port and, with it, the base path.
   public var publicURL: String?
   public var crossOrigin = CrossOrigin.any
   /// Names, without port, that requests may be for; empty for all. Keeps foreign pages from reaching a local server under a name of theirs.
@@ -114,6 +114,11 @@ extension TileServerOptions {
 }
 
 extension TileServerOptions {
+  /// The host as the system wants it: an IPv6 address may have come in brackets, as URLs have it.
+  var listeningHost: String {
+    host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+  }
+
   /// The same with no more connections than descriptors allow: bundles, pages and logs need some too, a quarter of all, 512 at most.
   func limited(toDescriptors count: Int) -> TileServerOptions {
     var limited = self

@@ -32,10 +32,10 @@ enum FileDescriptors {
   @discardableResult
   static func raiseLimit() -> Int {
     var limit = rlimit()
-    #if canImport(Darwin)
-      let resource = RLIMIT_NOFILE
-    #else
+    #if canImport(Glibc)
       let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
     #endif
     guard getrlimit(resource, &limit) == 0 else { return 256 }
     #if canImport(Darwin)

@@ -66,6 +66,24 @@ struct BrowserTests {
     map.expectClean()
   }
 
+  /// A picture without a place on Earth is looked at as maps are, in its own pixels.
+  @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
+  func flatViewer() throws {
+    let server = try RunningServer([SampleBundles.flat().folder.path])
+    let map = try MapPage(server, "scan")
+    let opened = try map.expectWhole("opened")
+    try Screenshots.take(map.page, "viewer-flat")
+    try map.drag(by: SIMD2(-60, 40))
+    let dragged = try map.expectWhole("dragged")
+    #expect(dragged.center[0] > opened.center[0] && dragged.center[1] > opened.center[1])
+    try map.wheel(in: true)
+    #expect(try map.expectWhole("one turn in").zoom > opened.zoom)
+    try map.wheel(in: false)
+    try map.wheel(in: false)
+    #expect(try map.expectWhole("two turns out").zoom < opened.zoom)
+    map.expectClean()
+  }
+
   @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func compositeViewer() throws {
     let id = "continental-us,rocky-mountain-np"

@@ -34,6 +34,46 @@ import Testing
     #expect(found.path == "/file/")
   }
 
+  /// Options that keep others out, or say who they are.
+  @Test func optionsAboutOthersReachTheServer() throws {
+    let library = folder.file("web")
+    try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
+    try "this.is = 'ours'".write(toFile: "\(library)/leaflet.js", atomically: true, encoding: .utf8)
+    try "".write(toFile: "\(library)/leaflet.css", atomically: true, encoding: .utf8)
+    let server = try RunningServer([
+      bundle, "--allowed-hosts", "maps.example,127.0.0.1", "--cors", "https://a.example,https://b.example",
+      "--public-url", "https://maps.example/shelf", "--web", library, "--log-level", "error",
+    ])
+    #expect(try server.get("/relief.json", ["Host": "127.0.0.1:\(server.port)"]).status == 200)
+    #expect(try server.get("/relief.json", ["Host": "evil.example"]).status == 421)
+    func origin(_ name: String) throws -> String? {
+      try server.get("/relief.json", ["Host": "maps.example", "Origin": name])["Access-Control-Allow-Origin"]
+    }
+    #expect(try origin("https://b.example") == "https://b.example" && origin("https://c.example") == nil)
+    let json = try server.get("/relief.json", ["Host": "maps.example"]).text.replacing("\\/", with: "/")
+    #expect(json.contains("\"https://maps.example/shelf/relief/"), "\(json)")
+    #expect(try server.get("/_assets/leaflet/leaflet.js", ["Host": "maps.example"]).text == "this.is = 'ours'")
+  }
+
+  /// A proxy elsewhere is one of another address of this machine here.
+  @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
+  func onlyTrustedProxiesAreBelieved() throws {
+    let curl = try #require(Command(installed: "curl"))
+    let addresses = try Command(installed: "hostname")?.run(["-I"]).stdout.split(whereSeparator: \.isWhitespace) ?? []
+    guard let address = addresses.first(where: { $0.contains(".") && !$0.hasPrefix("127.") }) else {
+      print("skipped: this machine has no address but its own")
+      return
+    }
+    for (trusted, isBelieved) in [("192.0.2.7,\(address)", true), ("192.0.2.7", false)] {
+      let server = try RunningServer([bundle, "--host", "0.0.0.0", "--trusted-proxies", trusted])
+      let run = try curl.run([
+        "-q", "-sS", "--noproxy", "*", "--max-time", "30", "-H", "X-Forwarded-Host: maps.example",
+        "http://\(address):\(server.port)/relief.json",
+      ])
+      #expect(run.stdout.contains("maps.example") == isBelieved, "\(run)")
+    }
+  }
+
   @Test func tilesetsHaveSettingsOfTheirOwn() throws {
     try FileManager.default.createDirectory(atPath: folder.file("sub.d"), withIntermediateDirectories: false)
     try folder.writeBundle("sub.d/hill shade.mbtiles", zooms: 0...0)

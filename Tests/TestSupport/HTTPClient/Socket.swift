@@ -22,14 +22,23 @@ public final class Socket {
   public private(set) var descriptor: Int32
 
   /// - Parameter receiveBytes: the size of the system's receive buffer, for clients that are to be slow.
-  public init(port: Int, receiveBytes: Int? = nil) throws {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    descriptor = try Self.make(AF_INET)
+  public init(port: Int, isIPv6: Bool = false, receiveBytes: Int? = nil) throws {
+    descriptor = try Self.make(isIPv6 ? AF_INET6 : AF_INET)
     if let receiveBytes { set(SOL_SOCKET, SO_RCVBUF, Int32(receiveBytes)) }
-    try connectTo(&address)
+    if isIPv6 {
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = in_port_t(port).bigEndian
+      // ::1
+      withUnsafeMutableBytes(of: &address.sin6_addr) { $0[15] = 1 }
+      try connectTo(&address)
+    } else {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(port).bigEndian
+      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      try connectTo(&address)
+    }
     set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
   }
 

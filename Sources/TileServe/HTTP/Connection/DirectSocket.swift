@@ -8,9 +8,10 @@ import NIOCore
   import Glibc
 #endif
 
-/// A connection's socket, for responses that are handed to the system at once: past the pipeline's queues, which cost as much as looking for the response.
+/// The socket of a connection, for responses that are handed to the system at once: past the pipeline's queues, which cost as much as looking for the response.
+/// Or of a listener, to be set up.
 ///
-/// Only for the connection's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
+/// Only for the channel's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
 /// in the pipeline to be written: it would come too late.
 struct DirectSocket {
   private let descriptor: NIOBSDSocket.Handle

@@ -6,44 +6,51 @@ import Testing
 
 /// How often an event loop gives up its turn, in virtual time.
 @Suite(.ownThread) struct TurnTakingTests {
-  /// Gives turns for a second: every answer takes 10 us, and every `longEvery`th turn of the others 4 ms instead of 300 us (0: none).
+  /// Gives turns for ten seconds: every answer takes 10 us, and every `longEvery`th turn of the others `long` instead of 300 us (0: none).
   ///
-  /// - Returns: how many turns, and the share of the time that the others had.
-  private func second(longEvery: Int) -> (turns: Int, share: Double) {
+  /// - Returns: how many turns a second, and the share of the time that the others had.
+  private func tenSeconds(
+    longEvery: Int, long: TimeAmount = .milliseconds(4)
+  ) -> (turns: Int, share: Double) {
     var turns = TurnTaking()
     var now = NIODeadline.uptimeNanoseconds(1)
     let start = now
     var count = 0
     var given = TimeAmount.zero
-    while now - start < .seconds(1) {
+    while now - start < .seconds(10) {
       now = now + .microseconds(10)
       guard turns.answered(now: { now }) else { continue }
       count += 1
-      let turn: TimeAmount = longEvery > 0 && count.isMultiple(of: longEvery) ? .milliseconds(4) : .microseconds(300)
+      let turn: TimeAmount = longEvery > 0 && count.isMultiple(of: longEvery) ? long : .microseconds(300)
       turns.gaveTurn(at: now, until: now + turn)
       now = now + turn
       given = given + turn
     }
-    return (count, Double(given.nanoseconds) / 1e9)
+    return (count / 10, Double(given.nanoseconds) / 1e10)
   }
 
   @Test func clientsGetATurnAfterEachBatch() {
     // 320 us of answers, 300 us of theirs
-    #expect((1600...1620).contains(second(longEvery: 0).turns))
+    #expect((1600...1620).contains(tenSeconds(longEvery: 0).turns))
   }
 
   @Test func aProgramThatNeverWaitsHasLittleOfThem() {
-    let (turns, share) = second(longEvery: 1)
+    let (turns, share) = tenSeconds(longEvery: 1)
     #expect((10...20).contains(turns))
     #expect(share < 0.08)
   }
 
   @Test func everySecondTurnLongIsAProgramToo() {
-    #expect(second(longEvery: 2).share < 0.12)
+    #expect(tenSeconds(longEvery: 2).share < 0.12)
+  }
+
+  /// Many programs that never wait have their turns one after the other.
+  @Test(arguments: [1, 3]) func manyProgramsHaveNoMoreThanHalf(longEvery: Int) {
+    #expect(tenSeconds(longEvery: longEvery, long: .milliseconds(60)).share < 0.5)
   }
 
   /// What a busy host does to its guests.
   @Test func aLongTurnNowAndThenChangesLittle() {
-    #expect(second(longEvery: 100).turns > 1300)
+    #expect(tenSeconds(longEvery: 100).turns > 1300)
   }
 }

@@ -46,6 +46,34 @@ import TileIndex
     }
   }
 
+  /// PMTiles archives are tilesets as bundles are, by the same names and with the same answers.
+  @Test func archivesAreTilesetsToo() async throws {
+    func put(_ seed: Int) throws -> [UInt8] {
+      let image = try images(seed: seed)
+      var archive = SmallArchive()
+      archive.zooms = (0, 1)
+      for id in 0..<4 { archive.tiles[UInt64(id)] = image }
+      try Data(archive.bytes).write(to: URL(fileURLWithPath: elsewhere.file("new")))
+      #expect(rename(elsewhere.file("new"), folder.file("world.pmtiles")) == 0)
+      return image
+    }
+    let first = try put(1)
+    try await serving([folder.path]) { (served) async throws in
+      #expect(try served.get("/tilesets.json").text.contains(#""id":"world""#))
+      let document = try served.get("/world.json").text
+      #expect(document.contains(#""name":"small""#) && document.contains(#""maxzoom":1"#), "\(document)")
+      let tile = try served.get("/world/1/0/0.png")
+      #expect(tile.status == 200 && tile.body == first && tile["Content-Type"] == "image/png")
+      #expect(try served.get("/world/1/0/0", ["If-None-Match": tile["ETag"] ?? ""]).status == 304)
+      // Of zoom 1 the last is not in it.
+      #expect(try served.get("/world/1/1/0.png").status == 404)
+      #expect(try served.get("/world/0/0/0@2x.png").status == 200)
+      let second = try put(2)
+      #expect(served.shelf.refresh().replaced == ["world"])
+      #expect(try served.get("/world/1/0/0.png").body == second)
+    }
+  }
+
   @Test func noRequestFailsWhileBundlesComeAndGo() async throws {
     try put("stays.mbtiles", seed: 1)
     try put("changes.mbtiles", seed: 2)
