@@ -40,17 +40,7 @@ struct BrowserTests {
     #expect(edges == [what.edge])
     try Screenshots.take(map.page, name)
 
-    // A drag moves what is shown by as much as the mouse went, so that the same place stays under the pointer.
-    try map.drag(by: SIMD2(-180, 90))
-    let dragged = try map.expectWhole("dragged")
-    #expect(dragged.zoom == opened.zoom)
-    #expect(dragged.center[0] > opened.center[0] && dragged.center[1] > opened.center[1])
-
-    try map.wheel(in: true)
-    #expect(try map.expectWhole("one turn in").zoom > opened.zoom)
-    try map.wheel(in: false)
-    try map.wheel(in: false)
-    #expect(try map.expectWhole("two turns out").zoom < opened.zoom)
+    try lookAround(map, from: opened, dragging: SIMD2(-180, 90))
 
     // In until there is nothing more to have: beyond the last zoom that has tiles, whose tiles are enlarged.
     let zooms = try map.page.evaluate("[TileViewer.settings.maxzoom, TileViewer.map.getMaxZoom()]", as: [Double].self)
@@ -66,6 +56,20 @@ struct BrowserTests {
     map.expectClean()
   }
 
+  /// Drags to the south west, so that what lies north east comes, and turns the wheel in and out.
+  private func lookAround(_ map: MapPage, from opened: MapPage.State, dragging way: SIMD2<Double>) throws {
+    // A drag moves what is shown by as much as the mouse went, so that the same place stays under the pointer.
+    try map.drag(by: way)
+    let dragged = try map.expectWhole("dragged")
+    #expect(dragged.zoom == opened.zoom)
+    #expect(dragged.center[0] > opened.center[0] && dragged.center[1] > opened.center[1])
+    try map.wheel(in: true)
+    #expect(try map.expectWhole("one turn in").zoom > opened.zoom)
+    try map.wheel(in: false)
+    try map.wheel(in: false)
+    #expect(try map.expectWhole("two turns out").zoom < opened.zoom)
+  }
+
   /// A picture without a place on Earth is looked at as maps are, in its own pixels.
   @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func flatViewer() throws {
@@ -73,14 +77,7 @@ struct BrowserTests {
     let map = try MapPage(server, "scan")
     let opened = try map.expectWhole("opened")
     try Screenshots.take(map.page, "viewer-flat")
-    try map.drag(by: SIMD2(-60, 40))
-    let dragged = try map.expectWhole("dragged")
-    #expect(dragged.center[0] > opened.center[0] && dragged.center[1] > opened.center[1])
-    try map.wheel(in: true)
-    #expect(try map.expectWhole("one turn in").zoom > opened.zoom)
-    try map.wheel(in: false)
-    try map.wheel(in: false)
-    #expect(try map.expectWhole("two turns out").zoom < opened.zoom)
+    try lookAround(map, from: opened, dragging: SIMD2(-60, 40))
     map.expectClean()
   }
 
