@@ -35,7 +35,7 @@ struct TurnTaking {
 
   /// Fewer cost requests a second, more make the slowest ones slower (docs/performance.md).
   private static let answersMax = 32
-  /// Clients were seen to take 0.3 to 0.6 ms for a batch, up to 1.5; a program that never waits has 3 ms and more (docs/performance.md).
+  /// Clients were seen to take 0.3 to 0.6 ms for a batch, up to 1.5; a program that never waits has 3 ms and more.
   private static let clientsTurnMax = TimeAmount.milliseconds(2)
   /// About one turn of a program that never waits.
   private static let pauseMin = TimeAmount.milliseconds(4)
