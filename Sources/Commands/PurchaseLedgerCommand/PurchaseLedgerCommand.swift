@@ -20,8 +20,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     subcommands: [
       InspectCommand.self, InitCommand.self, AccountCommand.self, ImportCommand.self, PullCommand.self,
       ReconcileCommand.self, DismissCommand.self, EntitlementsCommand.self, HistoryCommand.self, VerifyCommand.self,
-      ExportCommand.self,
-      RebuildCommand.self, DemoCommand.self,
+      ExportCommand.self, BackupCommand.self, RebuildCommand.self, DemoCommand.self,
     ])
 
   static func main() {

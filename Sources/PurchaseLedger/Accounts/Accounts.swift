@@ -102,12 +102,7 @@ public struct Accounts: Sendable {
   /// - Returns: false when somebody was reading or another process writing; it is to be called again then.
   public func emptyLog() async -> Bool {
     do {
-      try await ledger.pool.writeWithoutTransaction { db in
-        let patience = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
-        try db.execute(sql: "PRAGMA busy_timeout = 0")
-        defer { try? db.execute(sql: "PRAGMA busy_timeout = \(patience)") }
-        _ = try db.checkpoint(.truncate)
-      }
+      try await ledger.pool.writeWithoutTransaction { try LedgerDatabase.emptyLog($0) }
       return true
     } catch {
       return false

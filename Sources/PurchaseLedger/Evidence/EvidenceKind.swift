@@ -38,7 +38,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   }
 
   /// True for evidence that carries the store's signature over all that is read from it.
-  var isSigned: Bool {
+  package var isSigned: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .googlePurchase: true
     case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification: false

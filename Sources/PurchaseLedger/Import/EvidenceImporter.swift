@@ -72,7 +72,8 @@ package struct EvidenceImporter: Sendable {
   ) async throws {
     let policy = try ledger.policy
     var done = Progress(pieces: 0, bytes: 0, bytesTotal: 0)
-    var run = try ledger.startRun(of: "import", input: files.joined(separator: "\n"))
+    // How many, not which: a name may be a person's, and would outlive the account.
+    var run = try ledger.startRun(of: "import", input: "files: \(files.count)")
     try ledger.beginBulk()
     defer { ledger.endBulk() }
     var pending: Task<[Line], any Error>?
@@ -92,7 +93,7 @@ package struct EvidenceImporter: Sendable {
     func commit() async throws {
       try await finish()
       guard let last = waiting.places.last else { return }
-      run.position = "\(last.source) \(last.line)"
+      run.position = "\(files.firstIndex(of: last.source).map { "file \($0 + 1)" } ?? last.source) line \(last.line)"
       let (position, ledger, batch) = (run, ledger, waiting)
       waiting = Waiting()
       done.bytes = opened.map(\.bytesRead).reduce(0, +)

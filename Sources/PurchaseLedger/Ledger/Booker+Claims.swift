@@ -2,7 +2,7 @@ extension Booker {
   /// Books that an account presented a fact, unless that says nothing new (docs/ledger.md, Owners).
   ///
   /// - Returns: Whether there is a new event.
-  func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool) throws -> Bool {
+  func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool, evidence: [UInt8]) throws -> Bool {
     // Also where the evidence carries the account's own token: a later fact may have another, and which of them came first must not matter.
     guard let row = try projections.row(fact.row.key) else { return false }
     // The account's claims of this very transaction, not of its grant: which transactions are one grant may follow from evidence that comes later.
@@ -17,7 +17,8 @@ extension Booker {
     }
     let previous = claims.last?.seq ?? 0
     return try append(
-      .claim(fact.transaction.key, account: AccountID(account.id), isTransfer: isTransfer, after: previous)) != nil
+      .claim(fact.transaction.key, account: AccountID(account.id), isTransfer: isTransfer, after: previous),
+      evidence: evidence) != nil
   }
 
   /// Why a transaction is not the account's, nil if it is.

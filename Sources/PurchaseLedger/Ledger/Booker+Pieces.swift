@@ -1,4 +1,8 @@
 extension Booker {
+  /// The kinds of the audits by which evidence leaves quarantine without being booked; their subject is its digest.
+  static let released = "evidence.released"
+  static let dismissed = "evidence.dismissed"
+
   /// Books one piece of evidence (docs/ledger.md, Outcomes):
   /// 1. what did not verify, or is for nobody we know, is refused and leaves nothing behind;
   /// 2. what must not be believed yet goes into quarantine;
@@ -33,6 +37,7 @@ extension Booker {
       return booking
     }
 
+    let firstEvent = events.chain.seq + 1
     let isNew = try book(piece.facts, evidence: piece.sha256)
     var hasNews = isNew.contains(true)
     if try book(content.notification, evidence: piece.sha256) { hasNews = true }
@@ -40,7 +45,10 @@ extension Booker {
     var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
     if let claimant {
       let isTransfer = policy.secondClaim == .transfer && piece.submission.isExplicit
-      for (index, fact) in piece.facts.enumerated() where try claim(fact, by: claimant, isTransfer: isTransfer) {
+      for (index, fact) in piece.facts.enumerated()
+      where try claim(
+        fact, by: claimant, isTransfer: isTransfer, evidence: piece.sha256)
+      {
         hasNews = true
         results[index].outcome = .accepted
       }
@@ -50,10 +58,13 @@ extension Booker {
       }
     }
     if hasNews {
-      try evidence.keep(piece, kind: content.kind, outcome: .accepted)
-    } else {
-      // Its facts came by other bytes meanwhile; it waits for nothing any more.
-      try evidence.release(piece.sha256, kind: content.kind)
+      try evidence.keep(piece, kind: content.kind, outcome: .accepted, event: firstEvent)
+    } else if try evidence.release(piece.sha256, kind: content.kind) {
+      // Its facts came by other bytes meanwhile; it waits for nothing any more, and no other event says so.
+      try append(
+        .audit(
+          kind: Self.released, account: nil, subject: piece.sha256.hexadecimal, outcome: "duplicate", detail: nil,
+          nonce: AccountID.random()))
     }
     booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
     return booking
@@ -96,11 +107,8 @@ extension Booker {
   }
 
   private func book(_ notification: NotificationFact?, evidence: [UInt8]) throws -> Bool {
-    guard var notification else { return false }
-    // A message that names no environment is the ledger's.
-    if notification.environment?.code == nil { notification.environment = policy.environment }
-    if notification.transaction?.environment.code == nil { notification.transaction = nil }
-    return try append(.notification(notification), evidence: evidence) != nil
+    guard let content = notification?.content(in: policy.environment) else { return false }
+    return try append(content, evidence: evidence) != nil
   }
 
   /// Keeps what an unsigned message says to ask about, at most 10,000 questions: anybody can send one.
@@ -123,6 +131,18 @@ extension Booker {
       insert.bind(6, now)
       try insert.run()
     }
+  }
+}
+
+extension NotificationFact {
+  /// What is booked of it.
+  ///
+  /// - Parameter environment: The ledger's, for a message that names none.
+  func content(in environment: StoreEnvironment) -> EventContent {
+    var notification = self
+    if notification.environment?.code == nil { notification.environment = environment }
+    if notification.transaction?.environment.code == nil { notification.transaction = nil }
+    return .notification(notification)
   }
 }
 

@@ -50,6 +50,13 @@ struct EventChain: Sendable {
     return [UInt8](SHA256.hash(data: encoder.bytes))
   }
 
+  /// The hash that a row selected as `LedgerEvent.columns` has behind this head.
+  func next(_ row: borrowing SQLStatement) -> [UInt8] {
+    next(
+      type: UInt16(truncatingIfNeeded: row.int(1)), version: UInt16(truncatingIfNeeded: row.int(2)),
+      recordedAt: row.int(3), key: row.blob(4), evidence: row.optionalBlob(5), body: row.blob(6))
+  }
+
   mutating func advance(to hash: [UInt8]) {
     seq += 1
     self.hash = hash

@@ -17,8 +17,8 @@ struct EvidenceStore {
   private var prefixes: [[UInt8]: Int64] = [:]
   /// Nearly always the next one's too; comparing costs less than hashing.
   private var lastPrefix: (bytes: [UInt8], id: Int64)?
-  /// Whether there is evidence that was not accepted; nil until somebody wants to know.
-  private var hasOthers: Bool?
+  /// Whether there is evidence in quarantine; nil until somebody wants to know.
+  private var hasQuarantined: Bool?
   private let insert: SQLStatement
 
   init(_ db: Database, recordedAt: Int64) throws {
@@ -27,23 +27,26 @@ struct EvidenceStore {
     insert = try SQLStatement(
       db,
       """
-      INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (sha256) DO UPDATE SET outcome = excluded.outcome, kind = excluded.kind, reason = NULL
-      WHERE outcome > 1 AND excluded.outcome IN (1, 4)
+      INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes, event)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (sha256) DO UPDATE SET
+        outcome = excluded.outcome, kind = excluded.kind, reason = NULL, event = excluded.event
+      WHERE (outcome > 1 AND excluded.outcome IN (1, 4)) OR (event IS NULL AND excluded.outcome = 1)
       """)
   }
 
+  /// - Parameter event: The first event that was booked of it, which names it: by that it is known again.
   mutating func keep(
-    _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil
+    _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil, event: Int64? = nil
   ) throws {
     try keep(
       KeptEvidence(
         sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
-        prefix: piece.prefix, rest: piece.rest))
+        prefix: piece.prefix, rest: piece.rest), event: event)
   }
 
   /// Keeps what another file kept.
-  mutating func keep(_ piece: KeptEvidence) throws {
+  mutating func keep(_ piece: KeptEvidence, event: Int64? = nil) throws {
     insert.bind(1, piece.sha256)
     insert.bind(2, piece.kind)
     insert.bind(3, piece.outcome)
@@ -51,22 +54,26 @@ struct EvidenceStore {
     insert.bind(5, recordedAt)
     insert.bind(6, piece.prefix.isEmpty ? nil : try prefixID(piece.prefix))
     insert.bind(7, piece.rest)
+    insert.bind(8, event)
     try insert.run()
-    if piece.outcome != Outcome.accepted.rawValue { hasOthers = true }
+    if piece.outcome == Outcome.quarantined.rawValue { hasQuarantined = true }
   }
 
-  /// Notes that all that a piece says is booked, if it was in quarantine or pulled.
-  mutating func release(_ sha256: [UInt8], kind: EvidenceKind) throws {
-    if hasOthers == nil {
-      hasOthers =
-        try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome > 1 LIMIT 1").first { _ in true } ?? false
+  /// Notes that all that a piece says is booked, if it was in quarantine.
+  ///
+  /// - Returns: Whether it was.
+  mutating func release(_ sha256: [UInt8], kind: EvidenceKind) throws -> Bool {
+    if hasQuarantined == nil {
+      hasQuarantined =
+        try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
     }
-    guard hasOthers == true else { return }
+    guard hasQuarantined == true else { return false }
     let update = try SQLStatement(
-      db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome > 1")
+      db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome = 2")
     update.bind(1, kind.rawValue)
     update.bind(2, sha256)
     try update.run()
+    return update.changes > 0
   }
 
   /// Sets a piece in quarantine aside: it is listed no more, and judged anew when it is presented again.

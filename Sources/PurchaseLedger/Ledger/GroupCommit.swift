@@ -45,6 +45,9 @@ final class GroupCommit: Sendable {
     return value
   }
 
+  /// Waits until what was asked for is committed and nothing of it is held any more.
+  func finish() { queue.sync {} }
+
   private func drain() {
     while true {
       let batch = waiting.withLock { waiting in

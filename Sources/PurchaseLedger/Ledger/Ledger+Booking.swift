@@ -63,18 +63,25 @@ extension Ledger {
   /// Pieces of a batch that are joined in memory before their rows are written.
   private static let rowsMax = 8192
 
+  /// One row of each table by its key. What was only pulled is not known: no event says that it was verified.
+  static let selectKnown = """
+    SELECT e.kind FROM evidence AS e CROSS JOIN event AS v ON v.seq = e.event
+    WHERE e.sha256 = ? AND e.outcome = 1 AND v.evidence = e.sha256 AND v.type IN (1, 2, 3)
+    """
+
   /// As what evidence with each SHA-256 was accepted before, where its signature was verified then; nil for all other bytes. Bytes that were
-  /// accepted as a kind without signature are as unverified as any: a hint may hold whatever its sender liked.
+  /// accepted as a kind without signature are as unverified as any: a hint may hold whatever its sender liked. Only what an event of the chain names is
+  /// known: a row of evidence alone can be put into the file by whoever writes to it.
   package func knownEvidence(_ digests: [[UInt8]]) throws -> [KnownEvidence?] {
     try readStatement { db in
-      let select = try SQLStatement(db, "SELECT kind, outcome FROM evidence WHERE sha256 = ? AND outcome IN (1, 4)")
+      let select = try SQLStatement(db, Self.selectKnown)
       return try digests.map { digest in
         select.bind(1, digest)
         return try select.first { row -> KnownEvidence? in
           guard let kind = EvidenceKind(rawValue: UInt8(truncatingIfNeeded: row.int(0))), kind.isSigned else {
             return nil
           }
-          return KnownEvidence(kind: kind, isBooked: row.int(1) == 1 && kind.isWhole)
+          return KnownEvidence(kind: kind, isBooked: kind.isWhole)
         } ?? nil
       }
     }

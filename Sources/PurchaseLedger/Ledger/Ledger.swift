@@ -23,6 +23,20 @@ public final class Ledger: Sendable {
   /// The writer's connection is closed last, for only that one puts the log back into the file.
   deinit { lookUps.close() }
 
+  /// Ends all use of the file: what is in its log is written into it, as far as no other process is in the way, and from then on it is whole by itself.
+  ///
+  /// Without this the log may hold the last commits when the process ends; they are as durable there, but a copy of the file alone lacks them. Call it
+  /// when nobody uses the ledger any more: whoever does afterwards fails.
+  public func close() {
+    commits.finish()
+    lookUps.close()
+    pool.invalidateReadOnlyConnections()
+    if !pool.configuration.readonly {
+      try? pool.writeWithoutTransaction { try LedgerDatabase.emptyLog($0) }
+    }
+    try? pool.close()
+  }
+
   /// Makes a new ledger.
   ///
   /// - Throws: `LedgerError` when there is a file already or the place cannot be written.

@@ -111,6 +111,33 @@ enum LedgerDatabase {
     try db.execute(sql: "PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
   }
 
+  /// Writes the log into the file and empties it. Waits for nobody who reads or writes, so that nobody who writes has to wait for it.
+  ///
+  /// - Throws: `DatabaseError` when somebody was reading or another process writing; as much as could be is in the file then.
+  static func emptyLog(_ db: Database) throws {
+    let patience = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
+    try db.execute(sql: "PRAGMA busy_timeout = 0")
+    defer { try? db.execute(sql: "PRAGMA busy_timeout = \(patience)") }
+    _ = try db.checkpoint(.truncate)
+  }
+
+  /// Copies the whole file, as one view of it has it, into one that is empty.
+  ///
+  /// - Parameter check: Looks at the copy before it is closed.
+  static func copy(
+    _ db: Database, to path: String, progress: (Int, Int) -> Void, check: (Database) throws -> Void
+  ) throws {
+    let copy = try DatabaseQueue(path: path, configuration: configuration)
+    try copy.writeWithoutTransaction { target in
+      try withoutActuallyEscaping(progress) { progress in
+        try db.backup(to: target, pagesPerStep: 4096) { progress($0.completedPageCount, $0.totalPageCount) }
+      }
+    }
+    try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+    try copy.read(check)
+    try copy.close()
+  }
+
   private static func migrator(_ path: String) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("ledger 1") { db in
@@ -125,6 +152,10 @@ enum LedgerDatabase {
       // A new ledger was made in this form.
       if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
       try LedgerUpgrade.fromFirstVersion(db, path: path)
+    }
+    migrator.registerMigration("ledger 3") { db in
+      if try db.columns(in: "evidence").contains(where: { $0.name == "event" }) { return }
+      try LedgerUpgrade.fromSecondVersion(db)
     }
     return migrator
   }

@@ -4,7 +4,7 @@ import GRDB
 enum LedgerSchema {
   /// "MPLD", in the header of the file.
   static let applicationID: Int32 = 0x4D50_4C44
-  static let version: Int32 = 2
+  static let version: Int32 = 3
 
   static func createPrimary(_ db: Database) throws {
     try db.execute(
@@ -12,7 +12,8 @@ enum LedgerSchema {
         CREATE TABLE evidence_prefix (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE);
         CREATE TABLE evidence (
           id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, outcome INTEGER NOT NULL,
-          reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL);
+          reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL,
+          event INTEGER);
         CREATE INDEX evidence_quarantined ON evidence (id) WHERE outcome = 2;
         CREATE TABLE event (
           seq INTEGER PRIMARY KEY, type INTEGER NOT NULL, version INTEGER NOT NULL, recorded_at INTEGER NOT NULL,

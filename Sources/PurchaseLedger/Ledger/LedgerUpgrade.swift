@@ -20,6 +20,22 @@ enum LedgerUpgrade {
     try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
   }
 
+  /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented again.
+  /// 2. Of imports no names of files are kept: they may be people's.
+  static func fromSecondVersion(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        ALTER TABLE evidence ADD COLUMN event INTEGER;
+        UPDATE evidence SET event = named.seq FROM
+          (SELECT evidence AS sha256, min(seq) AS seq FROM event
+            WHERE type IN (1, 2, 3) AND evidence IS NOT NULL GROUP BY evidence) AS named
+        WHERE evidence.sha256 = named.sha256 AND outcome = 1;
+        UPDATE evidence SET outcome = 4 WHERE outcome = 1 AND event IS NULL;
+        UPDATE progress SET input = '', position = '' WHERE command = 'import';
+        PRAGMA user_version = \(LedgerSchema.version);
+        """)
+  }
+
   private static func digestSnapshot(_ db: Database) throws {
     let select = try SQLStatement(
       db,

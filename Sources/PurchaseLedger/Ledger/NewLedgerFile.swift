@@ -8,6 +8,8 @@ final class NewLedgerFile {
   private let target: String
   /// The same without links.
   private let name: String
+  /// Whether a file of that name makes room.
+  private let replaces: Bool
   /// Where the ledger is made.
   let path: String
   private let folder: Int32
@@ -15,8 +17,9 @@ final class NewLedgerFile {
   /// Begins with an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. SQLite gives its log the same rights.
   ///
   /// - Throws: `LedgerError`: there is something of that name, or nothing can be written there.
-  init(for target: String) throws(LedgerError) {
+  init(for target: String, replaces: Bool = false) throws(LedgerError) {
     self.target = target
+    self.replaces = replaces
     name = Ledger.resolved(target)
     let url = URL(fileURLWithPath: name)
     let parent = url.deletingLastPathComponent()
@@ -38,8 +41,9 @@ final class NewLedgerFile {
     close(folder)
   }
 
-  /// Gives the ledger its name. The database must be closed.
+  /// Puts the ledger on the disk and gives it its name. The database must be closed.
   func commit() throws(LedgerError) {
+    try sync()
     // Somebody who is not making a ledger may have put a file there.
     try check()
     guard rename(path, name) == 0 else { throw failure }
@@ -48,6 +52,13 @@ final class NewLedgerFile {
       throw LedgerError(
         .database, at: target, "was made, but the system cannot say that it stays; check the disk and open it")
     }
+  }
+
+  private func sync() throws(LedgerError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure }
   }
 
   /// Removes what did not become a ledger.
@@ -73,7 +84,7 @@ final class NewLedgerFile {
       let type = attributes[.type] as? FileAttributeType
       if type == .typeDirectory { throw LedgerDatabase.isFolder(target) }
       // An empty file is what a temporary name leaves; anything else is somebody's.
-      guard type == .typeRegular, attributes[.size] as? Int == 0 else {
+      guard type == .typeRegular, attributes[.size] as? Int == 0 || replaces else {
         throw LedgerError(
           .configuration, at: target, "there is a file already; open it, or name another for a new ledger")
       }

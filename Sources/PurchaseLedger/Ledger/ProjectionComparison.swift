@@ -5,11 +5,27 @@ import GRDB
 struct ProjectionComparison {
   let table: String
   let key: [String]
+  /// What look-ups answer out of: its columns, with those of the table's key, are `key`. Nil reads the table itself.
+  var index: (name: String, condition: String)?
+
+  /// The tables, and the indexes that look-ups answer out of without a look at the table.
+  static let all =
+    LedgerSchema.projections.map { Self(table: $0.table, key: $0.key) } + [
+      Self(
+        table: "entitlement",
+        key: [
+          "account", "product_id", "product_type", "status", "reason", "since", "refunded_milli", "token", "store",
+          "environment", "original_id",
+        ], index: ("entitlement_account", "account IS NOT NULL")),
+      Self(table: "account", key: ["id", "number"], index: ("sqlite_autoindex_account_1", "TRUE")),
+      Self(table: "account", key: ["token", "number"], index: ("sqlite_autoindex_account_2", "TRUE")),
+    ]
 
   func run(_ db: Database, _ beside: Database, report: inout VerifyReport) throws {
-    let columns = try db.columns(in: table).map(\.name)
+    let columns = index == nil ? try db.columns(in: table).map(\.name) : []
     let others = columns.filter { !key.contains($0) }
-    let sql = "SELECT \((key + others).joined(separator: ", ")) FROM \(table) ORDER BY \(key.joined(separator: ", "))"
+    let source = index.map { "\(table) INDEXED BY \($0.name) WHERE \($0.condition)" } ?? table
+    let sql = "SELECT \((key + others).joined(separator: ", ")) FROM \(source) ORDER BY \(key.joined(separator: ", "))"
     let ours = try SQLStatement(db, sql)
     let folded = try SQLStatement(beside, sql)
     defer {
@@ -40,7 +56,8 @@ struct ProjectionComparison {
   }
 
   private func location(_ row: SQLStatement) -> String {
-    "\(table) " + (0..<Int32(key.count)).map { row.text($0) }.joined(separator: "/")
+    (index.map { "index \($0.name) " } ?? "\(table) ")
+      + (0..<Int32(key.count)).map { row.text($0) }.joined(separator: "/")
   }
 }
 

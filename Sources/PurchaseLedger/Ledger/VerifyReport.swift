@@ -21,8 +21,18 @@ public struct VerifyReport: Sendable {
 
   public struct Total: Sendable, Hashable {
     public var currency: String
-    public var sales: Int64
-    public var refunds: Int64
+    public var sales: Int128
+    public var refunds: Int128
+  }
+
+  /// What no event says, so that nothing here can tell whether somebody changed it: tables and how many rows they have.
+  public internal(set) var outside: [Outside] = []
+  /// Pieces of evidence whose signature was checked again, nil where that was not asked for.
+  public internal(set) var signatures: Int?
+
+  public struct Outside: Sendable, Hashable {
+    public var table: String
+    public var rows: Int
   }
 
   public var isClean: Bool { findingCount == 0 }

@@ -96,6 +96,25 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
+  /// Rows move between the pages of a table that grows, and what they leave behind is part of nothing.
+  @Test func nothingOfAnErasedPersonIsLeftAmongMany() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    func login(_ index: Int) -> String { "person.number-\(index)-of-those-who-buy@example.org" }
+    let ids = try await withThrowingTaskGroup(of: (Int, AccountID).self) { group in
+      for index in 0..<400 {
+        group.addTask { (index, try await accounts.add(login: login(index), password: "correct horse")) }
+      }
+      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    for index in stride(from: 3, to: 400, by: 40) {
+      try await accounts.erase(try #require(ids[index]))
+      #expect(!contains(login(index), in: test), "\(index)")
+    }
+    #expect(contains(login(4), in: test))
+    #expect(try test.ledger.verify().isClean)
+  }
+
   private func contains(_ text: String, in test: TestLedger) -> Bool {
     ["ledger.sqlite", "ledger.sqlite-wal"].contains {
       (try? test.folder.bytes($0))?.range(of: Data(text.utf8)) != nil

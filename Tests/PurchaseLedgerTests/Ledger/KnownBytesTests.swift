@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -88,8 +89,8 @@ import Testing
     let bytes = Array(genuine.utf8)
     let content = try await verifier.verify(bytes, at: Self.now)
     try Snapshot(of: ledger).store(SnapshotPage(evidence: [(bytes, content)], cursor: nil))
-    #expect(
-      try ledger.knownEvidence([EvidenceDigest(bytes).sha256]) == [KnownEvidence(kind: .transaction, isBooked: false)])
+    // No event says that it was verified.
+    #expect(try ledger.knownEvidence([EvidenceDigest(bytes).sha256]) == [nil])
     #expect(try await imported([genuine]).map(\.outcome) == [.accepted])
     #expect(
       try ledger.knownEvidence([EvidenceDigest(bytes).sha256]) == [KnownEvidence(kind: .transaction, isBooked: true)])
@@ -146,6 +147,69 @@ import Testing
     #expect(try await run(early, [], Self.now - 86_400_000) == [.quarantined])
     #expect(try await run(ledger, [], Self.now) == [.accepted])
     #expect(try await run(ledger, [], Self.now).isEmpty && ledger.quarantined().isEmpty)
+  }
+
+  /// Whoever can write to the file can put a row of evidence into it, but no event that names it without breaking the chain.
+  @Test(arguments: [1, 4]) func aRowOfEvidenceAloneMakesNothingKnown(_ outcome: Int) async throws {
+    let forged = try transaction(stranger)
+    let genuine = try transaction(authority)
+    for (id, text) in [(71, forged), (72, genuine)] {
+      try await ledger.pool.write { db in
+        try db.execute(
+          sql: "INSERT INTO evidence (id, sha256, kind, outcome, received_at, bytes) VALUES (?, ?, 1, ?, 0, ?)",
+          arguments: [
+            id, Data(EvidenceDigest(Array(text.utf8)).sha256), outcome, Data(text.utf8),
+          ])
+      }
+    }
+    if outcome == 1 {
+      let locations = try ledger.verify().findings.map(\.location)
+      #expect(locations == ["evidence 71", "evidence 72"])
+    }
+    let verdicts = try await imported([forged, genuine], describesBooked: false).map(\.outcome)
+    #expect(verdicts == [.refused, .accepted])
+    // The store's own word is named by its event from now on.
+    #expect(try ledger.verify().findings.map(\.location) == (outcome == 1 ? ["evidence 71"] : []))
+  }
+
+  /// With the roots at hand everything that was taken for signed is looked at once more.
+  @Test func signaturesAreCheckedAgain() async throws {
+    let genuine = try transaction(authority)
+    let line = "{\"account\": \"\(mallory)\", \"evidence\": \"\(genuine)\"}"
+    #expect(try await imported([line]).map(\.outcome) == [.accepted])
+    func check(_ verifier: EvidenceVerifier) async throws -> VerifyReport {
+      var report = try ledger.verify()
+      #expect(report.isClean, "\(report.findings)")
+      try await ledger.verifySignatures(with: verifier, into: &report)
+      return report
+    }
+    let clean = try await check(verifier)
+    #expect(clean.isClean && clean.signatures == 1, "\(clean.findings)")
+    let others = try EvidenceVerifier(
+      identity: StoreIdentity(rootCertificates: [stranger.rootCertificate], bundleID: "org.example.maps"))
+    let refused = try await check(others)
+    #expect(refused.findings.map(\.location) == ["evidence 1"], "\(refused.findings)")
+    #expect(refused.findings.first?.message.contains("untrusted-chain") == true)
+
+    // An event that follows in the chain, and says what its evidence does not.
+    let digest = EvidenceDigest(Array(genuine.utf8)).sha256
+    let made = StoreTransaction(
+      store: .apple, environment: .production, transactionID: "666", originalTransactionID: "666",
+      productID: "region.002", productType: .nonConsumable, purchaseDate: Self.now, signedDate: Self.now,
+      trust: .signed, statement: .purchased)
+    let seq = try ledger.write { try $0.append(.transaction(made), evidence: digest) }
+    // And one of the store's snapshot, before it is booked.
+    try Snapshot(of: ledger).store(
+      SnapshotPage(
+        evidence: [
+          (
+            Array(try transaction(stranger).utf8),
+            VerifiedEvidence(kind: .transaction, store: .apple, environment: .production, transactions: [made])
+          )
+        ], cursor: nil))
+    let found = try await check(verifier)
+    #expect(
+      found.findings.map(\.location) == ["event \(try #require(seq))", "evidence 2"], "\(found.findings)")
   }
 
   /// The secret that a version 1 notification carries is nowhere in the file.

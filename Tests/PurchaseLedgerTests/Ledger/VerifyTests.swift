@@ -78,6 +78,20 @@ import Testing
     Edit(sql: "UPDATE account SET erased_seq = NULL WHERE number = 1", location: "account 1"),
     Edit(sql: "UPDATE policy SET value = 'refuse' WHERE name = 'second-claim'", location: "policy second-claim"),
     Edit(sql: "UPDATE evidence SET bytes = zeroblob(3) WHERE id = 7", location: "evidence 7"),
+    Edit(sql: "UPDATE evidence SET event = NULL WHERE id = 7", location: "evidence 7"),
+    Edit(sql: "UPDATE evidence SET outcome = 1 WHERE outcome = 2", location: "evidence "),
+    Edit(sql: "UPDATE evidence SET outcome = 3 WHERE outcome = 2", location: "evidence "),
+    Edit(sql: "INSERT INTO evidence_prefix (bytes) VALUES ('x')", location: "evidence_prefix "),
+    Edit(
+      sql: "CREATE TRIGGER t AFTER INSERT ON entitlement BEGIN DELETE FROM entitlement; END", location: "trigger t"),
+    Edit(sql: "CREATE VIEW v AS SELECT 1", location: "view v"),
+    Edit(sql: "CREATE TABLE hidden (a)", location: "table hidden"),
+    Edit(sql: "DROP INDEX entitlement_account", location: "index entitlement_account"),
+    Edit(
+      sql: "INSERT INTO session VALUES (zeroblob(32), 1, 0, 9223372036854775807)", location: "session of account 1"),
+    Edit(
+      sql: "INSERT INTO store_snapshot VALUES (1, 1, 'x', zeroblob(16), NULL, zeroblob(9), zeroblob(32))",
+      location: "store_snapshot 1/1/x"),
     Edit(sql: "DELETE FROM claim WHERE transaction_id = '2' AND account = 2", location: "claim 1/1/2/"),
   ])
   func case44_aRowEditedInTheFileIsNamed(_ edit: Edit) throws {
@@ -85,6 +99,60 @@ import Testing
     try test.ledger.pool.write { try $0.execute(sql: edit.sql) }
     let report = try test.ledger.verify()
     #expect(report.findings.contains { $0.location.hasPrefix(edit.location) }, "\(report.findings)")
+  }
+
+  /// Look-ups answer out of indexes alone: what stands there has to be what the table says.
+  @Test(arguments: [
+    ("entitlement_account", "region.alps"), ("sqlite_autoindex_event_1", nil), ("sqlite_autoindex_evidence_1", nil),
+    ("sqlite_autoindex_account_1", nil),
+  ])
+  func bytesChangedInAnIndexAreFound(_ index: String, _ text: String?) throws {
+    let test = try filled()
+    let account = try test.account()
+    try test.book(.sample("500"), as: account)
+    let page = try test.count("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
+    try test.ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    try test.ledger.pool.close()
+
+    // Twelve bytes at the end of the page, where its first entries stand, or the text of one of them.
+    var file = try test.folder.bytes("ledger.sqlite")
+    let range = (page - 1) * 8192..<page * 8192
+    let place = try #require(
+      text.map { file.range(of: Data($0.utf8), options: .backwards, in: range) } ?? range.upperBound - 24..<range
+        .upperBound - 12)
+    file.replaceSubrange(place, with: Data("region.other".utf8.prefix(place.count)))
+    try file.write(to: URL(fileURLWithPath: test.path))
+
+    let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    let report = try ledger.verify()
+    #expect(report.findings.contains { $0.location.hasPrefix("index \(index)") }, "\(report.findings)")
+    // What it says can be done about it.
+    try ledger.rebuild()
+    let rebuilt = try ledger.verify()
+    #expect(rebuilt.isClean, "\(rebuilt.findings)")
+    #expect(try ledger.entitlements(of: account).map(\.productID) == ["region.alps"])
+  }
+
+  @Test func totalsAreExact() throws {
+    let test = try TestLedger()
+    // Dinars have three digits, so that an amount is a price in thousandths. 2^53 + 1 is no floating-point number.
+    for (id, amount) in [("1", Int64.max), ("2", Int64.max), ("3", 9_007_199_254_740_993)] {
+      try test.book(.sample(id) { $0.price = Money(milliunits: amount, currency: "KWD") })
+    }
+    try test.book(
+      StoreTransaction.sample("3") { $0.price = Money(milliunits: 9_007_199_254_740_993, currency: "KWD") }
+        .revoked(at: TestLedger.now))
+    let totals = try test.ledger.verify().totals
+    #expect(totals.map { "\($0.sales) \($0.refunds)" } == ["18455751272964292607 9007199254740993"])
+  }
+
+  @Test func whatNoEventSaysIsCounted() async throws {
+    let test = try TestLedger()
+    let accounts = Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))
+    _ = try await accounts.add(login: "ada", password: "correct horse")
+    _ = try await accounts.signIn(login: "ada", password: "correct horse", lasting: 1000)
+    let report = try test.ledger.verify()
+    #expect(report.outside == [.init(table: "credential", rows: 1), .init(table: "session", rows: 1)])
   }
 
   @Test func cuttingTheEndOffIsFoundAgainstTheHeadKeptElsewhere() throws {

@@ -33,6 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
     _ = StandardStreams.flush()
     for await _ in end.stream { break }
     try await server.shutdown()
+    ledger.close()
     // Only now: a second signal while requests are finished is to kill.
     CommandSignals.watch.stop()
   }

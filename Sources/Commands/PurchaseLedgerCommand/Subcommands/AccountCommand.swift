@@ -28,7 +28,9 @@ struct AccountCommand: AsyncParsableCommand {
         guard let token = AccountToken(text) else { throw ValidationError("--token wants a UUID, not \(text)") }
         return token
       }
-      let accounts = try settings.openLedger().accounts
+      let ledger = try settings.openLedger()
+      defer { ledger.close() }
+      let accounts = ledger.accounts
       let text = String(decoding: try InputFile.read(passwordFile), as: UTF8.self)
       guard let password = text.split(separator: "\n").first.map(String.init), !password.isEmpty else {
         throw LedgerError(.input, at: passwordFile, "holds no password; write one into its first line")
@@ -72,7 +74,9 @@ struct AccountCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
-      let accounts = try LedgerSettings(options).openLedger().accounts
+      let ledger = try LedgerSettings(options).openLedger()
+      defer { ledger.close() }
+      let accounts = ledger.accounts
       let id = try accounts.existing(account)
       let isLogEmpty = try await accounts.erase(id)
       if !isLogEmpty {

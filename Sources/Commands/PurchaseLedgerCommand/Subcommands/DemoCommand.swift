@@ -53,6 +53,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     let clock = LedgerClock.fixed(now)
     let ledger = try Ledger.create(at: folder.ledger, policy: policy, clock: clock)
+    defer { ledger.close() }
     try shop.openAccounts(in: ledger)
     let identity = StoreIdentity(
       rootCertificates: [authority.rootCertificate], bundleID: ShopGenerator.bundleID,

@@ -26,6 +26,7 @@ struct DismissCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try LedgerSettings(options)
     let ledger = list ? try settings.openLedgerToRead() : try settings.openLedger()
+    defer { ledger.close() }
     let pieces =
       list ? try ledger.quarantined() : try hashes.map { try ledger.dismissEvidence($0, because: because ?? "") }
     for piece in pieces {

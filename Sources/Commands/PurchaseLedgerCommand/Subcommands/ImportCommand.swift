@@ -42,6 +42,7 @@ struct ImportCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try LedgerSettings(options)
     let ledger = try settings.openLedger()
+    defer { ledger.close() }
     let identity = try settings.identity(for: ledger)
     let printer = progress.printer("pieces")
     let isJSON = options.json || report == .json

@@ -24,7 +24,7 @@ struct InitCommand: AsyncParsableCommand {
       if parts[0] == "environment" { try LedgerSettings.check(settings.namedEnvironment, against: parts[1]) }
       try policy.set(parts[0], to: parts[1])
     }
-    _ = try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock)
+    try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock).close()
     if options.json {
       let policies = policy.settings.map { JSONValue.Member(name: $0.name, value: .string($0.value)) }
       print(JSONValue.fields([("ledger", .string(settings.ledgerPath)), ("policy", .object(policies))]).text)

@@ -33,6 +33,7 @@ struct PullCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try LedgerSettings(options)
     let ledger = try settings.openLedger()
+    defer { ledger.close() }
     let now = settings.clock.now()
     let since = try self.since.map { try TimeArgument.milliseconds($0, option: "since") } ?? now - 30 * 86_400_000
     let pull = try StorePull(ledger: ledger, clock: settings.clock)

@@ -11,6 +11,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
   func run() async throws {
     let ledger = try LedgerSettings(options).openLedger()
+    defer { ledger.close() }
     let printer = progress.printer("events")
     var count = 0
     try ledger.rebuild { done, total in

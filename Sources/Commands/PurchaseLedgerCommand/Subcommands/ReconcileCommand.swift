@@ -32,6 +32,7 @@ struct ReconcileCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try LedgerSettings(options)
     let ledger = apply ? try settings.openLedger() : try settings.openLedgerToRead()
+    defer { ledger.close() }
     var isPartlyRead = false
     var snapshot = Snapshot(of: ledger)
     if let store {

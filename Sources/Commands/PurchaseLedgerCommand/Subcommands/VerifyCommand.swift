@@ -6,18 +6,28 @@ struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract:
-      "Checks the hash chain, the evidence, that postings balance, and that the projections are those of the events.",
-    discussion: "Exits with 1 when damage is found.")
+      "Checks the file, the hash chain, the evidence, that postings balance, and that answers are those of the events.",
+    discussion: """
+      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing can tell whether somebody changed it.
+      """)
 
   @Option(
     help: ArgumentHelp("A head that was printed before and kept elsewhere: it must be in the chain.", valueName: "hash")
   )
   var head: String?
+  @Flag(
+    help: """
+      Check every signature again, on all cores, and that events say what their evidence does; needs the root certificates, and Google's key where there is \
+      evidence that it signed.
+      """)
+  var signatures = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let ledger = try LedgerSettings(options).openLedgerToRead()
+    let settings = try LedgerSettings(options)
+    let ledger = try settings.openLedgerToRead()
+    let verifier = signatures ? try verifier(settings, of: ledger) : nil
     let head = try self.head.map { text in
       guard let hash = Hexadecimal.bytes(text), hash.count == 32 else {
         throw ValidationError("--head wants 64 hexadecimal digits")
@@ -25,10 +35,35 @@ struct VerifyCommand: AsyncParsableCommand {
       return hash
     }
     let printer = progress.printer("events")
-    let report = try ledger.verify(head: head) { printer.show($0, of: $1) }
+    var report = try ledger.verify(head: head) { printer.show($0, of: $1) }
     printer.finish()
+    if let verifier {
+      let printer = progress.printer("statements")
+      try await ledger.verifySignatures(with: verifier, into: &report) { printer.show($0, of: $1) }
+      printer.finish()
+    }
     print(options.json ? Self.json(report).text : Self.text(report))
     if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
+  }
+
+  /// - Throws: `LedgerError` that names what is needed for the evidence that is there.
+  private func verifier(_ settings: LedgerSettings, of ledger: Ledger) throws -> EvidenceVerifier {
+    var identity = try settings.identity(for: ledger)
+    for kind in try ledger.kindsOfEvidence() where kind.isSigned {
+      let missing =
+        switch kind.store {
+        case .apple: identity.rootCertificates.isEmpty ? "--root-certificate" : nil
+        case .google: identity.googlePublicKey == nil ? "--google-public-key" : nil
+        }
+      guard let missing else { continue }
+      throw LedgerError(
+        .configuration, at: "--signatures",
+        "the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the configuration file"
+      )
+    }
+    // What was taken when the cap was higher is as true as it was.
+    identity.evidenceBytesMax = .max
+    return try EvidenceVerifier(identity: identity)
   }
 
   static func text(_ report: VerifyReport) -> String {
@@ -37,8 +72,13 @@ struct VerifyCommand: AsyncParsableCommand {
     for total in report.totals {
       lines.append("\(total.currency): sales \(total.sales), refunds \(total.refunds) in minor units")
     }
+    if !report.outside.isEmpty {
+      let tables = report.outside.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")
+      lines.append("not in the chain: \(tables)")
+    }
+    let signatures = report.signatures.map { ", \($0) signatures" } ?? ""
     lines.append(
-      "\(report.events) events, \(report.evidence) pieces of evidence: \(report.isClean ? "clean" : "\(report.findingCount) found")"
+      "\(report.events) events, \(report.evidence) pieces of evidence\(signatures): \(report.isClean ? "clean" : "\(report.findingCount) found")"
     )
     lines.append("head \(Hexadecimal.text(report.head))")
     return lines.joined(separator: "\n")
@@ -47,7 +87,7 @@ struct VerifyCommand: AsyncParsableCommand {
   static func json(_ report: VerifyReport) -> JSONValue {
     .fields([
       ("clean", .bool(report.isClean)), ("events", .init(report.events)), ("evidence", .init(report.evidence)),
-      ("head", .string(Hexadecimal.text(report.head))),
+      ("signatures", report.signatures.map { .init($0) } ?? .null), ("head", .string(Hexadecimal.text(report.head))),
       (
         "findings",
         .array(
@@ -64,6 +104,7 @@ struct VerifyCommand: AsyncParsableCommand {
             ])
           })
       ),
+      ("notInTheChain", .object(report.outside.map { .init(name: $0.table, value: .init($0.rows)) })),
     ])
   }
 }

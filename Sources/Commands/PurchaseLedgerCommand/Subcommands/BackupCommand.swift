@@ -1,0 +1,32 @@
+import ArgumentParser
+import PurchaseLedger
+
+/// `purchase-ledger backup`
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Copies the ledger into a file that is a ledger by itself, while others write.",
+    discussion: """
+      The copy holds what was committed when it began. It gets its name when its chain was followed to the end and it is on the disk; only its owner can read it. \
+      A copy of the ledger's file alone may lack what is in the -wal file beside it. docs/ledger.md says how to restore.
+      """)
+
+  @Argument(help: "The copy.")
+  var file: String
+  @Flag(help: "Replace a file of that name.")
+  var force = false
+  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let ledger = try LedgerSettings(options).openLedgerToRead()
+    let printer = progress.printer("pages")
+    let backup = try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
+    printer.finish()
+    let head = Hexadecimal.text(backup.head)
+    print(
+      options.json
+        ? JSONValue.fields([
+          ("backup", .string(file)), ("events", .init(backup.events)), ("head", .string(head)),
+        ]).text : "\(file): \(backup.events) events\nhead \(head)")
+  }
+}

@@ -1,0 +1,88 @@
+import GRDB
+
+/// What SQLite itself can say of the file: pages, indexes against their tables, references; and whether the schema is ours.
+///
+/// Answers come out of indexes, and SQLite believes them: a changed page of one answers something else than the table.
+struct FileCheck {
+  private let db: Database
+
+  init(_ db: Database) { self.db = db }
+
+  func run(_ report: inout VerifyReport) throws {
+    try checkSchema(&report)
+    try checkPages(&report)
+    for row in try Row.fetchAll(db, sql: "PRAGMA foreign_key_check") {
+      report.find("\(row["table"] as String) \(row["rowid"] as Int64? ?? 0)", "names a row that is not there")
+    }
+  }
+
+  // MARK: Pages and indexes
+
+  private func checkPages(_ report: inout VerifyReport) throws {
+    let names = try roots()
+    // One finding for each index or table: a damaged page has hundreds of rows.
+    var places: [String] = []
+    var messages: [String: [String]] = [:]
+    for text in try String.fetchAll(db, sql: "PRAGMA integrity_check") where text != "ok" {
+      for line in text.split(separator: "\n").map(String.init) where !line.hasPrefix("***") {
+        let place = Self.place(line, names)
+        if messages[place] == nil { places.append(place) }
+        messages[place, default: []].append(line)
+      }
+    }
+    for place in places {
+      let lines = messages[place] ?? []
+      let more = lines.count > 1 ? ", and \(lines.count - 1) more" : ""
+      report.find(place, "is damaged (\(lines[0])\(more)); `rebuild` makes indexes anew, else restore a backup")
+    }
+  }
+
+  /// What a line of SQLite's is about: an index by its name, a tree by the number of its first page.
+  private static func place(_ line: String, _ names: [Int64: String]) -> String {
+    if let match = line.firstMatch(of: /(?:in|from) index (\S+)$/) { return "index \(match.1)" }
+    if let match = line.firstMatch(of: /[Tt]ree (?:page )?(\d+)/), let page = Int64(match.1), let name = names[page] {
+      return name
+    }
+    return "file"
+  }
+
+  private func roots() throws -> [Int64: String] {
+    let rows = try SQLStatement(db, "SELECT rootpage, type, name FROM sqlite_schema WHERE rootpage > 0").all {
+      ($0.int(0), "\($0.text(1)) \($0.text(2))")
+    }
+    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
+  }
+
+  // MARK: Schema
+
+  /// A trigger or a view changes what statements do without a row being changed.
+  private func checkSchema(_ report: inout VerifyReport) throws {
+    let ours = try Self.objects(db)
+    let expected = try LedgerDatabase.scratch().write { db in
+      try LedgerSchema.createPrimary(db)
+      try LedgerSchema.createProjections(db)
+      return try Self.objects(db)
+    }
+    for (name, sql) in ours.sorted(by: { $0.key < $1.key }) where expected[name] != sql {
+      report.find(
+        name,
+        expected[name] == nil
+          ? "is nothing that a ledger has: somebody put it into the file" : "is not defined as a ledger has it")
+    }
+    for name in expected.keys.sorted() where ours[name] == nil {
+      report.find(name, "is missing; restore a backup")
+    }
+  }
+
+  /// What a file has beside a ledger's own: which migrations ran, and SQLite's statistics.
+  private static let known: Set<String> = ["table grdb_migrations", "index sqlite_autoindex_grdb_migrations_1"]
+
+  /// Definitions by type and name, without white space, which is as it was typed.
+  private static func objects(_ db: Database) throws -> [String: String] {
+    let rows = try SQLStatement(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema").all {
+      ("\($0.text(0)) \($0.text(1))", "\($0.text(2)) " + $0.text(3).filter { !$0.isWhitespace })
+    }
+    return Dictionary(
+      rows.filter { !known.contains($0.0) && !$0.0.hasPrefix("table sqlite_stat") }, uniquingKeysWith: { $1 })
+  }
+}

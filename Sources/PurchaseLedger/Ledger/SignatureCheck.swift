@@ -1,0 +1,261 @@
+import Foundation
+import GRDB
+
+extension Ledger {
+  /// Checks every signature again, and that what events say was said by the evidence that they name. Evidence without a signature is the operator's word,
+  /// and left alone.
+  ///
+  /// - Parameters:
+  ///   - verifier: Its roots and keys are those that the evidence must chain to.
+  ///   - report: What `verify` found; findings are added.
+  ///   - progress: Statements looked at, and how many there are.
+  /// - Complexity: O(evidence) on all cores, in constant memory.
+  public func verifySignatures(
+    with verifier: EvidenceVerifier, into report: inout VerifyReport, progress: (Int, Int) -> Void = { _, _ in }
+  ) async throws {
+    let check = SignatureCheck(ledger: self, verifier: verifier, environment: try policy.environment)
+    try await check.run(&report, progress: progress)
+  }
+
+  /// What is among the evidence.
+  package func kindsOfEvidence() throws -> Set<EvidenceKind> {
+    try readStatement { db in
+      Set(
+        try SQLStatement(db, "SELECT DISTINCT kind FROM evidence").all {
+          EvidenceKind(rawValue: UInt8(truncatingIfNeeded: $0.int(0)))
+        }.compactMap(\.self))
+    }
+  }
+}
+
+/// Goes through events, then evidence that no event states anything of, then the snapshot, some at a time.
+private struct SignatureCheck: Sendable {
+  let ledger: Ledger
+  let verifier: EvidenceVerifier
+  /// The ledger's, for messages that name none.
+  let environment: StoreEnvironment
+
+  private static let batch: Int64 = 2048
+
+  /// A row that says something in the name of evidence.
+  private struct Statement: Sendable {
+    var location: String
+    var sha256: [UInt8]
+    /// What the evidence has to state; nil for evidence by itself.
+    var key: EventKey?
+    /// Whether the row says that the store signed it.
+    var isSigned = false
+  }
+
+  /// A piece of evidence, looked at again.
+  private struct Verdict: Sendable {
+    var id: Int64
+    var kind: EvidenceKind?
+    var refusal: Refusal?
+    /// The keys of the events that it states; nil where they do not follow from its bytes alone.
+    var keys: Set<EventKey>?
+    /// Whether it counts as booked although something that it states is not.
+    var isPartlyBooked = false
+  }
+
+  func run(_ report: inout VerifyReport, progress: (Int, Int) -> Void) async throws {
+    let total = try count()
+    var (done, pieces) = (0, 0)
+    func check(_ statements: [Statement]) async throws {
+      let verdicts = try await verdicts(on: statements)
+      for verdict in verdicts.values.sorted(by: { $0.id < $1.id }) { Self.judge(verdict, &report) }
+      for statement in statements { Self.judge(statement, verdicts[statement.sha256], &report) }
+      pieces += verdicts.values.count { $0.kind?.isSigned ?? false }
+      done += statements.count
+      progress(min(done, total), total)
+    }
+    var last: Int64 = 0
+    while let page = try events(after: last) {
+      last = page.last
+      try await check(page.statements)
+    }
+    last = 0
+    while let page = try evidence(after: last) {
+      last = page.last
+      try await check(page.statements)
+    }
+    var key = RowKey(store: 0, environment: 0, id: "")
+    while let page = try snapshot(after: key) {
+      key = page.last
+      try await check(page.statements)
+    }
+    report.signatures = pieces
+    progress(total, total)
+  }
+
+  // MARK: Judging
+
+  private static func judge(_ verdict: Verdict, _ report: inout VerifyReport) {
+    if let refusal = verdict.refusal {
+      report.find("evidence \(verdict.id)", "does not verify: \(refusal)")
+    } else if verdict.isPartlyBooked {
+      report.find("evidence \(verdict.id)", "counts as booked, and states what no event does")
+    }
+  }
+
+  private static func judge(_ statement: Statement, _ verdict: Verdict?, _ report: inout VerifyReport) {
+    if statement.sha256.isEmpty { return report.find(statement.location, "names no evidence for what it states") }
+    // What is missing was named already, and so was what does not verify.
+    guard let verdict, verdict.refusal == nil else { return }
+    if statement.isSigned, verdict.kind?.isSigned != true {
+      report.find(statement.location, "says that the store signed it, and its evidence has no signature")
+    } else if let key = statement.key, let keys = verdict.keys, !keys.contains(key) {
+      report.find(statement.location, "is not what its evidence says")
+    }
+  }
+
+  // MARK: Verifying
+
+  private func verdicts(on statements: [Statement]) async throws -> [[UInt8]: Verdict] {
+    let digests = Array(Set(statements.map(\.sha256)))
+    let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, digests.count / 16))
+    let share = max(1, (digests.count + workers - 1) / workers)
+    return try await withThrowingTaskGroup(of: [([UInt8], Verdict)].self) { group in
+      for start in stride(from: 0, to: digests.count, by: share) {
+        let part = digests[start..<min(start + share, digests.count)]
+        group.addTask {
+          var verdicts: [([UInt8], Verdict)] = []
+          for digest in part {
+            if let verdict = try await verdict(on: digest) { verdicts.append((digest, verdict)) }
+          }
+          return verdicts
+        }
+      }
+      return try await group.reduce(into: [:]) { all, part in
+        for (digest, verdict) in part { all[digest] = verdict }
+      }
+    }
+  }
+
+  private func verdict(on sha256: [UInt8]) async throws -> Verdict? {
+    let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
+        FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id WHERE e.sha256 = ?
+        """)
+      select.bind(1, sha256)
+      return try select.first { ($0.int(0), $0.int(1), $0.int(2) != 0, $0.blob(3) + $0.blob(4)) }
+    }
+    guard let kept else { return nil }
+    var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
+    guard let kind = verdict.kind, kind.isSigned else { return verdict }
+    do throws(Refusal) {
+      let content = try await verifier.verify(
+        kept.bytes, as: kind, context: EvidenceContext(environment: environment), at: ledger.clock.now())
+      guard kind.isWhole, content.quarantine == nil else { return verdict }
+      var keys = Set(
+        content.transactions.filter { $0.environment.code != nil }.map { PreparedFact($0, isKnown: true).key })
+      if let notification = content.notification?.content(in: environment) {
+        keys.insert(notification.key(body: notification.body))
+      }
+      verdict.keys = keys
+    } catch {
+      verdict.refusal = error
+      return verdict
+    }
+    if kept.isBooked, let keys = verdict.keys { verdict.isPartlyBooked = try !areBooked(keys) }
+    return verdict
+  }
+
+  private func areBooked(_ keys: Set<EventKey>) throws -> Bool {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
+      return try keys.allSatisfy { key in
+        select.bind(1, key.bytes)
+        return try select.first { _ in true } != nil
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Events that state what a store says.
+  private static let statingEvents = "event WHERE type IN (1, 2)"
+  /// Evidence whose own event, if it has one, is not such an event.
+  private static let silentEvidence = """
+    evidence AS e LEFT JOIN event AS v ON v.seq = e.event AND v.evidence = e.sha256 AND v.type IN (1, 2)
+    WHERE v.seq IS NULL
+    """
+
+  private func count() throws -> Int {
+    try ledger.readStatement { db in
+      try [Self.statingEvents, Self.silentEvidence, "store_snapshot"].reduce(0) { total, rows in
+        total + (try SQLStatement(db, "SELECT count(*) FROM \(rows)").first { Int($0.int(0)) } ?? 0)
+      }
+    }
+  }
+
+  private func events(after seq: Int64) throws -> (statements: [Statement], last: Int64)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT \(LedgerEvent.columns) FROM \(Self.statingEvents) AND seq > ? ORDER BY seq LIMIT \(Self.batch)
+        """)
+      select.bind(1, seq)
+      var last = seq
+      let statements = try select.all { row -> Statement in
+        last = row.int(0)
+        // What cannot be read was named already.
+        let event = try? LedgerEvent(row, in: ledger.path)
+        let key = event.map { $0.content.key(body: row.blob(6)) }
+        return Statement(
+          location: "event \(last)", sha256: row.blob(5), key: key, isSigned: event?.content.isSignedFact ?? false)
+      }
+      return statements.isEmpty ? nil : (statements, last)
+    }
+  }
+
+  private func evidence(after id: Int64) throws -> (statements: [Statement], last: Int64)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db, "SELECT e.id, e.sha256 FROM \(Self.silentEvidence) AND e.id > ? ORDER BY e.id LIMIT \(Self.batch)")
+      select.bind(1, id)
+      var last = id
+      let statements = try select.all { row -> Statement in
+        last = row.int(0)
+        return Statement(location: "evidence \(last)", sha256: row.blob(1))
+      }
+      return statements.isEmpty ? nil : (statements, last)
+    }
+  }
+
+  private func snapshot(after key: RowKey) throws -> (statements: [Statement], last: RowKey)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT store, environment, transaction_id, fact, evidence FROM store_snapshot
+        WHERE (store, environment, transaction_id) > (?, ?, ?) ORDER BY store, environment, transaction_id
+        LIMIT \(Self.batch)
+        """)
+      select.bind(1, key)
+      var last: RowKey?
+      let statements = try select.all { row -> [Statement] in
+        let key = RowKey(
+          store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
+          id: row.text(2))
+        last = key
+        let entries = (try? SnapshotFacts(bodies: row.blob(3), digests: row.blob(4)))?.entries ?? []
+        return entries.map {
+          Statement(
+            location: "store_snapshot \(key.store)/\(key.environment)/\(key.id)", sha256: $0.evidence,
+            key: $0.fact.key, isSigned: $0.fact.transaction.trust == .signed)
+        }
+      }
+      return last.map { (statements.flatMap(\.self), $0) }
+    }
+  }
+}
+
+extension EventContent {
+  /// A fact that is booked as verified.
+  fileprivate var isSignedFact: Bool { if case .transaction(let fact) = self { fact.trust == .signed } else { false } }
+}

@@ -1,0 +1,139 @@
+import CSQLite
+import Foundation
+import PurchaseLedger
+import TestSupport
+import Testing
+
+/// Copies that are made while others write, and what is in the file itself when nobody does.
+@Suite(.ownThread) struct LedgerBackupTests {
+  private func expectClean(_ shop: LedgerShop, _ path: String, _ comment: Comment) throws {
+    let run = try shop.run("verify", "--ledger", path)
+    #expect(run.status == 0, "\(comment): \(run)")
+  }
+
+  /// What is acknowledged before a backup begins is in it; what comes while it is made harms it as little as it waits.
+  @Test func aBackupHoldsWhatWasAcknowledgedBefore() async throws {
+    let shop = try LedgerShop(buyers: 2)
+    try shop.makeLedger()
+    let ledger = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .system)
+    defer { ledger.close() }
+    let writer = Task.detached {
+      var booked = 0
+      while !Task.isCancelled {
+        try await ledger.recordAudit(kind: "test", account: nil, subject: "\(booked)", outcome: "done", detail: nil)
+        booked += 1
+      }
+      return booked
+    }
+    for round in 0..<3 {
+      let before = try SQLiteFile.rows(shop.ledgerPath, "SELECT seq, hex(hash) FROM event ORDER BY seq DESC LIMIT 1")[0]
+      let copy = shop.folder.file("copy\(round).sqlite")
+      let run = try shop.run("backup", copy, "--json", "--progress", "json")
+      #expect(run.status == 0 && run.stderr.contains(#""of":"pages""#), "\(run)")
+      #expect(try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int == 0o600)
+      let verified = try shop.run("verify", "--ledger", copy, "--head", before[1])
+      #expect(verified.status == 0, "\(verified)")
+      let head = try #require(run.stdout.firstMatch(of: /"head":"([0-9a-f]{64})"/)?.1)
+      #expect(verified.stdout.contains("head \(head)"), "\(verified)")
+      #expect(try shop.run("verify", "--head", String(head)).status == 0)
+    }
+    writer.cancel()
+    #expect(try await writer.value > 0)
+    #expect(!shop.folder.names.contains { $0.hasSuffix(".unfinished") })
+  }
+
+  @Test func aBackupReplacesNothingUnasked() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let copy = try shop.folder.write("copy.sqlite", "somebody's")
+    let refused = try shop.run("backup", copy)
+    #expect(refused.status == 2 && refused.stderr.contains("copy.sqlite"), "\(refused)")
+    #expect(try String(decoding: shop.folder.bytes("copy.sqlite"), as: UTF8.self) == "somebody's")
+    #expect(try shop.run("backup", copy, "--force").status == 0)
+    try expectClean(shop, copy, "replaced")
+    try FileManager.default.createSymbolicLink(
+      atPath: shop.folder.file("link"), withDestinationPath: shop.ledgerPath)
+    for own in [shop.ledgerPath, shop.folder.file("link"), shop.ledgerPath + "-wal"] {
+      let run = try shop.run("backup", own, "--force")
+      #expect(run.status == 2 && run.stderr.contains("the ledger itself"), "\(run)")
+    }
+    let missing = try shop.run("backup", shop.folder.file("no/such/folder"))
+    #expect(missing.status == 3, "\(missing)")
+    try expectClean(shop, shop.ledgerPath, "the ledger")
+  }
+
+  /// A chain that is broken is no backup.
+  @Test func aDamagedLedgerIsNotCopied() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    var connection: OpaquePointer?
+    #expect(sqlite3_open(shop.ledgerPath, &connection) == SQLITE_OK)
+    #expect(sqlite3_exec(connection, "UPDATE event SET recorded_at = 1 WHERE seq = 2", nil, nil, nil) == SQLITE_OK)
+    sqlite3_close(connection)
+    let run = try shop.run("backup", shop.folder.file("copy.sqlite"))
+    #expect(run.status == 3 && run.stderr.contains("event 2"), "\(run)")
+    #expect(!shop.folder.names.contains { $0.contains("copy") })
+  }
+
+  @Test func aKilledBackupLeavesNoHalfOfIt() throws {
+    let shop = try LedgerShop(buyers: 20)
+    try shop.makeLedger()
+    #expect([0, 1].contains(try shop.run("import", shop.folder.file("evidence.jsonl")).status))
+    let whole = try shop.run("backup", shop.folder.file("copy.sqlite"))
+    #expect(whole.status == 0, "\(whole)")
+    var random = SeededGenerator(seed: 3)
+    for round in 0..<8 {
+      try? FileManager.default.removeItem(atPath: shop.folder.file("copy.sqlite"))
+      let child = try shop.start("backup", shop.folder.file("copy.sqlite"))
+      usleep(UInt32(Double.random(in: 0...whole.seconds, using: &random) * 1e6))
+      child.send(SIGKILL)
+      _ = child.wait()
+      if shop.folder.names.contains("copy.sqlite") {
+        try expectClean(shop, shop.folder.file("copy.sqlite"), "round \(round)")
+      }
+    }
+    #expect(try shop.run("backup", shop.folder.file("copy.sqlite"), "--force").status == 0)
+    #expect(!shop.folder.names.contains { $0.contains("unfinished") })
+    try expectClean(shop, shop.folder.file("copy.sqlite"), "the end")
+  }
+
+  /// Also while another process has the ledger open, which keeps its log.
+  @Test func aCommandLeavesNothingInTheLog() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    var other: OpaquePointer?
+    defer { sqlite3_close(other) }
+    #expect(sqlite3_open(shop.ledgerPath, &other) == SQLITE_OK)
+    #expect(sqlite3_exec(other, "SELECT count(*) FROM event", nil, nil, nil) == SQLITE_OK)
+    let password = try shop.folder.write("password", "correct horse")
+    for login in ["ada", "grace"] {
+      let run = try shop.run("account", "add", login, "--password-file", password)
+      #expect(run.status == 0, "\(run)")
+      let copy = shop.folder.file("copy-\(login).sqlite")
+      try FileManager.default.copyItem(atPath: shop.ledgerPath, toPath: copy)
+      #expect(try SQLiteFile.rows(copy, "SELECT count(*) FROM credential WHERE login = '\(login)'") == [["1"]])
+    }
+    #expect([0, 1].contains(try shop.run("import", shop.folder.file("evidence.jsonl")).status))
+    #expect((try? shop.folder.bytes("ledger.sqlite-wal"))?.isEmpty ?? true)
+  }
+
+  /// The name of a file may be the person's.
+  @Test func anErasedLoginIsNowhereInTheFile() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let login = "jane@example.org"
+    let password = try shop.folder.write("password", "correct horse")
+    #expect(try shop.run("account", "add", login, "--password-file", password).status == 0)
+    try FileManager.default.moveItem(
+      atPath: shop.folder.file("evidence.jsonl"), toPath: shop.folder.file("\(login).jsonl"))
+    #expect([0, 1].contains(try shop.run("import", shop.folder.file("\(login).jsonl"), "--account", login).status))
+    func contains() -> Bool {
+      ["ledger.sqlite", "ledger.sqlite-wal"].contains {
+        (try? shop.folder.bytes($0))?.range(of: Data(login.utf8)) != nil
+      }
+    }
+    #expect(contains())
+    #expect(try shop.run("account", "erase", login).status == 0)
+    #expect(!contains())
+  }
+}
