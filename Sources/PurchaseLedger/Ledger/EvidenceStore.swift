@@ -33,13 +33,16 @@ struct EvidenceStore {
       """)
   }
 
+  static let insertName =
+    "INSERT OR IGNORE INTO quarantined_transaction (store, environment, transaction_id, evidence) VALUES (?, ?, ?, ?)"
+
   mutating func keep(
     _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil
   ) throws {
     try keep(
       KeptEvidence(
         sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
-        prefix: piece.prefix, rest: piece.rest))
+        prefix: piece.prefix, rest: piece.rest, names: outcome == .quarantined ? piece.names : []))
   }
 
   /// Keeps what another file kept.
@@ -53,6 +56,13 @@ struct EvidenceStore {
     insert.bind(7, piece.rest)
     try insert.run()
     if piece.outcome != Outcome.accepted.rawValue { hasOthers = true }
+    guard !piece.names.isEmpty else { return }
+    let insertName = try SQLStatement(db, Self.insertName)
+    for name in piece.names {
+      insertName.bind(1, name)
+      insertName.bind(4, piece.sha256)
+      try insertName.run()
+    }
   }
 
   /// Notes that all that a piece says is booked, if it was in quarantine or pulled.
@@ -95,5 +105,13 @@ struct EvidenceStore {
     prefixes[bytes] = id
     lastPrefix = (bytes, id)
     return id
+  }
+}
+
+extension PreparedPiece {
+  /// The transactions that it speaks of.
+  fileprivate var names: [RowKey] {
+    guard case .success(let content) = result else { return [] }
+    return facts.map(\.row.key) + [content.notification?.transaction].compactMap { $0.flatMap { RowKey($0) } }
   }
 }

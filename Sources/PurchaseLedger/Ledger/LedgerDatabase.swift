@@ -126,6 +126,11 @@ enum LedgerDatabase {
       if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
       try LedgerUpgrade.fromFirstVersion(db, path: path)
     }
+    migrator.registerMigration("ledger 3") { db in
+      // A new ledger, and one of the first version, are in this form by now.
+      if try db.columns(in: "store_transaction").contains(where: { $0.name == "described" }) { return }
+      try LedgerUpgrade.foldAnew(db, path: path)
+    }
     return migrator
   }
 

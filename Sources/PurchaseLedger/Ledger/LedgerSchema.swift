@@ -4,7 +4,7 @@ import GRDB
 enum LedgerSchema {
   /// "MPLD", in the header of the file.
   static let applicationID: Int32 = 0x4D50_4C44
-  static let version: Int32 = 2
+  static let version: Int32 = 3
 
   static func createPrimary(_ db: Database) throws {
     try db.execute(
@@ -14,6 +14,7 @@ enum LedgerSchema {
           id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, outcome INTEGER NOT NULL,
           reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL);
         CREATE INDEX evidence_quarantined ON evidence (id) WHERE outcome = 2;
+        \(quarantinedTransactions);
         CREATE TABLE event (
           seq INTEGER PRIMARY KEY, type INTEGER NOT NULL, version INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
           key BLOB NOT NULL UNIQUE, evidence BLOB, body BLOB NOT NULL, hash BLOB NOT NULL);
@@ -38,6 +39,14 @@ enum LedgerSchema {
           started_at INTEGER NOT NULL, finished_at INTEGER);
         """)
   }
+
+  /// What evidence in quarantine names, which no event says of what was pulled.
+  static let quarantinedTransactions = """
+    CREATE TABLE IF NOT EXISTS quarantined_transaction (
+      store INTEGER, environment INTEGER, transaction_id TEXT, evidence BLOB NOT NULL,
+      PRIMARY KEY (store, environment, transaction_id, evidence)) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS quarantined_evidence ON quarantined_transaction (evidence)
+    """
 
   /// The tables that `rebuild` empties and fills, with their primary keys, in which `verify` walks through them.
   static let projections: [(table: String, key: [String])] = [
@@ -78,6 +87,7 @@ enum LedgerSchema {
           reason TEXT NOT NULL, purchase_token TEXT, signed_date INTEGER NOT NULL, statement INTEGER NOT NULL,
           trust INTEGER NOT NULL, revocation_date INTEGER, revocation_reason TEXT, revocation_milli INTEGER,
           revocation_type TEXT, revocation_quantity INTEGER, voided BLOB, acknowledged INTEGER NOT NULL DEFAULT 0,
+          described BLOB,
           PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
         CREATE INDEX transaction_copies ON store_transaction (store, environment, original_id)
           WHERE transaction_id <> original_id;

@@ -3,14 +3,20 @@ import GRDB
 /// Brings the file of an older version into the present form, within the transaction of its migration.
 enum LedgerUpgrade {
   /// 1. Of evidence that no event names nobody can say any more whether it was booked or only pulled: it is booked as if new when it is presented again.
-  /// 2. The snapshot's digests cover more fields.
-  /// 3. The projections have other columns, and are folded anew.
+  /// 2. All that follows from the events is made anew.
   static func fromFirstVersion(_ db: Database, path: String) throws {
     try db.execute(
       sql: """
         UPDATE evidence SET outcome = 4
         WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL);
         """)
+    try foldAnew(db, path: path)
+  }
+
+  /// From the first version, whose snapshot's digests cover less and whose projections have other columns, and from the second, where a field's greater value
+  /// held whenever it was said.
+  static func foldAnew(_ db: Database, path: String) throws {
+    try nameQuarantined(db, path: path)
     try digestSnapshot(db)
     for (table, _) in LedgerSchema.projections { try db.execute(sql: "DROP TABLE \(table)") }
     try LedgerSchema.createProjections(db)
@@ -18,6 +24,24 @@ enum LedgerUpgrade {
     let projections = try Projections(db, policy: replay.finalPolicy())
     try replay.run(into: projections, progress: { _, _ in }, event: { try LedgerEvent($0, in: path) })
     try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
+  }
+
+  /// What was imported and quarantined has an event that names its transaction.
+  private static func nameQuarantined(_ db: Database, path: String) throws {
+    try db.execute(sql: LedgerSchema.quarantinedTransactions)
+    let select = try SQLStatement(
+      db,
+      """
+      SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.quarantine.rawValue)
+      AND evidence IN (SELECT sha256 FROM evidence WHERE outcome = 2)
+      """)
+    let insert = try SQLStatement(db, EvidenceStore.insertName)
+    for event in try select.all({ try LedgerEvent($0, in: path) }) {
+      guard let key = event.content.transactionKey.flatMap({ RowKey($0) }) else { continue }
+      insert.bind(1, key)
+      insert.bind(4, event.evidence)
+      try insert.run()
+    }
   }
 
   private static func digestSnapshot(_ db: Database) throws {

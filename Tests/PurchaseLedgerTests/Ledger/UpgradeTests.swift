@@ -42,4 +42,38 @@ import Testing
     #expect(try ledger.commit([pulled], progress: nil).map(\.outcome) == [.accepted])
     #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == Int(LedgerSchema.version))
   }
+
+  /// There the greater value of a field held, whenever it was said.
+  @Test func theSecondVersionIsFoldedAnew() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1") { $0.productID = "region.zzz" })
+    let later = StoreTransaction.sample("1", signed: TestLedger.now)
+    try test.book(later)
+    let quarantined = TestLedger.piece(
+      [.sample("q")], nil, nil, true, .operatorImport, [7], Refusal(.retryLater, "later"))
+    _ = try test.ledger.commit([quarantined], progress: nil)
+    let piece = TestLedger.piece([.sample("1") { $0.productID = "region.zzz" }, later])
+    try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
+    let before = try test.projections()
+    try test.ledger.pool.close()
+    try DatabaseQueue(path: test.path).write { db in
+      try db.execute(
+        sql: """
+          ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
+          UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
+          UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
+          DELETE FROM grdb_migrations WHERE identifier = 'ledger 3'; PRAGMA user_version = 2;
+          """)
+    }
+
+    // To read it is brought forward too.
+    let ledger = try Ledger.openToRead(at: test.path, clock: .fixed(TestLedger.now))
+    #expect(try TestLedger.projections(ledger) == before)
+    #expect(try ledger.entitlement(of: later.key)?.productID == "region.alps")
+    #expect(try ledger.verify().isClean)
+    var lines: [ReconcileLine] = []
+    let report = try Reconciler(ledger: ledger).run(apply: false, each: { lines.append($0) })
+    #expect(report[.matched] == 1 && lines.map(\.transaction?.id) == ["q"])
+    #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+  }
 }
