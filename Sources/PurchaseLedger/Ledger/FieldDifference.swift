@@ -63,14 +63,12 @@ extension TransactionRow {
       ourDate: stamp(field).date)
   }
 
-  /// The fields of the description in which the store's row contradicts this one.
-  func contradictions(with theirs: TransactionRow) -> [FieldDifference] {
-    DescribedField.allCases.filter { contradicts(theirs, $0) }.map { difference($0, from: theirs) }
-  }
+  /// Whether the store's row says something else in any field of the description.
+  func contradicts(_ theirs: TransactionRow) -> Bool { DescribedField.allCases.contains { contradicts(theirs, $0) } }
 
   /// All that differs: what the state says, the token, the description.
   func differences(from theirs: TransactionRow) -> [FieldDifference] {
-    var all = contradictions(with: theirs)
+    var all = DescribedField.allCases.filter { contradicts(theirs, $0) }.map { difference($0, from: theirs) }
     func add(_ field: String, _ theirText: String?, _ ourText: String?, _ theirDate: Int64, _ ourDate: Int64) {
       guard theirText != ourText else { return }
       all.append(

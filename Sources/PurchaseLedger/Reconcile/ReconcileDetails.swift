@@ -79,7 +79,8 @@ struct ReconcileDetails {
     return try selectRow.first { TransactionRow($0) }
   }
 
-  /// Whether something is missing in the snapshot; not a purchase that was known by its token until it got an order id, or one that is younger than the snapshot.
+  /// Whether a row of ours is missing in the snapshot: a purchase that was known by its token until it got an order id is not, nor one that is younger than
+  /// the snapshot or in quarantine.
   ///
   /// - Parameter coveredAt: When the store was asked for everything, in milliseconds since 1970.
   func ownOnly(_ key: RowKey, coveredAt: Int64) throws -> OwnOnly {
@@ -123,14 +124,13 @@ struct ReconcileDetails {
     let theirs = facts.row
     var joined = row
     joined.join(theirs)
-    let differences = row.differences(from: theirs)
     let changes = joined.digest != row.digest || joined.token != row.token
-    let contradicts = !row.contradictions(with: theirs).isEmpty
+    let contradicts = row.contradicts(theirs)
     guard changes || contradicts else { return nil }
     var line = ReconcileLine(.stateDiffers, key.transactionKey)
     line.theirs = .init(theirs)
     line.ours = .init(row)
-    line.differences = differences
+    line.differences = row.differences(from: theirs)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
     // What the book says after all of it was booked.
     var isDecided = false
@@ -142,7 +142,7 @@ struct ReconcileDetails {
       isDecided = true
     }
     line.isKept = !changes && !isDecided
-    line.isSettled = !contradicts || joined.contradictions(with: theirs).isEmpty
+    line.isSettled = !contradicts || !joined.contradicts(theirs)
     return joined.token == row.token ? line : try judged(line, theirs)
   }
 

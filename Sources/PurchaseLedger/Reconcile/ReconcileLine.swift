@@ -52,15 +52,10 @@ public struct ReconcileLine: Sendable, Hashable {
   }
 
   private var stateRemedy: String {
-    let again = "ours was said later or says more; ask the store again with \(askAgain), or export anew"
-    if isKept { return again }
+    let kept = "ours was said later, or says more: nothing to book; compare with a fresh export, reconcile --store FILE"
+    if isKept { return kept }
     guard isApplied else { return "take over the store's state: run reconcile --apply" }
-    return isSettled ? "booked" : "booked in part: \(again)"
-  }
-
-  private var askAgain: String {
-    guard let transaction, transaction.store == .apple else { return "pull --store google --all" }
-    return "pull --store apple --transaction \(transaction.id)"
+    return isSettled ? "booked" : "booked in part; \(kept)"
   }
 }
 

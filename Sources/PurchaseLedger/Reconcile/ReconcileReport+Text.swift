@@ -137,15 +137,16 @@ extension ReconcileLine {
     object.add("claimant", claimant?.description)
     object.add("quarantine", quarantine)
     if !differences.isEmpty {
-      object.add("differences", raw: "[\(differences.map(\.json.text).joined(separator: ","))]")
+      object.add("fields", raw: "[\(differences.map(\.json.text).joined(separator: ","))]")
     }
+    object.add("kept", isKept ? true : nil)
     object.add("applied", isApplied ? true : nil)
     object.add("remedy", remedy)
     return object
   }
 
   static let csvHeader =
-    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,differences,theirPrice,ourPrice\n"
+    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,theirPrice,ourPrice\n"
 
   var csv: String {
     let fields: [String?] = [

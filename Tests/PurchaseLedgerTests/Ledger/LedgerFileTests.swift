@@ -16,7 +16,7 @@ import Testing
         ]
         .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
       }
-      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "2"])
+      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "3"])
     }
   }
 
