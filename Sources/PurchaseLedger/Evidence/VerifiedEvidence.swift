@@ -14,6 +14,8 @@ public struct VerifiedEvidence: Sendable {
   public var signedDate: Int64?
   /// Set when it verifies but must not be booked now.
   public var quarantine: Refusal?
+  /// Product or token stood beside the bytes and not in them.
+  public var isNamedBeside = false
   /// `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`: for the report.
   public var notes: [String]
   /// Decoded fields in the order of `inspect`, beyond those of the facts: names and printed values.

@@ -46,6 +46,8 @@ package struct StorePull: Sendable {
     _ client: GooglePlayClient, since: Int64, everyone: Bool, acknowledge: Bool, progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var report = try await client.pullVoided(since: since, into: snapshot)
+    // A hole that an earlier pull found and did not come to fill.
+    if try snapshot.isWindowLost { report.isWindowLost = true }
     // First, since it has a deadline: Google refunds what nobody acknowledged.
     if acknowledge { try await acknowledgeAll(client, &report) }
     let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
@@ -64,7 +66,11 @@ package struct StorePull: Sendable {
       }
       if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
     }
-    if everyone || report.isWindowLost { try snapshot.cover(.google, environment) }
+    if everyone || report.isWindowLost {
+      try snapshot.cover(.google, environment)
+      // Each purchase was asked for by itself, so nothing is lost any more; what could not be believed is asked for again.
+      if !report.isHeld { try snapshot.closeLostWindow() }
+    }
     return report
   }
 

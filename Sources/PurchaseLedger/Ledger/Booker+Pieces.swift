@@ -7,8 +7,9 @@ extension Booker {
   /// 1. what did not verify, or is for nobody we know, is refused and leaves nothing behind;
   /// 2. what must not be believed yet goes into quarantine;
   /// 3. facts and the notification become events, each once;
-  /// 4. the account's claims are booked and judged;
-  /// 5. evidence that brought something is kept.
+  /// 4. what the operator says beside the bytes takes the place of what was said beside them before;
+  /// 5. the account's claims are booked and judged;
+  /// 6. evidence that brought something is kept.
   func book(_ piece: PreparedPiece) throws -> Booking {
     let content: VerifiedEvidence
     switch piece.result {
@@ -43,6 +44,14 @@ extension Booker {
     if try book(content.notification, evidence: piece.sha256) { hasNews = true }
     try remember(content.lookups)
     var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
+    if content.isNamedBeside {
+      // What stood beside the same bytes is the operator's word, of which the last holds.
+      for (index, fact) in piece.facts.enumerated()
+      where try follow(fact, in: fact.row, [.productID, .purchaseToken], evidence: piece.sha256) {
+        hasNews = true
+        results[index].outcome = .accepted
+      }
+    }
     if let claimant {
       let isTransfer = policy.secondClaim == .transfer && piece.submission.isExplicit
       for (index, fact) in piece.facts.enumerated()

@@ -52,6 +52,22 @@ final class Booker {
     }
   }
 
+  /// Books that a person decides for a fact where nothing but the order of bytes, or an earlier decision, speaks against it.
+  ///
+  /// - Parameters:
+  ///   - goal: What the book shall say.
+  ///   - fields: Those that the decision is about.
+  /// - Returns: Whether there was something to decide.
+  func follow(
+    _ fact: PreparedFact, in goal: TransactionRow, _ fields: [DescribedField] = DescribedField.allCases,
+    evidence: [UInt8]?
+  ) throws -> Bool {
+    guard let row = try projections.row(fact.row.key),
+      let revision = row.revision(toFollow: fact.row, in: goal, fields)
+    else { return false }
+    return try append(.amendment(fact.transaction, revision: revision), evidence: evidence) != nil
+  }
+
   /// What a refund that is not whole asks the policy, all facts so far taken together.
   private func decision(on key: RowKey) throws -> EventContent? {
     guard let row = try projections.row(key), row.statement == .revoked, let refund = row.refund,

@@ -52,6 +52,9 @@ extension EventContent {
       encoder.text(outcome)
       encoder.optional(detail) { $0.text($1) }
       encoder.id16(nonce.uuid)
+    case .amendment(let fact, let revision):
+      encoder.i64(revision)
+      fact.encodeBody(into: &encoder)
     }
     return encoder.bytes
   }
@@ -60,7 +63,8 @@ extension EventContent {
   private var keyFields: [UInt8]? {
     var encoder = CanonicalEncoder()
     switch self {
-    case .transaction, .claim, .policy, .quarantine, .correction, .acknowledgement, .accountErased: return nil
+    case .transaction, .claim, .policy, .quarantine, .correction, .acknowledgement, .accountErased, .amendment:
+      return nil
     case .notification(let fact):
       encoder.u8(fact.store.code)
       encoder.u8(fact.environment?.code ?? 1)

@@ -47,6 +47,9 @@ extension EventContent {
         kind: try decoder.text(), account: try decoder.optional { AccountID(try $0.id16()) },
         subject: try decoder.optional { try $0.text() }, outcome: try decoder.text(),
         detail: try decoder.optional { try $0.text() }, nonce: AccountID(try decoder.id16()))
+    case .amendment:
+      let revision = try decoder.i64()
+      return .amendment(try StoreTransaction(from: &decoder), revision: revision)
     }
   }
 }

@@ -16,6 +16,8 @@ public enum EventContent: Sendable, Hashable {
   case acknowledgement(TransactionKey)
   case audit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?, nonce: AccountID)
+  /// A person's decision for what a fact says, where only the order of bytes or an earlier decision spoke against it; decisions count from 1.
+  case amendment(StoreTransaction, revision: Int64)
 
   public var type: EventType {
     switch self {
@@ -30,13 +32,14 @@ public enum EventContent: Sendable, Hashable {
     case .correction: .correction
     case .acknowledgement: .acknowledgement
     case .audit: .audit
+    case .amendment: .amendment
     }
   }
 
   /// The transaction that the event is about.
   public var transactionKey: TransactionKey? {
     switch self {
-    case .transaction(let fact): fact.key
+    case .transaction(let fact), .amendment(let fact, _): fact.key
     case .notification(let fact): fact.transaction
     case .claim(let key, _, _, _), .decision(let key, _, _, _, _), .correction(_, _, let key): key
     case .acknowledgement(let key): key

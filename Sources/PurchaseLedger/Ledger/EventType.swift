@@ -11,4 +11,5 @@ public enum EventType: UInt16, Sendable, Hashable, CaseIterable {
   case correction = 9
   case acknowledgement = 10
   case audit = 11
+  case amendment = 12
 }

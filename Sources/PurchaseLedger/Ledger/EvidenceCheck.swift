@@ -16,7 +16,7 @@ struct EvidenceCheck {
     let select = try SQLStatement(
       db,
       """
-      SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id, v.evidence = e.sha256 AND v.type IN (1, 2, 3)
+      SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id, v.evidence = e.sha256 AND v.type IN (1, 2, 3, 12)
       FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id LEFT JOIN event AS v ON v.seq = e.event
       """)
     defer { select.reset() }
@@ -69,7 +69,9 @@ struct OutsideCheck {
   init(_ db: Database) { self.db = db }
 
   func run(_ report: inout VerifyReport) throws {
-    for table in ["credential", "session", "store_snapshot", "cursor", "lookup", "progress"] {
+    for table in [
+      "credential", "session", "store_snapshot", "quarantined_transaction", "cursor", "lookup", "progress",
+    ] {
       try count(table, "SELECT count(*) FROM \(table)", &report)
     }
     try count("evidence not booked", "SELECT count(*) FROM evidence WHERE outcome IN (2, 4)", &report)

@@ -35,6 +35,9 @@ struct EvidenceStore {
       """)
   }
 
+  static let insertName =
+    "INSERT OR IGNORE INTO quarantined_transaction (store, environment, transaction_id, evidence) VALUES (?, ?, ?, ?)"
+
   /// - Parameter event: The first event that was booked of it, which names it: by that it is known again.
   mutating func keep(
     _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil, event: Int64? = nil
@@ -42,7 +45,8 @@ struct EvidenceStore {
     try keep(
       KeptEvidence(
         sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
-        prefix: piece.prefix, rest: piece.rest), event: event)
+        prefix: piece.prefix, rest: piece.rest, names: outcome == .quarantined ? piece.names : []),
+      event: event)
   }
 
   /// Keeps what another file kept.
@@ -57,6 +61,13 @@ struct EvidenceStore {
     insert.bind(8, event)
     try insert.run()
     if piece.outcome == Outcome.quarantined.rawValue { hasQuarantined = true }
+    guard !piece.names.isEmpty else { return }
+    let insertName = try SQLStatement(db, Self.insertName)
+    for name in piece.names {
+      insertName.bind(1, name)
+      insertName.bind(4, piece.sha256)
+      try insertName.run()
+    }
   }
 
   /// Notes that all that a piece says is booked, if it was in quarantine.
@@ -102,5 +113,13 @@ struct EvidenceStore {
     prefixes[bytes] = id
     lastPrefix = (bytes, id)
     return id
+  }
+}
+
+extension PreparedPiece {
+  /// The transactions that it speaks of.
+  fileprivate var names: [RowKey] {
+    guard case .success(let content) = result else { return [] }
+    return facts.map(\.row.key) + [content.notification?.transaction].compactMap { $0.flatMap { RowKey($0) } }
   }
 }

@@ -6,6 +6,8 @@ struct KeptEvidence: Sendable {
   var reason: String?
   var prefix: [UInt8]
   var rest: [UInt8]
+  /// Of what is in quarantine: the transactions it speaks of, as far as they are known.
+  var names: [RowKey] = []
 }
 
 extension KeptEvidence {
@@ -13,6 +15,8 @@ extension KeptEvidence {
     SELECT e.sha256, e.kind, e.outcome, e.reason, p.bytes, e.bytes
     FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id WHERE e.sha256 = ?
     """
+
+  static let selectNames = "SELECT store, environment, transaction_id FROM quarantined_transaction WHERE evidence = ?"
 
   /// Reads a row of `select`.
   init(_ row: borrowing SQLStatement) {

@@ -138,7 +138,7 @@ extension LedgerEvent {
 
   fileprivate func mentions(_ id: String) -> Bool {
     switch content {
-    case .transaction(let fact): fact.transactionID == id || fact.originalTransactionID == id
+    case .transaction(let fact), .amendment(let fact, _): fact.transactionID == id || fact.originalTransactionID == id
     case .audit(_, _, let subject, _, _, _): subject == id
     default: content.transactionKey?.id == id
     }

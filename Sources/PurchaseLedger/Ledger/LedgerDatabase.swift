@@ -151,11 +151,12 @@ enum LedgerDatabase {
     migrator.registerMigration("ledger 2") { db in
       // A new ledger was made in this form.
       if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
-      try LedgerUpgrade.fromFirstVersion(db, path: path)
+      try LedgerUpgrade.fromFirstVersion(db)
     }
     migrator.registerMigration("ledger 3") { db in
+      // A new ledger is in this form by now.
       if try db.columns(in: "evidence").contains(where: { $0.name == "event" }) { return }
-      try LedgerUpgrade.fromSecondVersion(db)
+      try LedgerUpgrade.fromSecondVersion(db, path: path)
     }
     return migrator
   }

@@ -61,6 +61,9 @@ extension EventContent {
       line.add("subject", subject)
       line.add("outcome", outcome)
       line.add("detail", detail)
+    case .amendment(let fact, let revision):
+      line.add("revision", revision)
+      fact.write(into: &line)
     }
   }
 }

@@ -15,6 +15,7 @@ enum LedgerSchema {
           reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL,
           event INTEGER);
         CREATE INDEX evidence_quarantined ON evidence (id) WHERE outcome = 2;
+        \(quarantinedTransactions);
         CREATE TABLE event (
           seq INTEGER PRIMARY KEY, type INTEGER NOT NULL, version INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
           key BLOB NOT NULL UNIQUE, evidence BLOB, body BLOB NOT NULL, hash BLOB NOT NULL);
@@ -39,6 +40,14 @@ enum LedgerSchema {
           started_at INTEGER NOT NULL, finished_at INTEGER);
         """)
   }
+
+  /// What evidence in quarantine names, which no event says of what was pulled.
+  static let quarantinedTransactions = """
+    CREATE TABLE IF NOT EXISTS quarantined_transaction (
+      store INTEGER, environment INTEGER, transaction_id TEXT, evidence BLOB NOT NULL,
+      PRIMARY KEY (store, environment, transaction_id, evidence)) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS quarantined_evidence ON quarantined_transaction (evidence)
+    """
 
   /// The tables that `rebuild` empties and fills, with their primary keys, in which `verify` walks through them.
   static let projections: [(table: String, key: [String])] = [
@@ -79,6 +88,7 @@ enum LedgerSchema {
           reason TEXT NOT NULL, purchase_token TEXT, signed_date INTEGER NOT NULL, statement INTEGER NOT NULL,
           trust INTEGER NOT NULL, revocation_date INTEGER, revocation_reason TEXT, revocation_milli INTEGER,
           revocation_type TEXT, revocation_quantity INTEGER, voided BLOB, acknowledged INTEGER NOT NULL DEFAULT 0,
+          described BLOB,
           PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
         CREATE INDEX transaction_copies ON store_transaction (store, environment, original_id)
           WHERE transaction_id <> original_id;

@@ -2,27 +2,22 @@ import GRDB
 
 /// Brings the file of an older version into the present form, within the transaction of its migration.
 enum LedgerUpgrade {
-  /// 1. Of evidence that no event names nobody can say any more whether it was booked or only pulled: it is booked as if new when it is presented again.
-  /// 2. The snapshot's digests cover more fields.
-  /// 3. The projections have other columns, and are folded anew.
-  static func fromFirstVersion(_ db: Database, path: String) throws {
+  /// Of evidence that no event names nobody can say any more whether it was booked or only pulled: it is booked as if
+  /// new when it is presented again. The rest is that of the second version.
+  static func fromFirstVersion(_ db: Database) throws {
     try db.execute(
       sql: """
         UPDATE evidence SET outcome = 4
-        WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL);
+        WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL)
         """)
-    try digestSnapshot(db)
-    for (table, _) in LedgerSchema.projections { try db.execute(sql: "DROP TABLE \(table)") }
-    try LedgerSchema.createProjections(db)
-    let replay = try EventReplay(db, path: path)
-    let projections = try Projections(db, policy: replay.finalPolicy())
-    try replay.run(into: projections, progress: { _, _ in }, event: { try LedgerEvent($0, in: path) })
-    try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
   }
 
   /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented again.
   /// 2. Of imports no names of files are kept: they may be people's.
-  static func fromSecondVersion(_ db: Database) throws {
+  /// 3. What is in quarantine is named by its event.
+  /// 4. All that follows from the events is made anew: the greater value of a field held, whenever it was said, and the
+  ///    digests of the first version's snapshot cover less.
+  static func fromSecondVersion(_ db: Database, path: String) throws {
     try db.execute(
       sql: """
         ALTER TABLE evidence ADD COLUMN event INTEGER;
@@ -32,8 +27,33 @@ enum LedgerUpgrade {
         WHERE evidence.sha256 = named.sha256 AND outcome = 1;
         UPDATE evidence SET outcome = 4 WHERE outcome = 1 AND event IS NULL;
         UPDATE progress SET input = '', position = '' WHERE command = 'import';
-        PRAGMA user_version = \(LedgerSchema.version);
         """)
+    try nameQuarantined(db, path: path)
+    try digestSnapshot(db)
+    for (table, _) in LedgerSchema.projections { try db.execute(sql: "DROP TABLE \(table)") }
+    try LedgerSchema.createProjections(db)
+    let replay = try EventReplay(db, path: path)
+    let projections = try Projections(db, policy: replay.finalPolicy())
+    try replay.run(into: projections, progress: { _, _ in }, event: { try LedgerEvent($0, in: path) })
+    try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
+  }
+
+  /// What was imported and quarantined has an event that names its transaction.
+  private static func nameQuarantined(_ db: Database, path: String) throws {
+    try db.execute(sql: LedgerSchema.quarantinedTransactions)
+    let select = try SQLStatement(
+      db,
+      """
+      SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.quarantine.rawValue)
+      AND evidence IN (SELECT sha256 FROM evidence WHERE outcome = 2)
+      """)
+    let insert = try SQLStatement(db, EvidenceStore.insertName)
+    for event in try select.all({ try LedgerEvent($0, in: path) }) {
+      guard let key = event.content.transactionKey.flatMap({ RowKey($0) }) else { continue }
+      insert.bind(1, key)
+      insert.bind(4, event.evidence)
+      try insert.run()
+    }
   }
 
   private static func digestSnapshot(_ db: Database) throws {

@@ -48,7 +48,7 @@ struct OrderTokens {
     else { return nil }
     let key = old.key.with(id: token)
     noted[key]?.remove(old.key)
-    // A row takes the greater token, so it never comes back to this one.
+    // What the table says of it no longer holds; if the row comes back to this token, `note` says so.
     moved.insert(old.key)
     return hasTokenOnly ? key : nil
   }

@@ -5,6 +5,7 @@ extension Projections {
   func apply(_ content: EventContent, seq: Int64) throws {
     switch content {
     case .transaction(let fact): try join(TransactionRow(fact), digest: nil)
+    case .amendment(let fact, let revision): try join(TransactionRow(fact, revision: revision), digest: nil)
     case .claim(let key, let account, let isTransfer, _): try claim(key, account, isTransfer, seq: seq)
     case .accountOpened(let account, let token): try open(account, token: token, seq: seq)
     case .accountErased(let account): try erase(account, seq: seq)

@@ -5,6 +5,7 @@ extension TransactionRow {
   ///
   /// - Precondition: Both are of one transaction.
   mutating func join(_ other: TransactionRow) {
+    let before = stateStamp
     if precedes(other) {
       signedDate = other.signedDate
       statement = other.statement
@@ -13,16 +14,7 @@ extension TransactionRow {
     }
     voided.join(other.voided)
     joinToken(other)
-    joinOriginal(other.originalID)
-    if productID.utf8.lexicographicallyPrecedes(other.productID.utf8) { productID = other.productID }
-    productType = max(productType, other.productType)
-    purchaseDate = max(purchaseDate, other.purchaseDate)
-    expiresDate = Self.greater(expiresDate, other.expiresDate, by: <)
-    quantity = max(quantity, other.quantity)
-    if ownership.utf8.lexicographicallyPrecedes(other.ownership.utf8) { ownership = other.ownership }
-    price = Self.greater(price, other.price, by: <)
-    if reason.utf8.lexicographicallyPrecedes(other.reason.utf8) { reason = other.reason }
-    purchaseToken = Self.greater(purchaseToken, other.purchaseToken) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    joinDescription(other, before: before)
     isAcknowledged = isAcknowledged || other.isAcknowledged
   }
 
@@ -41,20 +33,10 @@ extension TransactionRow {
     tokenDate = date
   }
 
-  /// A source that does not know of an original names the transaction itself; among others the smallest id holds.
-  private mutating func joinOriginal(_ id: String) {
-    guard id != key.id, id != originalID else { return }
-    if isOriginal || id.utf8.lexicographicallyPrecedes(originalID.utf8) { originalID = id }
-  }
-
   static func absentFirst<Value>(_ a: Value?, _ b: Value?, by precedes: (Value, Value) -> Bool) -> Bool {
     guard let b else { return false }
     guard let a else { return true }
     return precedes(a, b)
-  }
-
-  private static func greater<Value>(_ a: Value?, _ b: Value?, by precedes: (Value, Value) -> Bool) -> Value? {
-    absentFirst(a, b, by: precedes) ? b : a
   }
 }
 

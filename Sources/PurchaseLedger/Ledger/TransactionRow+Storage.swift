@@ -6,7 +6,7 @@ extension TransactionRow {
     store, environment, transaction_id, digest, token, token_date, original_id, product_id, product_type, \
     purchase_date, expires_date, quantity, ownership, price_milli, currency, reason, purchase_token, signed_date, \
     statement, trust, revocation_date, revocation_reason, revocation_milli, revocation_type, revocation_quantity, \
-    voided, acknowledged
+    voided, acknowledged, described
     """
 
   static let upsert: String = {
@@ -45,6 +45,7 @@ extension TransactionRow {
     statement.bind(25, revocation?.quantity)
     statement.bind(26, voided.isEmpty ? nil : voided.bytes)
     statement.bind(27, isAcknowledged)
+    statement.bind(28, stamps.isEmpty ? nil : stamps.bytes)
   }
 
   /// Reads a row selected as `columns`.
@@ -67,6 +68,7 @@ extension TransactionRow {
       statement: Statement(rawValue: UInt8(truncatingIfNeeded: row.int(18))) ?? .pending,
       trust: Trust(rawValue: UInt8(truncatingIfNeeded: row.int(19))) ?? .unsigned, revocation: revocation,
       voided: row.isNull(25) ? VoidedPieces() : VoidedPieces(row.blob(25)), token: row.uuid(4),
-      tokenDate: row.optionalInt(5), isAcknowledged: row.int(26) != 0)
+      tokenDate: row.optionalInt(5), isAcknowledged: row.int(26) != 0,
+      stamps: row.isNull(27) ? FieldStamps() : FieldStamps(row.blob(27)))
   }
 }

@@ -25,11 +25,14 @@ struct TransactionRow: Sendable, Equatable {
   var token: UUID?
   var tokenDate: Int64?
   var isAcknowledged: Bool
+  /// Of the fields that were not said with the state.
+  var stamps: FieldStamps
 
   /// What a single fact says.
   ///
+  /// - Parameter revision: Of a person's decision for it; see `FieldStamp`.
   /// - Precondition: The fact's environment has a code.
-  init(_ fact: StoreTransaction) {
+  init(_ fact: StoreTransaction, revision: Int64 = 0) {
     guard let key = RowKey(fact.key) else { preconditionFailure("environment \(fact.environment) is never booked") }
     self.key = key
     originalID = fact.originalTransactionID
@@ -50,13 +53,15 @@ struct TransactionRow: Sendable, Equatable {
     token = fact.appAccountToken?.uuid
     tokenDate = fact.appAccountToken == nil ? nil : fact.signedDate
     isAcknowledged = fact.isAcknowledged
+    stamps = FieldStamps()
+    stamps = Self.stamps(of: self, revision: revision)
   }
 
   init(
     key: RowKey, originalID: String, productID: String, productType: ProductType, purchaseDate: Int64,
     expiresDate: Int64?, quantity: Int64, ownership: String, price: Money?, reason: String, purchaseToken: String?,
     signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, voided: VoidedPieces,
-    token: UUID?, tokenDate: Int64?, isAcknowledged: Bool
+    token: UUID?, tokenDate: Int64?, isAcknowledged: Bool, stamps: FieldStamps
   ) {
     self.key = key
     self.originalID = originalID
@@ -77,6 +82,7 @@ struct TransactionRow: Sendable, Equatable {
     self.token = token
     self.tokenDate = tokenDate
     self.isAcknowledged = isAcknowledged
+    self.stamps = stamps
   }
 
   var isOriginal: Bool { key.id == originalID }

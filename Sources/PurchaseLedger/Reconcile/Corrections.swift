@@ -22,7 +22,9 @@ final class Corrections {
     _ line: ReconcileLine, _ details: ReconcileDetails, quarantined: [UInt8]? = nil,
     each: (ReconcileLine) throws -> Void
   ) throws {
-    if line.class == .storeOnly || line.class == .stateDiffers, let key = line.transaction.flatMap({ RowKey($0) }) {
+    if line.class == .storeOnly || (line.class == .stateDiffers && !line.isKept),
+      let key = line.transaction.flatMap({ RowKey($0) })
+    {
       facts[lines.count] = try details.facts(key)
     }
     if isApart {
@@ -47,8 +49,11 @@ final class Corrections {
     try ledger.write { booker in
       for piece in evidence { try booker.evidence.keep(piece) }
       for index in lines.indices {
-        if let entries = facts[index]?.entries, let key = lines[index].transaction {
+        if let found = facts[index], let key = lines[index].transaction {
+          let entries = found.entries
           for entry in entries { _ = try booker.book([entry.fact], evidence: entry.evidence) }
+          // Where only the order of bytes stood against the store's word, whoever applies it decides.
+          for entry in entries { _ = try booker.follow(entry.fact, in: found.row, evidence: entry.evidence) }
           try booker.append(
             .correction(run: run.run, class: lines[index].class, key), evidence: entries.last?.evidence)
           lines[index].isApplied = true

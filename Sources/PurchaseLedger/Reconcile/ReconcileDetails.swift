@@ -10,6 +10,8 @@ struct ReconcileDetails {
   private let selectOrder: SQLStatement
   private let selectQuarantine: [SQLStatement]
   private let selectEvidence: SQLStatement
+  private let selectNames: [SQLStatement]
+  private let selectWaiting: SQLStatement
 
   init(_ db: Database, _ theirs: Database) throws {
     projections = try ReconcileProjections(db)
@@ -28,12 +30,36 @@ struct ReconcileDetails {
       try SQLStatement($0, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
     }
     selectEvidence = try SQLStatement(theirs, KeptEvidence.select)
+    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try SQLStatement($0, KeptEvidence.selectNames) }
+    selectWaiting = try SQLStatement(
+      theirs,
+      """
+      SELECT 1 FROM quarantined_transaction AS q JOIN evidence AS e ON e.sha256 = q.evidence
+      WHERE q.store = ? AND q.environment = ? AND q.transaction_id = ? AND e.outcome = 2
+      """)
   }
 
   /// Evidence of the snapshot.
   func evidence(_ sha256: [UInt8]) throws -> KeptEvidence? {
     selectEvidence.bind(1, sha256)
-    return try selectEvidence.first { KeptEvidence($0) }
+    guard var evidence = try selectEvidence.first({ KeptEvidence($0) }) else { return nil }
+    evidence.names = try selectNames.last.map { try names(sha256, $0) } ?? []
+    return evidence
+  }
+
+  /// The transactions that evidence in quarantine speaks of.
+  private func names(_ sha256: [UInt8], _ select: SQLStatement) throws -> [RowKey] {
+    select.bind(1, sha256)
+    return try select.all { row in
+      RowKey(
+        store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
+        id: row.text(2))
+    }
+  }
+
+  private func isWaiting(_ key: RowKey) throws -> Bool {
+    selectWaiting.bind(1, key)
+    return try selectWaiting.first { _ in true } ?? false
   }
 
   /// What the snapshot holds.
@@ -53,7 +79,8 @@ struct ReconcileDetails {
     return try selectRow.first { TransactionRow($0) }
   }
 
-  /// Nil where nothing is missing in the snapshot: a purchase that was known by its token until it got an order id, or one that is younger than the snapshot.
+  /// Whether a row of ours is missing in the snapshot: a purchase that was known by its token until it got an order id is not, nor one that is younger than
+  /// the snapshot or in quarantine.
   ///
   /// - Parameter coveredAt: When the store was asked for everything, in milliseconds since 1970.
   func ownOnly(_ key: RowKey, coveredAt: Int64) throws -> OwnOnly {
@@ -61,6 +88,7 @@ struct ReconcileDetails {
     guard let row = try row(key) else { return .missing(line) }
     if row.purchaseDate > coveredAt { return .younger }
     if row.isTokenOnly, row.statement == .pending, try isOrdered(row) { return .ordered }
+    if try isWaiting(key) { return .waiting }
     line.ours = .init(row)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
     return .missing(line)
@@ -72,6 +100,8 @@ struct ReconcileDetails {
     case younger
     /// Known by its order id too.
     case ordered
+    /// The store's copy is in quarantine, and listed there.
+    case waiting
   }
 
   private func isOrdered(_ row: TransactionRow) throws -> Bool {
@@ -88,16 +118,31 @@ struct ReconcileDetails {
     return try judged(line, theirs)
   }
 
-  /// Nil if the store's fact would change nothing in our book: ours is the newer.
+  /// Nil if the store's fact would change nothing in our book and contradicts nothing in it: ours is the newer.
   func difference(_ key: RowKey) throws -> ReconcileLine? {
-    guard let theirs = try facts(key)?.row, let row = try row(key) else { return nil }
+    guard let facts = try facts(key), let row = try row(key) else { return nil }
+    let theirs = facts.row
     var joined = row
     joined.join(theirs)
-    guard joined.digest != row.digest || joined.token != row.token else { return nil }
+    let changes = joined.digest != row.digest || joined.token != row.token
+    let contradicts = row.contradicts(theirs)
+    guard changes || contradicts else { return nil }
     var line = ReconcileLine(.stateDiffers, key.transactionKey)
     line.theirs = .init(theirs)
     line.ours = .init(row)
+    line.differences = row.differences(from: theirs)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
+    // What the book says after all of it was booked.
+    var isDecided = false
+    for entry in facts.entries {
+      guard let revision = joined.revision(toFollow: entry.fact.row, in: theirs, DescribedField.allCases) else {
+        continue
+      }
+      joined.join(TransactionRow(entry.fact.transaction, revision: revision))
+      isDecided = true
+    }
+    line.isKept = !changes && !isDecided
+    line.isSettled = !contradicts || !joined.contradicts(theirs)
     return joined.token == row.token ? line : try judged(line, theirs)
   }
 
@@ -116,12 +161,12 @@ struct ReconcileDetails {
 
   func quarantined(_ each: (ReconcileLine, _ sha256: [UInt8]) throws -> Void) throws {
     var seen: Set<[UInt8]> = []
-    for select in selectQuarantine {
+    for (select, selectNames) in zip(selectQuarantine, selectNames) {
       defer { select.reset() }
       while try select.step() {
         let sha256 = select.blob(1)
         if selectQuarantine.count > 1, !seen.insert(sha256).inserted { continue }
-        var line = ReconcileLine(.quarantined, nil)
+        var line = ReconcileLine(.quarantined, try names(sha256, selectNames).first?.transactionKey)
         line.quarantine = "\(select.text(2)), evidence \(sha256.prefix(8).hexadecimal)"
         try each(line, sha256)
       }

@@ -24,6 +24,12 @@ public struct ReconcileLine: Sendable, Hashable {
   public var claimant: AccountID?
   /// Of evidence in quarantine: the reason's code and the digest.
   public var quarantine: String?
+  /// Of what is in both books: the fields that differ.
+  public var differences: [FieldDifference] = []
+  /// Of what is in both books: whether ours was said later, so that nothing of the store's would be booked.
+  public internal(set) var isKept = false
+  /// Of what is in both books: whether the books agree once the store's facts are booked.
+  var isSettled = true
   /// Whether `--apply` booked it in this run.
   public var isApplied: Bool
 
@@ -38,11 +44,18 @@ public struct ReconcileLine: Sendable, Hashable {
     switch self.class {
     case .matched: "nothing"
     case .storeOnly: isApplied ? "booked" : "book it: run reconcile --apply"
-    case .stateDiffers: isApplied ? "booked" : "take over the store's state: run reconcile --apply"
+    case .stateDiffers: stateRemedy
     case .ownOnly: "ask the store for it by its id; absence alone revokes nothing"
     case .accountConflict: "decide whose it is; import the store's evidence to follow the store"
     case .quarantined: "import it again once the reason is gone, or dismiss it"
     }
+  }
+
+  private var stateRemedy: String {
+    let kept = "ours was said later, or says more: nothing to book; compare with a fresh export, reconcile --store FILE"
+    if isKept { return kept }
+    guard isApplied else { return "take over the store's state: run reconcile --apply" }
+    return isSettled ? "booked" : "booked in part; \(kept)"
   }
 }
 
@@ -64,6 +77,10 @@ public struct ReconcileReport: Sendable, Hashable {
   public internal(set) var counts: [ReconcileClass: Int] = [:]
   /// Of the matched: where the store's copy is the older one.
   public internal(set) var staleSnapshots = 0
+  /// Of those in both books: what contradicts ours still after all was booked that could be, ours being the later.
+  public internal(set) var kept = 0
+  /// Pieces of the store's export that could not be read, of which nothing is known.
+  public internal(set) var unread = 0
   /// Corrective events booked in this run.
   public internal(set) var applied = 0
   /// Transactions of ours outside what was asked of the store, or bought since.
@@ -83,13 +100,17 @@ public struct ReconcileReport: Sendable, Hashable {
 
   public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
 
+  /// Of `applied`: what contradicts ours still.
+  var unsettled = 0
+
   /// Differences that are left after this run.
   public var remaining: Int {
-    self[.storeOnly] + self[.stateDiffers] - applied + self[.ownOnly] + self[.accountConflict] + self[.quarantined]
+    self[.storeOnly] + self[.stateDiffers] - applied + unsettled + self[.ownOnly] + self[.accountConflict]
+      + self[.quarantined]
   }
 
-  /// Something was compared, and nothing is left to do.
-  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && windowLostSince == nil }
+  /// Something was compared, all of it, and nothing is left to do.
+  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil }
 
   mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
 }

@@ -3,11 +3,16 @@ import Foundation
 extension ReconcileLine {
   /// Like a difference of two journals: what, in which book, and what to do.
   var text: String {
-    var text = "\(day(theirs ?? ours)) \(subject)\n"
+    var text = (theirs ?? ours).map { "\(Self.day($0.revocation?.date ?? $0.signedDate)) " } ?? ""
+    text += "\(subject)\n"
     if let theirs { text += "    store: \(theirs.text)\n" }
     if let ours { text += "    ours:  \(ours.text)\(owner.map { ", owned by \($0)" } ?? "")\n" }
     if let claimant {
       text += "    named by the store: \(claimant)" + (ours == nil ? owner.map { ", owned by \($0)" } ?? "" : "") + "\n"
+    }
+    // What the two lines above do not say.
+    for difference in differences where !["statement", "revocationDate", "appAccountToken"].contains(difference.field) {
+      text += "    \(difference.text)\n"
     }
     return text + "    -> \(remedy)\n"
   }
@@ -16,10 +21,8 @@ extension ReconcileLine {
     guard let transaction else { return quarantine ?? "" }
     let product = theirs?.productID ?? ours?.productID ?? ""
     let environment = transaction.environment == .production ? "" : " \(transaction.environment.rawValue.lowercased())"
-    return "(\(transaction.store.rawValue)\(environment) \(transaction.id)) \(product)"
+    return "(\(transaction.store.rawValue)\(environment) \(transaction.id)) \(quarantine ?? product)"
   }
-
-  private func day(_ side: Side?) -> String { side.map { Self.day($0.revocation?.date ?? $0.signedDate) } ?? "" }
 
   static func day(_ milliseconds: Int64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601.year().month().day())
@@ -42,6 +45,31 @@ extension ReconcileLine.Side {
 
   fileprivate var amount: String? {
     price.map { "\(Posting.decimal($0)) \($0.currency)" }
+  }
+}
+
+extension FieldDifference {
+  /// Both values, when each was said, and which of them is the newer.
+  var text: String {
+    func said(_ value: String?, _ date: Int64) -> String { "\(value ?? "nothing") (\(ReconcileLine.day(date)))" }
+    let verdict =
+      switch newer {
+      case .store: "the store's is newer"
+      case .ours: "ours is newer"
+      case .neither: "both of the same date"
+      }
+    return "\(field): store \(said(theirs, theirDate)), ours \(said(ours, ourDate)); \(verdict)"
+  }
+
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("field", field)
+    object.add("theirs", theirs)
+    object.add("ours", ours)
+    object.add("theirDate", theirDate)
+    object.add("ourDate", ourDate)
+    object.add("newer", newer.rawValue)
+    return object
   }
 }
 
@@ -69,7 +97,15 @@ extension ReconcileReport {
       text += "\(notPulled) of ours \(notPulled == 1 ? "is" : "are") not in what was asked of the store; "
       text += "pull --all asks for everything\n"
     }
+    if kept > 0 {
+      text += "\(kept) of those in both books \(kept == 1 ? "keeps" : "keep") what ours says, which is later or more\n"
+    }
+    if unread > 0 {
+      text += "\(unread) \(unread == 1 ? "piece" : "pieces") of the store's export could not be read, "
+      text += "so the books cannot be said to agree: correct the export and run it again\n"
+    }
     if isAgreed { return text + "The books agree.\n" }
+    if remaining == 0 { return text + "No difference was found in what could be compared.\n" }
     return text + (remaining == 1 ? "1 difference remains.\n" : "\(remaining) differences remain.\n")
   }
 
@@ -78,6 +114,8 @@ extension ReconcileReport {
     for kind in ReconcileClass.allCases { object.add(kind.name, self[kind]) }
     object.add("stale-snapshot", staleSnapshots)
     object.add("not-pulled", notPulled)
+    object.add("kept", kept)
+    object.add("unread", unread)
     object.add("applied", applied)
     object.add("remaining", remaining)
     object.add("windowLostSince", windowLostSince)
@@ -98,19 +136,24 @@ extension ReconcileLine {
     object.add("owner", owner?.description)
     object.add("claimant", claimant?.description)
     object.add("quarantine", quarantine)
+    if !differences.isEmpty {
+      object.add("fields", raw: "[\(differences.map(\.json.text).joined(separator: ","))]")
+    }
+    object.add("kept", isKept ? true : nil)
     object.add("applied", isApplied ? true : nil)
     object.add("remedy", remedy)
     return object
   }
 
   static let csvHeader =
-    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,theirPrice,ourPrice\n"
+    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,theirPrice,ourPrice\n"
 
   var csv: String {
-    let fields = [
+    let fields: [String?] = [
       self.class.name, transaction?.store.rawValue, transaction?.environment.rawValue, transaction?.id,
       theirs?.productID ?? ours?.productID, theirs.map { "\($0.statement)" }, ours.map { "\($0.statement)" },
       owner?.description, claimant?.description, isApplied ? "true" : "false", quarantine, remedy,
+      differences.map(\.text).joined(separator: "; "),
       theirs?.amount, ours?.amount,
     ]
     return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"

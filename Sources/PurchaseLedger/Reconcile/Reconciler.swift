@@ -5,12 +5,16 @@ import GRDB
 public struct Reconciler: Sendable {
   let ledger: Ledger
   private let snapshot: Snapshot
+  private let unread: Int
   /// Corrections that share a transaction of the database.
   static let batch = 1000
 
-  /// - Parameter snapshot: The store's book; what was pulled unless it is given.
-  public init(ledger: Ledger, snapshot: Snapshot? = nil) {
+  /// - Parameters:
+  ///   - snapshot: The store's book; what was pulled unless it is given.
+  ///   - unread: Pieces of it that could not be read: the books are not said to agree then.
+  public init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0) {
     self.ledger = ledger
+    self.unread = unread
     self.snapshot = snapshot ?? Snapshot(of: ledger)
   }
 
@@ -25,6 +29,7 @@ public struct Reconciler: Sendable {
     apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws -> ReconcileReport {
     var report = ReconcileReport()
+    report.unread = unread
     let corrections = apply ? try Corrections(ledger, isApart: snapshot.isApart) : nil
     // One view for all: what this run books is not met by its own cursors.
     try ledger.read { ours in
@@ -71,6 +76,7 @@ public struct Reconciler: Sendable {
           switch try details.ownOnly(key, coveredAt: coveredAt) {
           case .missing(let missing): line = missing
           case .ordered: line = nil
+          case .waiting: return
           case .younger:
             report.notPulled += 1
             return
@@ -78,6 +84,10 @@ public struct Reconciler: Sendable {
         }
         report.count(line?.class ?? .matched)
         guard let line else { return }
+        if line.class == .stateDiffers {
+          if line.isKept || !line.isSettled { report.kept += 1 }
+          if corrections != nil, !line.isKept, !line.isSettled { report.unsettled += 1 }
+        }
         guard let corrections else { return try each(line) }
         try corrections.add(line, details, each: each)
       }
@@ -88,7 +98,10 @@ public struct Reconciler: Sendable {
       guard let corrections else { return try each(line) }
       try corrections.add(line, details, quarantined: sha256, each: each)
     }
-    report.windowLostSince = try Self.lostWindow(ours, now: ledger.clock.now(), report.scopes)
+    // An export that says nothing of Google's does not depend on what was read of Google.
+    if !snapshot.isApart || report.scopes.contains(where: { $0.store == .google }) {
+      report.windowLostSince = try Self.lostWindow(ours, now: ledger.clock.now())
+    }
     progress?(total, total)
   }
 
@@ -122,9 +135,7 @@ public struct Reconciler: Sendable {
     return total
   }
 
-  private static func lostWindow(
-    _ db: Database, now: Int64, _ scopes: [ReconcileReport.Scope]
-  ) throws -> Int64? {
+  private static func lostWindow(_ db: Database, now: Int64) throws -> Int64? {
     let lost = try SQLStatement(db, "SELECT value FROM cursor WHERE name = '\(Snapshot.lostWindow)'")
       .first { Int64($0.text(0)) ?? 0 }
     if let lost { return lost }

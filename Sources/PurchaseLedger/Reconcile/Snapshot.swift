@@ -127,6 +127,12 @@ public struct Snapshot: SnapshotSink {
 
   static let lostWindow = "window-lost.google"
 
+  /// Whether Google's voided list has a hole that nothing covered yet.
+  var isWindowLost: Bool { get throws { try cursor(Self.lostWindow) != nil } }
+
+  /// Notes that every purchase was asked for by itself.
+  func closeLostWindow() throws { try write { try $0.removeCursor(Self.lostWindow) } }
+
   /// The values of a scope's cursor.
   static let whole = ""
   static let part = "part"

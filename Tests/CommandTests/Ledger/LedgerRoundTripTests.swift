@@ -43,6 +43,14 @@ import Testing
     let after = try shop.run("reconcile", "--store", store, "--report", "csv")
     #expect(!after.stdout.contains("\nstore-only,") && !after.stdout.contains("\nstate-differs,"), "\(after)")
 
+    // A line that cannot be read is none that agrees.
+    let torn = try shop.folder.write(
+      "torn.jsonl", bytes: Array(shop.shop.storeLists.joined(separator: [0x0a])) + Array("\n{\"to".utf8))
+    let partly = try shop.run("reconcile", "--store", torn)
+    #expect(
+      partly.status == 1 && partly.stdout.contains("1 piece of the store's export could not be read"), "\(partly)")
+    #expect(!partly.stdout.contains("The books agree"))
+
     let owned = try shop.shop.accounts.flatMap {
       try lines(try shop.run("entitlements", "\($0.id)", "--json"))
     }

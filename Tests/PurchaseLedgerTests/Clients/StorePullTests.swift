@@ -63,11 +63,51 @@ import Testing
         "\(Self.application)/products/region.alps/tokens/token-GPA.1",
         "\(Self.application)/products/region.alps/tokens/token-GPA.2",
       ])
-    // The refund that the list no longer tells of is found all the same.
+    // The refund that the list no longer tells of is found all the same, and the hole is filled: nobody is told to pull again.
+    let dry = try Reconciler(ledger: reopened).run(apply: false)
+    #expect(dry[.stateDiffers] == 1 && dry.windowLostSince == nil)
     let found = try Reconciler(ledger: reopened).run(apply: true)
-    #expect(found[.stateDiffers] == 1 && found.applied >= 1 && found.windowLostSince != nil)
+    #expect(found[.stateDiffers] == 1 && found.applied >= 1 && found.isAgreed, "\(found)")
+    #expect(try Reconciler(ledger: reopened).run(apply: false).isAgreed)
     let grant = TransactionKey(store: .google, environment: .production, id: "GPA.2")
     #expect(try reopened.entitlement(of: grant)?.status == .revoked)
+    try await server.stop()
+  }
+
+  /// A pull that stops in the middle leaves a hole: the next one asks for every purchase, though the list was read lately.
+  @Test func aLostWindowStaysUntilEveryPurchaseWasAskedFor() async throws {
+    let folder = try TemporaryFolder()
+    let failures = Mutex(0)
+    let server = try await StoreServer.start { request, _ in
+      if request.path.hasSuffix("token-GPA.2"),
+        failures.withLock({
+          $0 += 1
+          return $0 <= 2
+        })
+      {
+        return .json(503, "{}")
+      }
+      return StorePullTests().answer(request)
+    }
+    let path = folder.file("ledger.sqlite")
+    let ledger = try Ledger.create(at: path, policy: LedgerPolicy(), clock: .fixed(Self.now))
+    _ = try ledger.commit([purchase("GPA.1"), purchase("GPA.2")], progress: nil)
+    func pull(_ now: Int64) async throws -> (PullReport?, ReconcileReport) {
+      let opened = try Ledger.open(at: path, policy: nil, clock: .fixed(now))
+      let client = try google(server, now: now)
+      let report = try? await StorePull(ledger: opened, clock: .fixed(now)).google(
+        client, since: now - Self.day, everyone: false, acknowledge: false
+      ) { _, _ in }
+      try await client.shutdown()
+      return (report, try Reconciler(ledger: opened).run(apply: false))
+    }
+    #expect(try await pull(Self.now).0?.isWindowLost == false)
+    let later = Self.now + 31 * Self.day
+    let stopped = try await pull(later)
+    #expect(stopped.0 == nil && stopped.1.windowLostSince == Self.now)
+    let whole = try await pull(later + 1000)
+    #expect(whole.0?.isWindowLost == true && whole.1.windowLostSince == nil)
+    #expect(try await pull(later + 2000).0?.isWindowLost == false)
     try await server.stop()
   }
 

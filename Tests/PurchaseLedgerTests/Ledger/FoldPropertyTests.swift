@@ -30,7 +30,8 @@ import Testing
     for seed in 0..<100 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let facts = (0..<6).flatMap { _ in RandomHistory(using: &random).evidence }
-      let groups = Dictionary(grouping: facts.map { TransactionRow($0) }, by: \.key)
+      let rows = facts.map { TransactionRow($0, revision: Int64.random(in: 0...2, using: &random)) }
+      let groups = Dictionary(grouping: rows, by: \.key)
       for group in groups.values where group.count > 2 {
         let (a, b, c) = (group[0], group[1], group[2])
         #expect(joined(a, b) == joined(b, a), "seed \(seed)")
@@ -40,11 +41,44 @@ import Testing
     }
   }
 
+  /// The description is what a search through all facts finds, field by field: the latest that says it.
+  @Test func eachFieldIsWhatTheLatestFactSays() {
+    for seed in 0..<100 as Range<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      let facts = (0..<6).flatMap { _ in RandomHistory(using: &random).evidence }
+      let rows = facts.map { TransactionRow($0, revision: Int64.random(in: 0...1, using: &random)) }
+      for group in Dictionary(grouping: rows, by: \.key).values {
+        let row = group.dropFirst().reduce(into: group[0]) { $0.join($1) }
+        func latest<Value>(
+          _ field: DescribedField, _ value: (TransactionRow) -> Value, _ precedes: (Value, Value) -> Bool
+        )
+          -> Value?
+        {
+          group.filter { $0.states(field) }.max {
+            $0.stamp(field) == $1.stamp(field) ? precedes(value($0), value($1)) : $0.stamp(field) < $1.stamp(field)
+          }.map(value)
+        }
+        func bytes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
+        #expect(row.productID == latest(.productID, \.productID, bytes) ?? "", "seed \(seed)")
+        #expect(row.productType == latest(.productType, \.productType, <) ?? .unknown)
+        #expect(row.purchaseDate == latest(.purchaseDate, \.purchaseDate, <))
+        #expect(row.quantity == latest(.quantity, \.quantity, <))
+        #expect(row.price == latest(.price, { $0.price! }, <))
+        #expect(row.ownership == latest(.ownership, \.ownership, bytes))
+        #expect(row.originalID == latest(.originalID, \.originalID) { bytes($1, $0) } ?? row.key.id)
+        #expect(row.purchaseToken == latest(.purchaseToken, { $0.purchaseToken! }, bytes))
+        #expect(FieldStamps(row.stamps.bytes) == row.stamps)
+      }
+    }
+  }
+
   @Test func everyBodyReadsBackAsItWasWritten() throws {
     var random = SeededGenerator(seed: 7)
     for fact in (0..<8).flatMap({ _ in RandomHistory(using: &random).evidence }) {
       let content = EventContent.transaction(fact)
       #expect(try EventContent(type: .transaction, version: 1, body: content.body) == content)
+      let amendment = EventContent.amendment(fact, revision: 3)
+      #expect(try EventContent(type: .amendment, version: 1, body: amendment.body) == amendment)
       for count in 0..<content.body.count {
         #expect(throws: CanonicalDecoder.Damaged.self) {
           try EventContent(type: .transaction, version: 1, body: Array(content.body.prefix(count)))

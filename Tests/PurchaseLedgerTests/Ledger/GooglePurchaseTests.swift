@@ -96,6 +96,45 @@ import Testing
     #expect(report.isAgreed && report[.ownOnly] == 0, "\(report)")
   }
 
+  // MARK: What stands beside an answer
+
+  /// The product of an answer stands in the wrapper; Google's date of it is always that of the purchase. The operator's last word holds.
+  @Test func aWrongProductIsCorrectedByImportingItAgain() async throws {
+    let test = try TestLedger()
+    let identity = StoreIdentity(packageName: "org.example.maps")
+    let importer = EvidenceImporter(
+      into: test.ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity,
+      clock: .fixed(TestLedger.now))
+    func line(_ product: String) -> String {
+      """
+      {"productId": "\(product)", "purchaseToken": "a-long-token-1", "packageName": "org.example.maps", "evidence": \
+      {"kind": "androidpublisher#productPurchase", "orderId": "GPA.1", "purchaseState": 0, \
+      "purchaseTimeMillis": "\(Self.bought)"}}
+
+      """
+    }
+    let key = TransactionKey(store: .google, environment: .production, id: "GPA.1")
+    for product in ["region.zzz", "region.alps", "region.alps", "region.zzz", "region.alps"] {
+      let known = try test.ledger.entitlement(of: key)?.productID
+      var outcomes: [Booking.Outcome] = []
+      try await importer.run([try test.folder.write("line.jsonl", line(product))], quarantined: false) { lines in
+        outcomes += lines.map(\.booking.outcome)
+      } progress: { _ in
+      }
+      #expect(outcomes == [known == product ? .duplicate : .accepted], "\(product)")
+      #expect(try test.ledger.entitlement(of: key)?.productID == product)
+    }
+    #expect(try test.ledger.verify().isClean)
+    let before = try test.projections()
+    try test.ledger.rebuild()
+    #expect(try test.projections() == before)
+    // A statement of the store's, signed, is none that the operator can take back.
+    var signed = purchase("GPA.1")
+    signed.productID = "region.etna"
+    try test.book(signed)
+    #expect(try test.ledger.entitlement(of: key)?.productID == "region.etna")
+  }
+
   // MARK: Case 24, in pieces
 
   @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1], [2, 0, 2, 1]])

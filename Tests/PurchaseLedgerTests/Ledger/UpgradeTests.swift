@@ -17,7 +17,7 @@ import Testing
           CREATE INDEX entitlement_account ON entitlement (account) WHERE account IS NOT NULL;
           UPDATE store_transaction SET digest = zeroblob(16); UPDATE store_snapshot SET digest = zeroblob(16);
           UPDATE evidence SET outcome = 1 WHERE outcome = 4;
-          ALTER TABLE evidence DROP COLUMN event;
+          ALTER TABLE evidence DROP COLUMN event; DROP TABLE quarantined_transaction;
           INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', 1);
           DELETE FROM grdb_migrations WHERE identifier <> 'ledger 1'; PRAGMA user_version = 1;
           """)
@@ -48,5 +48,40 @@ import Testing
     // What was only pulled counts as new when it is imported.
     #expect(try ledger.commit([pulled], progress: nil).map(\.outcome) == [.accepted])
     #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == Int(LedgerSchema.version))
+  }
+
+  /// There the greater value of a field held, whenever it was said.
+  @Test func theSecondVersionIsFoldedAnew() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1") { $0.productID = "region.zzz" })
+    let later = StoreTransaction.sample("1", signed: TestLedger.now)
+    try test.book(later)
+    let quarantined = TestLedger.piece(
+      [.sample("q")], nil, nil, true, .operatorImport, [7], Refusal(.retryLater, "later"))
+    _ = try test.ledger.commit([quarantined], progress: nil)
+    let piece = TestLedger.piece([.sample("1") { $0.productID = "region.zzz" }, later])
+    try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
+    let before = try test.projections()
+    try test.ledger.pool.close()
+    try DatabaseQueue(path: test.path).write { db in
+      try db.execute(
+        sql: """
+          ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
+          ALTER TABLE evidence DROP COLUMN event;
+          UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
+          UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
+          DELETE FROM grdb_migrations WHERE identifier = 'ledger 3'; PRAGMA user_version = 2;
+          """)
+    }
+
+    // To read it is brought forward too.
+    let ledger = try Ledger.openToRead(at: test.path, clock: .fixed(TestLedger.now))
+    #expect(try TestLedger.projections(ledger) == before)
+    #expect(try ledger.entitlement(of: later.key)?.productID == "region.alps")
+    #expect(try ledger.verify().isClean)
+    var lines: [ReconcileLine] = []
+    let report = try Reconciler(ledger: ledger).run(apply: false, each: { lines.append($0) })
+    #expect(report[.matched] == 1 && lines.map(\.transaction?.id) == ["q"])
+    #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
   }
 }

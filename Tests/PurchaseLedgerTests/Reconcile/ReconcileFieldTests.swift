@@ -57,6 +57,134 @@ import Testing
     #expect(try reconcile(test).1.staleSnapshots == 0)
   }
 
+  typealias Change = @Sendable (inout StoreTransaction) -> Void
+
+  /// Each makes the field smaller, by its bytes or its number, than the sample has it; the sample is a consumable, of which there are two.
+  static let smaller: [(field: String, change: Change)] = [
+    ("price", { $0.price = Money(milliunits: 9, currency: "USD") }),
+    ("price", { $0.price = Money(milliunits: 10_990, currency: "AUD") }),
+    ("price", { $0.price = nil }),
+    ("productId", { $0.productID = "region.aaa" }),
+    ("quantity", { $0.quantity = 1 }),
+    ("productType", { $0.productType = .nonConsumable }),
+    ("purchaseDate", { $0.purchaseDate -= 1 }),
+  ]
+
+  private func full(_ id: String, signed: Int64 = TestLedger.now - TestLedger.day) -> StoreTransaction {
+    .sample(id, signed: signed) { ($0.productType, $0.quantity) = (.consumable, 2) }
+  }
+
+  /// Of 2,000 transactions in both books the store says something else of every tenth, in each field sooner and later.
+  @Test func everyContradictionIsListedWhicheverBookIsTheNewer() throws {
+    let test = try TestLedger()
+    var page = SnapshotPage(evidence: [], cursor: nil)
+    var pieces: [(Submission, Result<VerifiedEvidence, Refusal>)] = []
+    var expected: [String: (field: String, isStoreNewer: Bool)] = [:]
+    var isLater = false
+    for number in 0..<2000 {
+      let ours = full("\(number)")
+      pieces.append(TestLedger.piece([ours]))
+      var theirs = ours
+      if number % 10 == 0 {
+        let (field, change) = Self.smaller[number / 10 % Self.smaller.count]
+        if number / 10 % Self.smaller.count == 0 { isLater.toggle() }
+        change(&theirs)
+        theirs.signedDate += (isLater ? 1 : -1) * 40 * TestLedger.day
+        expected["\(number)"] = (field, isLater)
+      }
+      let piece = TestLedger.piece([theirs])
+      page.evidence.append((piece.0.evidence, try piece.1.get()))
+    }
+    _ = try test.ledger.commit(pieces, progress: nil)
+    let snapshot = Snapshot(of: test.ledger)
+    try snapshot.store(page)
+    try snapshot.cover(.apple, .production)
+
+    let (lines, dry) = try reconcile(test)
+    #expect(lines.allSatisfy { $0.class == .stateDiffers } && lines.count == 200 && dry[.stateDiffers] == 200)
+    #expect(dry[.matched] == 1800 && dry.staleSnapshots == 0 && dry.remaining == 200 && !dry.isAgreed)
+    for line in lines {
+      let (field, isStoreNewer) = try #require(expected[line.transaction?.id ?? ""])
+      #expect(line.differences.map(\.field) == [field], "\(line)")
+      #expect(line.differences.map(\.newer) == [isStoreNewer ? .store : .ours], "\(line)")
+      let isSilent = line.differences[0].theirs == nil
+      #expect(line.differences[0].ours != nil && line.isKept == (!isStoreNewer || isSilent), "\(line)")
+    }
+    // What the store said later is taken over; it takes nothing away by saying nothing.
+    let settled = lines.filter { !$0.isKept }.count
+    #expect(
+      settled == expected.values.filter(\.isStoreNewer).count
+        - lines.filter {
+          $0.differences[0].theirs == nil && $0.differences[0].newer == .store
+        }.count)
+    let (applied, report) = try reconcile(test, apply: true)
+    #expect(report.applied == settled && applied.filter(\.isApplied).count == settled)
+    #expect(report.remaining == 200 - settled && report.kept == 200 - settled)
+    #expect(try reconcile(test).1[.stateDiffers] == 200 - settled)
+    #expect(try test.count("SELECT count(*) FROM store_transaction WHERE price_milli IS NULL") == 0)
+    #expect(try test.ledger.verify().isClean)
+  }
+
+  @Test(arguments: [-1, 1], [false, true])
+  func whatWasSaidLaterHoldsByImportAndByReconciliation(_ days: Int64, _ isImported: Bool) throws {
+    for (field, change) in Self.smaller {
+      let test = try TestLedger()
+      try test.book(full("1"))
+      var theirs = full("1", signed: TestLedger.now - TestLedger.day + days * TestLedger.day / 2)
+      change(&theirs)
+      if isImported { try test.book(theirs) } else { try pull(test, theirs) }
+      if !isImported { _ = try reconcile(test, apply: true) }
+      let holds = days > 0 && theirs.price != nil ? theirs : full("1")
+      let row = try #require(
+        try test.ledger.read { db in try Projections(db, policy: LedgerPolicy()).row(RowKey(holds.key)!) })
+      let wanted = TransactionRow(holds)
+      #expect(row.digest == wanted.digest, "\(field), \(days) days")
+      #expect(try test.ledger.verify().isClean)
+    }
+  }
+
+  /// Google dates all that it says of a purchase by the purchase: where only the order of bytes decides, whoever applies decides, and can decide again.
+  @Test func whereTheDatesAreEqualWhoAppliesDecides() throws {
+    let test = try TestLedger()
+    func google(_ product: String, _ quantity: Int64) -> StoreTransaction {
+      .sample("GPA.1") { ($0.store, $0.productID, $0.quantity, $0.trust) = (.google, product, quantity, .unsigned) }
+    }
+    let ours = google("region.zzz", 3)
+    try test.book(ours)
+    for theirs in [google("region.aaa", 1), google("region.aaa", 2), google("region.zzz", 3)] {
+      try Snapshot(of: test.ledger).clear(.google, .production)
+      try pull(test, theirs)
+      let (lines, dry) = try reconcile(test)
+      #expect(lines.map(\.class) == [.stateDiffers] && dry.remaining == 1 && !lines[0].isKept)
+      #expect(lines[0].differences.allSatisfy { $0.newer == .neither })
+      #expect(try reconcile(test, apply: true).1.isAgreed)
+      #expect(try reconcile(test).1.isAgreed && test.ledger.verify().isClean)
+      #expect(try test.ledger.entitlement(of: theirs.key)?.productID == theirs.productID)
+    }
+    let before = try test.projections()
+    try test.ledger.rebuild()
+    #expect(try test.projections() == before && test.ledger.history(of: "GPA.1").contains { $0.type == .amendment })
+    // What the store signs outranks any decision.
+    var signed = google("region.kkk", 3)
+    signed.trust = .signed
+    try test.book(signed)
+    #expect(try test.ledger.entitlement(of: signed.key)?.productID == "region.kkk")
+  }
+
+  /// Receipts have dates in whole seconds, whenever they were made.
+  @Test func aLaterReceiptDoesNotRoundADate() throws {
+    let test = try TestLedger()
+    let exact = StoreTransaction.sample { $0.purchaseDate += 123 }
+    try test.book(exact)
+    var receipt = poor(exact, signed: TestLedger.now)
+    (receipt.trust, receipt.purchaseDate) = (.signed, exact.purchaseDate / 1000 * 1000)
+    try pull(test, receipt)
+    let (lines, report) = try reconcile(test)
+    #expect(lines.isEmpty && report.isAgreed && report.staleSnapshots == 1)
+    try test.book(receipt)
+    #expect(try test.count("SELECT purchase_date FROM store_transaction") == Int(exact.purchaseDate))
+  }
+
   /// The store's copy is the poorer one, as an export made by older means is: nothing to do.
   @Test func aPoorerCopyIsStale() throws {
     let test = try TestLedger()

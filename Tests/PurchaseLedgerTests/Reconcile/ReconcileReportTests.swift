@@ -57,6 +57,29 @@ import Testing
         """)
   }
 
+  @Test func aFieldThatDiffersIsShownWithBothValuesBothDatesAndWhichIsNewer() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    let piece = TestLedger.piece([.sample("1", signed: TestLedger.now) { $0.productID = "region.aaa" }])
+    let snapshot = Snapshot(of: test.ledger)
+    try snapshot.store(SnapshotPage(evidence: [(piece.0.evidence, try piece.1.get())], cursor: nil))
+    try snapshot.cover(.apple, .production)
+    for format in ReconcileFormat.allCases {
+      let text = Written()
+      var writer = ReconcileWriter(format) { text.text += $0 }
+      let report = try Reconciler(ledger: test.ledger).run(apply: false, each: { try writer.add($0) })
+      try writer.finish(report)
+      let wanted =
+        format == .json
+        ? """
+        "fields":[{"field":"productId","theirs":"region.aaa","ours":"region.alps","theirDate":1700000000000,\
+        "ourDate":1699913600000,"newer":"store"}]
+        """
+        : "productId: store region.aaa (2023-11-14), ours region.alps (2023-11-13); the store's is newer"
+      #expect(text.text.contains(wanted) && !text.text.contains("agree."), "\(text.text)")
+    }
+  }
+
   @Test func theJSONIsOneDocument() throws {
     let value = try JSONReader.read(Array(written(.json).utf8))
     #expect(value["differences"]?.elements?.map { $0["class"]?.string } == ["state-differs", "own-only", "store-only"])

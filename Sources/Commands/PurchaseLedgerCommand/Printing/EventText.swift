@@ -13,6 +13,9 @@ enum EventText {
       let refund = fact.revocation.map { ", revoked \(TimeArgument.text($0.date))" } ?? ""
       return "transaction \(fact.transactionID)\(copy) \(fact.productID ?? "") \(fact.statement)\(refund), "
         + "signed \(TimeArgument.text(fact.signedDate))"
+    case .amendment(let fact, let revision):
+      return "amendment \(revision) of \(fact.transactionID): \(fact.productID ?? "") as signed "
+        + TimeArgument.text(fact.signedDate)
     case .notification(let fact):
       return "notification \(fact.type)\(fact.subtype.map { " \($0)" } ?? "") \(fact.uuid)"
     case .claim(let key, let account, let isTransfer, _):

@@ -33,7 +33,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     let settings = try LedgerSettings(options)
     let ledger = apply ? try settings.openLedger() : try settings.openLedgerToRead()
     defer { ledger.close() }
-    var isPartlyRead = false
+    var unread = 0
     var snapshot = Snapshot(of: ledger)
     if let store {
       let identity = try settings.identity(for: ledger)
@@ -49,11 +49,11 @@ struct ReconcileCommand: AsyncParsableCommand {
       guard read.pieces > 0 else {
         throw LedgerError(.input, at: store, "holds no evidence that verifies, so there is nothing to compare with")
       }
-      isPartlyRead = !read.refusals.isEmpty
+      unread = read.refusals.count
     }
     var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { print($0, terminator: "") }
     let printer = progress.printer("transactions")
-    let found = try Reconciler(ledger: ledger, snapshot: snapshot).run(apply: apply) {
+    let found = try Reconciler(ledger: ledger, snapshot: snapshot, unread: unread).run(apply: apply) {
       try writer.add($0)
     } progress: {
       printer.show($0, of: $1)
@@ -64,7 +64,7 @@ struct ReconcileCommand: AsyncParsableCommand {
       throw LedgerError(
         .input, at: settings.ledgerPath, "no store's book was pulled yet: run `purchase-ledger pull`, or give --store")
     }
-    if !found.isAgreed || isPartlyRead { throw ExitCode(ExitStatus.found.rawValue) }
+    if !found.isAgreed { throw ExitCode(ExitStatus.found.rawValue) }
   }
 }
 

@@ -56,6 +56,7 @@ extension GoogleVerifier {
       type: try fields.count("consumptionState") == 1 ? .consumable : .unknown,
       reason: purchaseType.map { [1: "PROMOTION", 2: "REWARDED"][$0] ?? "" } ?? "",
       isAcknowledged: try fields.count("acknowledgementState") == 1, trust: .unsigned, details: details)
+    found.isNamedBeside = stated.product == nil || (stated.token == nil && context.purchaseToken != nil)
     if (stated.product ?? product) != (context.productID ?? product)
       || (stated.token ?? token) != (context.purchaseToken ?? token)
     {
