@@ -126,6 +126,11 @@ enum LedgerDatabase {
       if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
       try LedgerUpgrade.fromFirstVersion(db, path: path)
     }
+    // Programs without it can use the file: what they write ranks as our own questions do.
+    migrator.registerMigration("ranks of look-ups") { db in
+      if try db.columns(in: "lookup").contains(where: { $0.name == "rank" }) { return }
+      try LedgerUpgrade.rankLookUps(db)
+    }
     return migrator
   }
 

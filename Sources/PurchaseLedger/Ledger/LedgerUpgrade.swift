@@ -20,6 +20,19 @@ enum LedgerUpgrade {
     try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
   }
 
+  /// Who asked is not known of what waits already: all count as first questions of messages.
+  static func rankLookUps(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        ALTER TABLE lookup ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+        \(LedgerSchema.lookupIndex);
+        UPDATE lookup SET rank = CASE WHEN EXISTS (
+          SELECT 1 FROM store_transaction AS t
+          WHERE (t.store, t.environment, t.transaction_id) = (lookup.store, lookup.environment, lookup.transaction_id)
+        ) THEN 1 ELSE 1001 END;
+        """)
+  }
+
   private static func digestSnapshot(_ db: Database) throws {
     let select = try SQLStatement(
       db,

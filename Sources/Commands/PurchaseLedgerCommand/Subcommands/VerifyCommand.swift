@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger verify`
@@ -27,7 +28,7 @@ struct VerifyCommand: AsyncParsableCommand {
     let printer = progress.printer("events")
     let report = try ledger.verify(head: head) { printer.show($0, of: $1) }
     printer.finish()
-    print(options.json ? Self.json(report).text : Self.text(report))
+    printText(options.json ? Self.json(report).text : Self.text(report))
     if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
   }
 
