@@ -20,6 +20,3 @@ package enum StandardStreams {
     }
   }
 }
-
-/// Writes a line to standard error.
-package func printError(_ line: String) { StandardStreams.writeError("\(line)\n") }

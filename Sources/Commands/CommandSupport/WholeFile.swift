@@ -35,7 +35,8 @@ package final class WholeFile {
     let partial = target.deletingLastPathComponent()
       .appendingPathComponent(".\(target.lastPathComponent).\(getpid()).partial").path
     (self.path, self.partial) = (target.path, partial)
-    descriptor = open(partial, O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC, 0o666)
+    // What commands write so is a shop's books: for whoever runs them, and for others when that person says so.
+    descriptor = open(partial, O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
     guard descriptor >= 0 else { throw Failure() }
     _ = Self.unfinished.withLock { $0.insert(partial) }
   }

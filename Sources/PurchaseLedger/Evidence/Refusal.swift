@@ -48,6 +48,8 @@ public struct Refusal: Error, Sendable, Hashable, Codable, CustomStringConvertib
     public static let claimedByAnotherAccount = Self(rawValue: "claimed-by-another-account")
     /// The store names another account.
     public static let tokenOfAnotherAccount = Self(rawValue: "token-of-another-account")
+    /// More questions to the store wait than can be kept.
+    public static let queueFull = Self(rawValue: "queue-full")
     /// The account is unknown or erased.
     public static let noSuchAccount = Self(rawValue: "no-such-account")
 
@@ -82,18 +84,28 @@ public struct Refusal: Error, Sendable, Hashable, Codable, CustomStringConvertib
   /// - Parameter reason: Often quotes what strangers sent: control characters, which could forge lines of a log, become question marks.
   public init(_ code: Code, _ reason: String) {
     self.code = code
-    let isPlain = reason.utf8.count <= Self.reasonBytesMax && reason.utf8.allSatisfy { (0x20..<0x7f).contains($0) }
-    self.reason =
-      isPlain
-      ? reason
-      : String(
-        String.UnicodeScalarView(
-          reason.unicodeScalars.prefix(Self.reasonBytesMax).map {
-            $0.properties.generalCategory == .control || $0.properties.generalCategory == .format ? "?" : $0
-          }))
+    let isShort = reason.utf8.count <= Self.reasonBytesMax
+    self.reason = (isShort ? reason : String(reason.unicodeScalars.prefix(Self.reasonBytesMax))).withoutControls
   }
 
   private static let reasonBytesMax = 500
 
   public var description: String { "\(code.rawValue): \(reason)" }
+}
+
+extension String {
+  /// What strangers sent, for a line of ours: characters that could end it, hide it or turn it round become question marks.
+  ///
+  /// - Complexity: O(bytes); plain ASCII is looked through and not copied.
+  var withoutControls: String {
+    if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return self }
+    return String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { scalar -> Unicode.Scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+          default: scalar
+          }
+        }))
+  }
 }

@@ -124,13 +124,30 @@ package final class EvidenceFile {
     let line = bytes[first...].prefix { $0 != 0x0a && $0 != 0x0d }
     // A line that is longer than a piece may be is refused by itself, and says nothing of those behind it.
     if line.endIndex == bytes.count && !isAll { return false }
-    // One damaged line is no reason to take all the others for a part of it: they look like pieces of their own.
-    let next = bytes[line.endIndex...].first { $0 > 0x20 }
+    // One damaged line, or a title, is no reason to take all the others for a part of it: they look like pieces of their own.
+    guard let next = bytes[line.endIndex...].firstIndex(where: { $0 > 0x20 }), bytes[next] != UInt8(ascii: "{") else {
+      return false
+    }
     let others = bytes[line.endIndex...].split(separator: 0x0a, maxSplits: 2, omittingEmptySubsequences: true).prefix(2)
-    guard next != UInt8(ascii: "{"), !others.contains(where: isSigned) else { return false }
-    if bytes[first] == UInt8(ascii: "{") { return (try? JSONReader.read(line)) == nil }
-    // Receipts in one line are longer than any line that a mail program or `base64` makes.
-    return line.count <= 128 && !line.contains(UInt8(ascii: ".")) && line.endIndex < bytes.count
+    guard !others.contains(where: isSigned) else { return false }
+    if bytes[first] == UInt8(ascii: "{") { return goesOn(bytes, from: first, beyond: next) }
+    return isWrappedBase64(line) && isWrappedBase64(bytes[next...].prefix { $0 != 0x0a && $0 != 0x0d })
+  }
+
+  /// Whether JSON that the first line begins goes on with what begins at `next`: an object that was cut off does not, a document of many lines does,
+  /// whatever is wrong with it further on.
+  private static func goesOn(_ bytes: [UInt8], from first: Int, beyond next: Int) -> Bool {
+    do {
+      _ = try JSONReader.read(bytes[first...])
+      return true
+    } catch {
+      return error.byte > next - first
+    }
+  }
+
+  /// Receipts in one line are longer than any line that a mail program or `base64` makes.
+  private static func isWrappedBase64(_ line: ArraySlice<UInt8>) -> Bool {
+    line.count <= 128 && Base64.isAlphabet(line)
   }
 
   /// A JWS has points between its parts; a line of base64 may begin as one does, and has none.

@@ -76,17 +76,18 @@ extension EvidenceImporter {
       evidence: piece.bytes, kind: defaults.kind, context: EvidenceContext(environment: policy.environment),
       account: defaults.account, channel: .operatorImport)
     guard !piece.isTooLarge else { return (submission, Refusal(.tooLarge, "the line is longer than the cap allows")) }
-    guard let wrapper = EvidenceWrapper(piece.bytes) else { return (submission, nil) }
+    let wrapper: EvidenceWrapper
+    do {
+      guard let found = try EvidenceWrapper(piece.bytes) else { return (submission, nil) }
+      wrapper = found
+    } catch {
+      return (submission, error)
+    }
     submission.evidence = wrapper.evidence
     submission.isExplicit = wrapper.isExplicit
     submission.context = wrapper.context
     submission.context.environment = wrapper.context.environment ?? policy.environment
-    if let format = wrapper.format {
-      guard let kind = EvidenceKind(name: format) else {
-        return (submission, Refusal(.malformed, "format \"\(format.prefix(40))\" is not known"))
-      }
-      submission.kind = kind
-    }
+    if let kind = wrapper.kind { submission.kind = kind }
     if let name = wrapper.account {
       guard let account = try ledger.accounts.find(name) else {
         return (submission, Refusal(.noSuchAccount, "there is no account of this name or id"))

@@ -4,7 +4,7 @@ extension Booker {
   static let dismissed = "evidence.dismissed"
 
   /// Books one piece of evidence (docs/ledger.md, Outcomes):
-  /// 1. what did not verify, or is for nobody we know, is refused and leaves nothing behind;
+  /// 1. what did not verify, is for nobody we know, or asks for more than can wait is refused and leaves nothing behind;
   /// 2. what must not be believed yet goes into quarantine;
   /// 3. facts and the notification become events, each once;
   /// 4. what the operator says beside the bytes takes the place of what was said beside them before;
@@ -38,11 +38,18 @@ extension Booker {
       return booking
     }
 
+    let queued = try remember(content.lookups)
+    if queued < content.lookups.count {
+      guard queued > 0 else {
+        return booking.refused(
+          Refusal(.queueFull, "too many questions to the store wait already; pull, then present it again"))
+      }
+      booking.notes = booking.notes.map { $0 == "look-up" ? "look-up-partly" : $0 }
+    }
     let firstEvent = events.chain.seq + 1
     let isNew = try book(piece.facts, evidence: piece.sha256)
     var hasNews = isNew.contains(true)
     if try book(content.notification, evidence: piece.sha256) { hasNews = true }
-    try remember(content.lookups)
     var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
     if content.isNamedBeside {
       // What stood beside the same bytes is the operator's word, of which the last holds.
@@ -120,26 +127,16 @@ extension Booker {
     return try append(content, evidence: evidence) != nil
   }
 
-  /// Keeps what an unsigned message says to ask about, at most 10,000 questions: anybody can send one.
-  func remember(_ hints: [LookupHint]) throws {
-    guard !hints.isEmpty else { return }
-    let insert = try SQLStatement(
-      db,
-      """
-      INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
-      SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM lookup) < 10000
-      ON CONFLICT (store, environment, transaction_id) DO UPDATE SET
-        product_id = coalesce(product_id, excluded.product_id),
-        purchase_token = coalesce(purchase_token, excluded.purchase_token)
-      """)
-    for hint in hints {
-      guard let key = RowKey(hint.key) else { continue }
-      insert.bind(1, key)
-      insert.bind(4, hint.productID)
-      insert.bind(5, hint.purchaseToken)
-      insert.bind(6, now)
-      try insert.run()
+  /// Has the store asked about what an unsigned message names.
+  ///
+  /// - Returns: How many of its questions wait for the next pull.
+  private func remember(_ hints: [LookupHint]) throws -> Int {
+    var count = 0
+    for (place, hint) in hints.enumerated() {
+      let isKnown = try RowKey(hint.key).map { try projections.row($0) != nil } ?? false
+      if try lookups().offer(hint, place: place, isKnown: isKnown) { count += 1 }
     }
+    return count
   }
 }
 
@@ -196,7 +193,8 @@ extension Booking {
     case "partial-refund": "a part of the price went back; see the policy partial-refund"
     case "no-transactions": "verified, and says of no transaction"
     case "unknown-type": "a message of a type that this version does not know; kept"
-    case "look-up": "unsigned; the store has to be asked"
+    case "look-up": "unsigned; the store has to be asked, and the next pull does"
+    case "look-up-partly": "unsigned; of what the store has to be asked, only a part waits for the next pull: there is too much"
     case "product-does-not-grant": "a consumable or subscription: booked to the account, grants nothing"
     case "partly-claimed": "some of its transactions belong to another account"
     default: note

@@ -8,6 +8,8 @@ final class Booker {
   var evidence: EvidenceStore
   let projections: Projections
   let now: Int64
+  /// Nil until there is something to ask.
+  private var queue: LookupQueue?
 
   var policy: LedgerPolicy { projections.policy }
 
@@ -36,6 +38,13 @@ final class Booker {
     guard let seq = try events.append(content, evidence: evidence) else { return nil }
     try projections.apply(content, seq: seq)
     return seq
+  }
+
+  func lookups() throws -> LookupQueue {
+    if let queue { return queue }
+    let made = try LookupQueue(db, now: now)
+    queue = made
+    return made
   }
 
   func finish() throws { try projections.flush() }

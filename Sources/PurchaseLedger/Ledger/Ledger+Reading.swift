@@ -85,6 +85,7 @@ extension Ledger {
   }
 
   /// What unsigned messages and reconciliation ask the store about; what they do not say of a purchase of ours is added.
+  /// In the order in which to ask: our own questions first, guesses last.
   public func lookups() throws -> [LookupHint] {
     try readStatement { db in
       try SQLStatement(
@@ -93,7 +94,7 @@ extension Ledger {
         SELECT l.store, l.environment, l.transaction_id, coalesce(l.product_id, nullif(t.product_id, '')),
           coalesce(l.purchase_token, t.purchase_token)
         FROM lookup AS l LEFT JOIN store_transaction AS t USING (store, environment, transaction_id)
-        ORDER BY l.asked_at, l.store, l.environment, l.transaction_id
+        ORDER BY l.rank, l.asked_at, l.store, l.environment, l.transaction_id
         """
       ).all(LookupHint.init)
     }
@@ -102,11 +103,7 @@ extension Ledger {
   /// Drops a question that the store has answered.
   public func removeLookup(_ key: TransactionKey) async throws {
     try await commits.perform { booker in
-      guard let key = RowKey(key) else { return }
-      let delete = try SQLStatement(
-        booker.db, "DELETE FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
-      delete.bind(1, key)
-      try delete.run()
+      if let key = RowKey(key) { try booker.lookups().remove(key) }
     }
   }
 }

@@ -17,6 +17,7 @@ enum LedgerUpgrade {
   /// 3. What is in quarantine is named by its event.
   /// 4. All that follows from the events is made anew: the greater value of a field held, whenever it was said, and the
   ///    digests of the first version's snapshot cover less.
+  /// 5. Questions to the stores get a rank.
   static func fromSecondVersion(_ db: Database, path: String) throws {
     try db.execute(
       sql: """
@@ -35,6 +36,7 @@ enum LedgerUpgrade {
     let replay = try EventReplay(db, path: path)
     let projections = try Projections(db, policy: replay.finalPolicy())
     try replay.run(into: projections, progress: { _, _ in }, event: { try LedgerEvent($0, in: path) })
+    try rankLookUps(db)
     try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
   }
 
@@ -54,6 +56,19 @@ enum LedgerUpgrade {
       insert.bind(4, event.evidence)
       try insert.run()
     }
+  }
+
+  /// Who asked is not known of what waits already: all count as first questions of messages.
+  private static func rankLookUps(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        ALTER TABLE lookup ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+        \(LedgerSchema.lookupIndex);
+        UPDATE lookup SET rank = CASE WHEN EXISTS (
+          SELECT 1 FROM store_transaction AS t
+          WHERE (t.store, t.environment, t.transaction_id) = (lookup.store, lookup.environment, lookup.transaction_id)
+        ) THEN 1 ELSE 1001 END;
+        """)
   }
 
   private static func digestSnapshot(_ db: Database) throws {

@@ -59,9 +59,8 @@ final class Corrections {
           lines[index].isApplied = true
         } else if lines[index].class == .ownOnly, let key = lines[index].transaction {
           let row = try RowKey(key).flatMap { try booker.projections.row($0) }
-          try booker.remember([
-            LookupHint(key: key, productID: lines[index].ours?.productID, purchaseToken: row?.purchaseToken)
-          ])
+          try booker.lookups().ask(
+            LookupHint(key: key, productID: lines[index].ours?.productID, purchaseToken: row?.purchaseToken))
         }
       }
       let position = lines.last?.transaction?.id ?? ""
@@ -83,9 +82,10 @@ extension Booker {
     try SQLStatement(
       db,
       """
-      INSERT OR IGNORE INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
+      INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
       SELECT store, environment, transaction_id, product_id, purchase_token, \(now) FROM store_transaction
       WHERE store = 2 AND statement IN (1, 3)
+      ON CONFLICT (store, environment, transaction_id) DO UPDATE SET rank = 0
       """
     ).run()
   }

@@ -36,9 +36,9 @@ extension ReconcileLine.Side {
     text += ", signed \(ReconcileLine.day(signedDate))"
     if let revocation {
       text += ", revoked \(ReconcileLine.day(revocation.date))"
-      if let type = revocation.type { text += " \(type)" }
+      if let type = revocation.type { text += " \(type.withoutControls)" }
       if let share = revocation.percentageMilli { text += " \(Double(share) / 1000)%" }
-      if let reason = revocation.reason { text += " for reason \(reason)" }
+      if let reason = revocation.reason { text += " for reason \(reason.withoutControls)" }
     }
     return text
   }
@@ -159,9 +159,12 @@ extension ReconcileLine {
     return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
   }
 
-  /// RFC 4180: quoted where a comma, quote or line break stands in it.
+  /// RFC 4180: quoted where a comma, quote or line break stands in it. What a spreadsheet would take for a formula gets an apostrophe before it, which
+  /// makes it text; an amount is none.
   private static func quoted(_ field: String) -> String {
-    guard field.contains(where: { ",\"\r\n".contains($0) }) else { return field }
+    let isFormula = field.utf8.first.map("=+-@\t\r\n".utf8.contains) ?? false
+    if isFormula, field.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?( [A-Z]{3})?/) == nil { return quoted("'" + field) }
+    guard field.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return field }
     return "\"\(field.replacingOccurrences(of: "\"", with: "\"\""))\""
   }
 }

@@ -25,11 +25,19 @@ struct ConfigurationFile {
       throw LedgerError(.configuration, at: path, "is not JSON: \(error)")
     }
     guard let members = value.members else { throw LedgerError(.configuration, at: path, "is no JSON object") }
-    for member in members { try take(member) }
+    var names: Set<String> = []
+    for member in members {
+      guard names.insert(Self.name(member.name)).inserted else { throw twice(member.name) }
+      try take(member)
+    }
   }
 
   private func wrong(_ name: String, _ reason: String) -> LedgerError {
     LedgerError(.configuration, at: "\(path): \(name)", reason)
+  }
+
+  private func twice(_ name: String) -> LedgerError {
+    wrong(name, "is given twice, perhaps in two spellings; leave one of them")
   }
 
   private mutating func take(_ member: JSONValue.Member) throws {
@@ -76,12 +84,13 @@ struct ConfigurationFile {
     }
     var policy = LedgerPolicy()
     do { try policy.set(setting.name, to: text) } catch { throw wrong("policy", "\(setting.name): \(error.message)") }
+    guard !policies.contains(where: { $0.name == setting.name }) else { throw twice("policy.\(setting.name)") }
     policies.append((setting.name, text))
   }
 
   private mutating func set(_ key: [String], _ content: ConfigContent, as name: String) throws {
     let old = values.updateValue(ConfigValue(content, isSecret: false), forKey: AbsoluteConfigKey(key))
-    if old != nil { throw wrong(name, "is given twice, perhaps in two spellings; leave one of them") }
+    if old != nil { throw twice(name) }
   }
 
   /// Options may be spelled as the flags are: `bundle-id` is `bundleId`, and `root-certificate`, which is given for each, `rootCertificates`.

@@ -18,6 +18,18 @@ enum InputFile {
     }
   }
 
+  /// The first line without what ends it, LF or CR LF; lines behind it mean nothing.
+  ///
+  /// - Throws: `LedgerError` with code `input`, also where the line is empty.
+  static func password(_ path: String) throws(LedgerError) -> String {
+    let line = try read(path).prefix { $0 != 0x0a }
+    let password = String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
+    guard !password.isEmpty else {
+      throw LedgerError(.input, at: path, "holds no password; write one into its first line")
+    }
+    return password
+  }
+
   /// DER out of DER, PEM or bare base64.
   static func der(_ path: String) throws(LedgerError) -> [UInt8] {
     guard let der = DERText.decode(try read(path)) else {

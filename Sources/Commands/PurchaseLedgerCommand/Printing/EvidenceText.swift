@@ -24,7 +24,7 @@ enum EvidenceText {
   }
 
   /// A field a line.
-  static func lines(_ evidence: VerifiedEvidence) -> String {
+  static func lines(_ evidence: VerifiedEvidence) -> [String] {
     var lines = [
       evidence.quarantine.map { "quarantined: \($0)" } ?? "valid",
       "  kind: \(evidence.kind.name)", "  store: \(evidence.store.rawValue)",
@@ -46,7 +46,7 @@ enum EvidenceText {
     }
     for hint in evidence.lookups { lines.append("  look up: \(hint.key.id) \(hint.productID ?? "")") }
     if !evidence.notes.isEmpty { lines.append("  notes: \(evidence.notes.joined(separator: ", "))") }
-    return lines.joined(separator: "\n")
+    return lines
   }
 
   private static func json(_ notification: NotificationFact) -> JSONValue {

@@ -12,7 +12,7 @@ struct AccountCommand: AsyncParsableCommand {
   struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Adds an account and prints its id and token.",
-      discussion: "The password is the first line of --password-file, or of standard input.")
+      discussion: "The password is the first line of --password-file, or of standard input; other lines are left alone.")
 
     @Argument(help: "The login name.")
     var login: String
@@ -31,16 +31,12 @@ struct AccountCommand: AsyncParsableCommand {
       let ledger = try settings.openLedger()
       defer { ledger.close() }
       let accounts = ledger.accounts
-      let text = String(decoding: try InputFile.read(passwordFile), as: UTF8.self)
-      guard let password = text.split(separator: "\n").first.map(String.init), !password.isEmpty else {
-        throw LedgerError(.input, at: passwordFile, "holds no password; write one into its first line")
-      }
-      let id = try await accounts.add(login: login, password: password, token: token)
+      let id = try await accounts.add(login: login, password: try InputFile.password(passwordFile), token: token)
       let made = try accounts.token(of: id)
       if options.json {
-        print(JSONValue.fields([("account", .string("\(id)")), ("token", .init(made?.description))]).text)
+        printLine(JSONValue.fields([("account", .string("\(id)")), ("token", .init(made?.description))]).text)
       } else {
-        print("account \(id)\ntoken   \(made?.description ?? "")")
+        printText("account \(id)\ntoken   \(made?.description ?? "")")
       }
     }
   }
@@ -53,13 +49,13 @@ struct AccountCommand: AsyncParsableCommand {
     func run() async throws {
       for account in try LedgerSettings(options).openLedgerToRead().accounts.list() {
         if options.json {
-          print(
+          printLine(
             JSONValue.fields([
               ("account", .string("\(account.id)")), ("login", .init(account.login)),
               ("token", .string("\(account.token)")), ("erased", .bool(account.erasedAt != nil)),
             ]).text)
         } else {
-          print("\(account.id)  \(account.erasedAt != nil ? "(erased)" : account.login ?? "")")
+          printLine("\(account.id)  \(account.erasedAt != nil ? "(erased)" : account.login ?? "")")
         }
       }
     }
@@ -84,7 +80,7 @@ struct AccountCommand: AsyncParsableCommand {
           "purchase-ledger: the ledger's -wal file still holds the erased rows, because another process reads; it is emptied when that ends and something is written"
         )
       }
-      print(
+      printLine(
         options.json
           ? JSONValue.fields([("erased", .string("\(id)")), ("logEmptied", .bool(isLogEmpty))]).text : "erased \(id)")
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Configuration
 import Foundation
 import PurchaseLedger
@@ -106,7 +107,7 @@ struct DemoCommand: AsyncParsableCommand {
   /// Prints the report with so many differences of each class.
   private func reconcile(_ ledger: Ledger, shown: Int) throws -> ReconcileReport {
     let isSilent = json
-    var writer = ReconcileWriter(.text) { if !isSilent { print($0, terminator: "") } }
+    var writer = ReconcileWriter(.text) { if !isSilent { printText($0, terminator: "") } }
     var counts: [ReconcileClass: Int] = [:]
     if !json { print() }
     let report = try Reconciler(ledger: ledger).run(apply: false) { line in

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger dismiss`
@@ -31,14 +32,14 @@ struct DismissCommand: AsyncParsableCommand {
       list ? try ledger.quarantined() : try hashes.map { try ledger.dismissEvidence($0, because: because ?? "") }
     for piece in pieces {
       if options.json {
-        print(
+        printLine(
           JSONValue.fields([
             ("evidence", .string(Hexadecimal.text(piece.sha256))), ("reason", .string(piece.reason)),
             ("receivedAt", .string(TimeArgument.text(piece.receivedAt))), ("dismissed", .bool(!list)),
           ]).text)
       } else {
         let hash = Hexadecimal.text(piece.sha256)
-        print(list ? "\(hash)  \(TimeArgument.text(piece.receivedAt))  \(piece.reason)" : "dismissed \(hash)")
+        printLine(list ? "\(hash)  \(TimeArgument.text(piece.receivedAt))  \(piece.reason)" : "dismissed \(hash)")
       }
     }
   }

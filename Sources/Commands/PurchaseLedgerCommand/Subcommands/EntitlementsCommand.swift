@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger entitlements`
@@ -14,10 +15,10 @@ struct EntitlementsCommand: AsyncParsableCommand {
     let ledger = try LedgerSettings(options).openLedgerToRead()
     for entitlement in try ledger.entitlements(of: ledger.accounts.existing(account)) {
       if options.json {
-        print(entitlement.json.text)
+        printLine(entitlement.json.text)
       } else {
         let reason = entitlement.reason.isEmpty ? "" : " (\(entitlement.reason))"
-        print(
+        printLine(
           "\(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  since \(TimeArgument.text(entitlement.since))"
             + "  \(entitlement.grant.store.rawValue) \(entitlement.grant.id)")
       }

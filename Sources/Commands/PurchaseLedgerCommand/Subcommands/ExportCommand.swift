@@ -7,7 +7,9 @@ public import PurchaseLedger
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the events as JSON Lines, or the postings as an hledger journal.",
-    discussion: "Both hold the last event's hash, the head: kept elsewhere, verify --head compares with it.")
+    discussion: """
+      Both hold the last event's hash, the head: kept elsewhere, verify --head compares with it. A file is made for its owner alone (mode 0600).
+      """)
 
   @Option(help: "jsonl or hledger.")
   var format: ExportFormat = .jsonLines
@@ -30,7 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
       let file = try WholeFile(output)
       var buffer = Data()
       try ledger.export(format) { text in
-        buffer.append(contentsOf: text.utf8)
+        buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
         guard buffer.count > 1 << 20 else { return }
         try file.write(buffer)
         buffer.removeAll(keepingCapacity: true)

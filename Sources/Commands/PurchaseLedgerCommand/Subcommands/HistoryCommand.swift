@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger history`
@@ -16,6 +17,6 @@ struct HistoryCommand: AsyncParsableCommand {
     guard !events.isEmpty else {
       throw LedgerError(.input, at: transaction, "no event is about it; check the id, or import its evidence")
     }
-    for event in events { print(options.json ? event.jsonLine : EventText.line(event)) }
+    for event in events { printLine(options.json ? event.jsonLine : EventText.line(event)) }
   }
 }

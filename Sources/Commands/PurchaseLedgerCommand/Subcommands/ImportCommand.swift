@@ -56,9 +56,9 @@ struct ImportCommand: AsyncParsableCommand {
       for line in lines {
         counts[line.booking.outcome, default: 0] += 1
         if isJSON {
-          print(ImportText.json(line).text)
+          printLine(ImportText.json(line).text)
         } else if let complaint = ImportText.complaint(line) {
-          print(complaint)
+          printLine(complaint)
         }
       }
       // Whoever reads these lines counts on what they say.
@@ -69,7 +69,7 @@ struct ImportCommand: AsyncParsableCommand {
       printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
     }
     printer.finish()
-    if !isJSON { print(ImportText.summary(counts)) }
+    if !isJSON { printLine(ImportText.summary(counts)) }
     if counts[.refused, default: 0] + counts[.quarantined, default: 0] > 0 {
       throw ExitCode(ExitStatus.found.rawValue)
     }

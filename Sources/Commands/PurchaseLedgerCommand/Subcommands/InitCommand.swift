@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger init`
@@ -18,18 +19,22 @@ struct InitCommand: AsyncParsableCommand {
     var policy = LedgerPolicy()
     for (name, value) in settings.policies { try policy.set(name, to: value) }
     if let environment = settings.environment { policy.environment = environment }
+    var names: Set<String> = []
     for setting in self.policy {
       let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw ValidationError("--policy wants name=value, as in second-claim=transfer") }
+      guard names.insert(parts[0]).inserted else {
+        throw LedgerError(.configuration, at: "policy \(parts[0])", "--policy names it twice; leave one of them")
+      }
       if parts[0] == "environment" { try LedgerSettings.check(settings.namedEnvironment, against: parts[1]) }
       try policy.set(parts[0], to: parts[1])
     }
     try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock).close()
     if options.json {
       let policies = policy.settings.map { JSONValue.Member(name: $0.name, value: .string($0.value)) }
-      print(JSONValue.fields([("ledger", .string(settings.ledgerPath)), ("policy", .object(policies))]).text)
+      printLine(JSONValue.fields([("ledger", .string(settings.ledgerPath)), ("policy", .object(policies))]).text)
     } else {
-      print("\(settings.ledgerPath): a new ledger; \(policy.environment.rawValue.lowercased()) grants")
+      printLine("\(settings.ledgerPath): a new ledger; \(policy.environment.rawValue.lowercased()) grants")
     }
   }
 }

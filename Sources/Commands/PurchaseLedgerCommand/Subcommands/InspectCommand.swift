@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger inspect`
@@ -34,10 +35,10 @@ struct InspectCommand: AsyncParsableCommand {
     do {
       let evidence = try await verifier.verify(
         try InputFile.read(file), as: kind?.kind, context: context, at: settings.clock.now())
-      print(options.json ? EvidenceText.json(evidence).text : EvidenceText.lines(evidence))
+      for line in options.json ? [EvidenceText.json(evidence).text] : EvidenceText.lines(evidence) { printLine(line) }
       if evidence.quarantine != nil { throw ExitCode(ExitStatus.found.rawValue) }
     } catch let refusal as Refusal {
-      print(options.json ? EvidenceText.json(refusal).text : "refused: \(refusal)")
+      printLine(options.json ? EvidenceText.json(refusal).text : "refused: \(refusal)")
       throw ExitCode(ExitStatus.found.rawValue)
     }
   }

@@ -57,8 +57,8 @@ struct PullCommand: AsyncParsableCommand {
         "purchase-ledger: some of it would be believed under other root certificates, bundle id, app Apple id or package name; correct them and pull again, which asks for it once more"
       )
     }
-    for refusal in report.refusals where !options.json { print("refused: \(refusal)") }
-    print(options.json ? Self.json(report).text : Self.text(report))
+    for refusal in report.refusals where !options.json { printLine("refused: \(refusal)") }
+    printLine(options.json ? Self.json(report).text : Self.text(report))
     if !report.refusals.isEmpty { throw ExitCode(ExitStatus.found.rawValue) }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger rebuild`
@@ -19,6 +20,6 @@ struct RebuildCommand: AsyncParsableCommand {
       printer.show(done, of: total)
     }
     printer.finish()
-    print(options.json ? JSONValue.fields([("events", .init(count))]).text : "rebuilt from \(count) events")
+    printLine(options.json ? JSONValue.fields([("events", .init(count))]).text : "rebuilt from \(count) events")
   }
 }

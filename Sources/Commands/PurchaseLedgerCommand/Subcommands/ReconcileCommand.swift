@@ -51,7 +51,7 @@ struct ReconcileCommand: AsyncParsableCommand {
       }
       unread = read.refusals.count
     }
-    var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { print($0, terminator: "") }
+    var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { printText($0, terminator: "") }
     let printer = progress.printer("transactions")
     let found = try Reconciler(ledger: ledger, snapshot: snapshot, unread: unread).run(apply: apply) {
       try writer.add($0)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger verify`
@@ -42,7 +43,7 @@ struct VerifyCommand: AsyncParsableCommand {
       try await ledger.verifySignatures(with: verifier, into: &report) { printer.show($0, of: $1) }
       printer.finish()
     }
-    print(options.json ? Self.json(report).text : Self.text(report))
+    printText(options.json ? Self.json(report).text : Self.text(report))
     if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
   }
 

@@ -87,6 +87,9 @@ package enum Base64 {
     return true
   }
 
+  /// Whether a text has no other characters than base64, padding and white space do.
+  package static func isAlphabet(_ text: some Sequence<UInt8>) -> Bool { text.allSatisfy { values[Int($0)] <= 65 } }
+
   /// Base64url without padding, as JWS has it (RFC 7515, section 2).
   package static func encodeURL(_ bytes: some Collection<UInt8>) -> [UInt8] {
     encode(bytes, urlAlphabet, padded: false)

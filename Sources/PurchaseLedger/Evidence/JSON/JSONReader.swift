@@ -65,6 +65,40 @@ package struct JSONReader {
     return members
   }
 
+  /// Where the values of all members of a name stand, however deep.
+  ///
+  /// - Complexity: O(bytes); names are decoded, values are not.
+  package static func places(of name: String, in bytes: [UInt8]) throws(Failure) -> [Range<Int>] {
+    let result: Result<[Range<Int>], Failure> = (bytes + [0]).withUnsafeBufferPointer { buffer in
+      var reader = JSONReader(bytes: buffer, count: buffer.count - 1)
+      var places: [Range<Int>] = []
+      do throws(Failure) {
+        try reader.search(name, &places)
+        return .success(places)
+      } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  private mutating func search(_ wanted: String, _ places: inout [Range<Int>]) throws(Failure) {
+    skipSpace()
+    let isObject = peek == UInt8(ascii: "{")
+    guard isObject || peek == UInt8(ascii: "[") else { return try passValue() }
+    let end = UInt8(ascii: isObject ? "}" : "]")
+    try enter()
+    if close(end) { return }
+    repeat {
+      var isWanted = false
+      if isObject { isWanted = try name() == wanted }
+      skipSpace()
+      let start = position
+      try search(wanted, &places)
+      if isWanted { places.append(start..<position) }
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    guard close(end) else { throw failure("an object or array does not end") }
+  }
+
   /// Goes behind a value: to the bracket that closes it, or the end of a text or word.
   private mutating func passValue() throws(Failure) {
     var open = 0

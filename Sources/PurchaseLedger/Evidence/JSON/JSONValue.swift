@@ -49,6 +49,28 @@ package enum JSONValue: Sendable, Equatable {
     if case .string(let text) = self { text } else { nil }
   }
 
+  /// Quarantine for a text that says something twice, however deep: which of the two counts, readers of JSON do not agree on (RFC 8259, section 4).
+  ///
+  /// - Complexity: O(bytes). The few dozen members of what stores sign are compared with each other, which costs less than a set.
+  package var repetition: Refusal? {
+    switch self {
+    case .array(let elements): return elements.lazy.compactMap(\.repetition).first
+    case .object(let members):
+      var names: Set<String> = []
+      for (index, member) in members.enumerated() {
+        let isRepeated =
+          members.count > 32
+          ? !names.insert(member.name).inserted : members[..<index].contains { $0.name == member.name }
+        if isRepeated {
+          return Refusal(.inconsistent, "\"\(member.name.prefix(80))\" is there twice")
+        }
+        if let inner = member.value.repetition { return inner }
+      }
+      return nil
+    default: return nil
+    }
+  }
+
   package var bool: Bool? {
     switch self {
     case .bool(let value): value

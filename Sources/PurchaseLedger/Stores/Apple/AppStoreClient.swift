@@ -47,7 +47,7 @@ public final class AppStoreClient: Sendable {
     self.clock = clock
     let host = environment == .sandbox ? "api.storekit-sandbox.itunes.apple.com" : "api.storekit.itunes.apple.com"
     self.baseURL = baseURL ?? "https://\(host)"
-    let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup)
+    let client = StoreRequests.client()
     self.client = client
     requests = StoreRequests(
       client: client, limiter: RateLimiter(rate: rate), retry: retry,

@@ -46,6 +46,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
       case .notification: try await notification(in: opened, trusted: trusted)
       default: throw Refusal(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
       }
+    evidence.quarantine = evidence.quarantine ?? opened.inconsistency
     // Any layer of the future makes the whole wait.
     let latest = evidence.transactions.reduce(opened.signedDate) { max($0, $1.signedDate) }
     quarantineFuture(&evidence, latest, at: now)

@@ -53,6 +53,10 @@ extension StoreTransaction {
     if let expiresDate, expiresDate < purchaseDate {
       return Refusal(.inconsistent, "transaction \(transactionID) ends before it was bought")
     }
+    if let currency = price?.currency, !Money.currencies.contains(currency) {
+      return Refusal(
+        .inconsistent, "transaction \(transactionID) was paid in \(currency.prefix(40)), which is no code of ISO 4217")
+    }
     return nil
   }
 

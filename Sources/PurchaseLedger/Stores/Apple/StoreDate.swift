@@ -24,13 +24,15 @@ enum StoreDate {
   }
 
   /// RFC 3339, section 5.6, with the zone also as `+0100`; milliseconds since 1970.
-  static func rfc3339(_ text: String) -> Int64? {
+  ///
+  /// - Parameter mayNotExist: Whether a day that no calendar has, such as 2024-02-30, is read all the same, as the day it would be.
+  static func rfc3339(_ text: String, mayNotExist: Bool = false) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
       bytes[10] == UInt8(ascii: "T"),
       bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"), let year = number(bytes[0..<4]),
       let month = number(bytes[5..<7]), (1...12).contains(month), let day = number(bytes[8..<10]),
-      (1...31).contains(day), let hour = number(bytes[11..<13]), hour < 24, let minute = number(bytes[14..<16]),
+      (1...(mayNotExist ? 31 : lastDay(of: month, year))).contains(day), let hour = number(bytes[11..<13]), hour < 24, let minute = number(bytes[14..<16]),
       minute < 60, let second = number(bytes[17..<19]), second <= 60
     else { return nil }
     var rest = bytes[19...]
@@ -44,6 +46,14 @@ enum StoreDate {
     guard let zone = zoneMinutes(rest) else { return nil }
     let seconds = (days(year, month, day) * 24 + hour) * 3600 + (minute - zone) * 60 + second
     return seconds * 1000 + fraction
+  }
+
+  private static func lastDay(of month: Int64, _ year: Int64) -> Int64 {
+    switch month {
+    case 4, 6, 9, 11: 30
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    default: 31
+    }
   }
 
   private static func zoneMinutes(_ text: ArraySlice<UInt8>) -> Int64? {

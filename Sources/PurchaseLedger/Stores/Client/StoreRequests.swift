@@ -2,6 +2,8 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
+import NIOSSL
 
 /// Makes requests of a store's API: limited in rate, repeated where that may help.
 struct StoreRequests: Sendable {
@@ -62,7 +64,9 @@ struct StoreRequests: Sendable {
       } catch is CancellationError {
         throw CancellationError()
       } catch {
-        complaint = "\(error)"
+        complaint = Self.complaint(error)
+        // Asked again it would fail again: somebody has to look at a certificate, an address or a clock.
+        if Self.isOfTLS(error) { throw failure(request, complaint) }
       }
       if attempt < retry.attemptsMax { try await Task.sleep(for: .seconds(wait)) }
     }
@@ -97,6 +101,45 @@ struct StoreRequests: Sendable {
     let code = (error?["errorCode"] ?? error?["code"])?.identifier
     let text = (error?["errorMessage"] ?? error?["message"] ?? body?["error_description"])?.string
     return ["\(status)", code.flatMap { $0 == "\(status)" ? nil : "(\($0))" }, text.map { String($0.prefix(200)) }]
-      .compactMap { $0 }.joined(separator: " ")
+      .compactMap { $0 }.joined(separator: " ").withoutControls
+  }
+
+  /// Whether no connection can be had that is worth trusting. One that the other side merely closed may come about the next time.
+  private static func isOfTLS(_ error: any Error) -> Bool {
+    #if canImport(Network)
+      if error is HTTPClient.NWTLSError { return true }
+    #endif
+    if let error = error as? NIOSSLError {
+      return ![.uncleanShutdown, .handshakeFailed(.sslError([.eofDuringHandshake]))].contains(error)
+    }
+    return error is NIOSSLExtraError || error is BoringSSLError
+  }
+
+  /// What went wrong below HTTP, in words.
+  private static func complaint(_ error: any Error) -> String {
+    if isOfTLS(error) {
+      return """
+        no secure connection (TLS): the store's certificate is not one this system trusts for that address, or nobody speaks TLS there; check the \
+        base URL, the system's clock and root certificates, and whether a proxy stands between
+        """
+    }
+    switch error {
+    case is NIOSSLError: return "the connection was closed while it was being secured (TLS)"
+    case let error as NIOConnectionError:
+      let reason = error.connectionErrors.lazy.compactMap { ($0.error as? IOError)?.errnoCode }.first
+      return reason.map { "no connection: " + String(cString: strerror($0)).lowercased() }
+        ?? "no connection: the name of the host is not known"
+    case let error as HTTPClientError: return "no answer: \(error.shortDescription.lowercased())"
+    case is NIOTooManyBytesError: return "an answer longer than \(answerBytesMax) bytes"
+    case let error as IOError: return "the connection broke: " + String(cString: strerror(error.errnoCode)).lowercased()
+    default: return "\(error)".withoutControls
+    }
+  }
+
+  /// The repetitions are ours: a client that tries connections again by itself would do so for a minute, whatever is wrong.
+  static func client() -> HTTPClient {
+    var configuration = HTTPClient.Configuration()
+    configuration.connectionPool.retryConnectionEstablishment = false
+    return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }
 }

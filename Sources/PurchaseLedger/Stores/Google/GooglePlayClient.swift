@@ -25,7 +25,7 @@ public final class GooglePlayClient: Sendable {
     self.clock = clock
     let base = baseURL ?? "https://androidpublisher.googleapis.com"
     application = "\(base)/androidpublisher/v3/applications/\(AppStoreClient.escape(packageName))"
-    let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup)
+    let client = StoreRequests.client()
     self.client = client
     let limiter = RateLimiter(rate: rate)
     let open = StoreRequests(client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, clock: clock)

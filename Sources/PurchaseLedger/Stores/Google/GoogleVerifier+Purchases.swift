@@ -15,12 +15,14 @@ extension GoogleVerifier {
     // The billing library's own numbers: 0 purchased, 1 cancelled, 2 refunded (before 2014), 4 pending.
     let states: [Int64: Statement] = [0: .purchased, 1: .revoked, 2: .revoked, 4: .pending]
     let isSubscription = answer.body["autoRenewing"] != nil
-    return try evidence(
+    var found = try evidence(
       .googlePurchase, fields, (try fields.count("purchaseState") ?? 0, states), product: product,
       token: try fields.token(), date: date, environment: environment(context), names: false,
       type: isSubscription ? .autoRenewable : .unknown,
       isAcknowledged: answer.body["acknowledged"]?.bool ?? false, trust: .signed,
       details: package.map { [.init("packageName", $0)] } ?? [])
+    found.quarantine = answer.body.repetition
+    return found
   }
 
   /// A `purchases.products` resource. What stood in the request comes from the context.

@@ -13,12 +13,19 @@ struct ChainVerifier: Sendable {
 
   private let roots: CertificateStore
   private let hasRoots: Bool
+  /// DER of the roots, by the certificates as they were read.
+  private let rootBytes: [Certificate: [UInt8]]
 
   /// - Throws: `LedgerError` that names the root which is no certificate.
   init(rootCertificates: [[UInt8]]) throws(LedgerError) {
     var certificates: [Certificate] = []
+    var rootBytes: [Certificate: [UInt8]] = [:]
     for (index, bytes) in rootCertificates.enumerated() {
-      do { certificates.append(try Certificate(derEncoded: bytes)) } catch {
+      do {
+        let certificate = try Certificate(derEncoded: bytes)
+        certificates.append(certificate)
+        rootBytes[certificate] = bytes
+      } catch {
         throw LedgerError(
           .configuration, at: "root certificate \(index + 1)",
           "not an X.509 certificate in DER; give the file as the store publishes it")
@@ -26,12 +33,17 @@ struct ChainVerifier: Sendable {
     }
     roots = CertificateStore(certificates)
     hasRoots = !certificates.isEmpty
+    self.rootBytes = rootBytes
   }
 
   /// A chain of exactly three: leaf, one of `intermediates`, a pinned root.
   ///
   /// Validity in time is left to the caller, who judges at the signing date: the X.509 library takes no hostile date.
-  func verify(leaf: Certificate, intermediates: [Certificate]) async throws(Refusal) -> SigningChain {
+  ///
+  /// - Parameter root: DER of the root that the sender names; nil where it may name none. It has to be ours, byte for byte.
+  func verify(
+    leaf: Certificate, intermediates: [Certificate], root: [UInt8]? = nil
+  ) async throws(Refusal) -> SigningChain {
     guard hasRoots else {
       throw Refusal(.untrustedChain, "no root certificate is configured; give --root-certificate")
     }
@@ -43,6 +55,13 @@ struct ChainVerifier: Sendable {
     guard chain.count == 3 else {
       throw Refusal(.untrustedChain, "the chain to the root has \(chain.count) certificates, not three")
     }
+    if let root, rootBytes[chain[2]] != root {
+      throw Refusal(.untrustedChain, "the third certificate is not the root that the other two lead to")
+    }
+    // The X.509 library leaves key usage alone.
+    guard Self.maySignCertificates(chain[1]) else {
+      throw Refusal(.untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
+    }
     guard chain[0].extensions[oid: Self.leafMarker] != nil else {
       throw Refusal(.missingMarker, "the leaf is not marked as one that signs for the App Store")
     }
@@ -52,6 +71,11 @@ struct ChainVerifier: Sendable {
     return SigningChain(
       key: try Self.key(of: chain[0]), notBefore: chain.map { Self.milliseconds($0.notValidBefore) }.max() ?? .max,
       notAfter: chain.map { Self.milliseconds($0.notValidAfter) }.min() ?? .min)
+  }
+
+  /// RFC 5280, 6.1.4 (n): where a certificate says what its key is for, that must be among it.
+  private static func maySignCertificates(_ authority: Certificate) -> Bool {
+    do { return try authority.extensions.keyUsage?.keyCertSign ?? true } catch { return false }
   }
 
   private static func key(of leaf: Certificate) throws(Refusal) -> SigningChain.Key {

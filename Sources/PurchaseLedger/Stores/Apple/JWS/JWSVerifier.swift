@@ -13,6 +13,8 @@ struct JWSVerifier: Sendable {
   struct Opened: Sendable {
     let payload: JSONValue
     let signedDate: Int64
+    /// What a store would not sign, and a reader could take for two things.
+    let inconsistency: Refusal?
   }
 
   let chains: ChainVerifier
@@ -38,7 +40,7 @@ struct JWSVerifier: Sendable {
       try chain.checkValidity(at: signedDate)
       try checkSignature(of: jws, by: chain)
     }
-    return Opened(payload: payload, signedDate: signedDate)
+    return Opened(payload: payload, signedDate: signedDate, inconsistency: payload.repetition)
   }
 
   private func chain(of jws: CompactJWS) async throws(Refusal) -> SigningChain {
@@ -46,8 +48,9 @@ struct JWSVerifier: Sendable {
       return known
     }
     let certificates = try certificates(in: try jws.decodedHeader())
-    // The third is the root as the sender has it; ours is pinned.
-    var chain = try await chains.verify(leaf: certificates[0], intermediates: [certificates[1]])
+    // The third is the root as the sender has it; ours is pinned, and the two have to be one.
+    var chain = try await chains.verify(
+      leaf: certificates[0].value, intermediates: [certificates[1].value], root: certificates[2].bytes)
     let header = Array(jws.bytes[jws.header])
     chain.hasher.update(data: header)
     chain.hasher.update(data: [UInt8(ascii: ".")])
@@ -55,7 +58,8 @@ struct JWSVerifier: Sendable {
     return chain
   }
 
-  private func certificates(in header: JSONValue) throws(Refusal) -> [Certificate] {
+  private func certificates(in header: JSONValue) throws(Refusal) -> [(value: Certificate, bytes: [UInt8])] {
+    if let repetition = header.repetition { throw Refusal(.malformed, "the header: \(repetition.reason)") }
     guard header["alg"]?.string == "ES256" else {
       throw Refusal(.unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
     }
@@ -66,12 +70,12 @@ struct JWSVerifier: Sendable {
     guard texts.count == 3 else {
       throw Refusal(.certificateCount, "the header has \(texts.count) certificates, not three")
     }
-    var certificates: [Certificate] = []
+    var certificates: [(value: Certificate, bytes: [UInt8])] = []
     for (index, text) in texts.enumerated() {
       guard let der = text.string.flatMap({ Base64.decode($0.utf8) }),
         let certificate = try? Certificate(derEncoded: der)
       else { throw Refusal(.malformed, "certificate \(index + 1) of the header is not X.509") }
-      certificates.append(certificate)
+      certificates.append((certificate, der))
     }
     return certificates
   }

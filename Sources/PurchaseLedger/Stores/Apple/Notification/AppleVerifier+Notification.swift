@@ -44,6 +44,7 @@ extension AppleVerifier {
     message.settle(&fact)
     evidence.quarantine =
       evidence.quarantine ?? unknown ?? mismatch(fact.environment, message, "transaction") ?? signed.inconsistency
+      ?? opened.inconsistency
     if fact.environment.code != nil { evidence.transactions = [fact] }
     evidence.addNotes(about: fact)
     evidence.details += AppleDetails.ofTransaction(opened.payload)
@@ -58,7 +59,8 @@ extension AppleVerifier {
     }
     let fact = try renewalFact(in: opened)
     let unknown = try identity.check(fact.environment, in: "notification's renewal info")
-    evidence.quarantine = evidence.quarantine ?? unknown ?? mismatch(fact.environment, message, "renewal info")
+    evidence.quarantine =
+      evidence.quarantine ?? unknown ?? mismatch(fact.environment, message, "renewal info") ?? opened.inconsistency
     evidence.renewal = fact
   }
 

@@ -8,6 +8,8 @@ struct AppReceipt {
   let creationDate: Int64
   let facts: [StoreTransaction]
   let details: [VerifiedEvidence.Detail]
+  /// Why it must not be booked although it is signed; then its facts are not all there.
+  let inconsistency: Refusal?
 
   /// Only the date, which the certificates are judged at: it is read before anything is verified.
   static func creationDate(of attributes: ReceiptAttributes) throws(Refusal) -> Int64 {
@@ -29,14 +31,23 @@ struct AppReceipt {
     environment = Self.environment(ofReceiptType: kind)
     var facts: [StoreTransaction] = []
     var seen: Set<StoreTransaction> = []
+    var details = try Self.details(attributes, kind)
+    var inconsistency: Refusal?
     for bytes in attributes.inApp {
-      let fact = try Self.fact(ReceiptAttributes(bytes), environment, creationDate)
-      if seen.insert(fact).inserted { facts.append(fact) }
+      let entry = try ReceiptAttributes(bytes)
+      do throws(Refusal) {
+        let fact = try Self.fact(entry, environment, creationDate)
+        if seen.insert(fact).inserted { facts.append(fact) }
+        details += try Self.details(ofPurchase: entry)
+      } catch {
+        // The store signed it, so it waits for somebody to look at it.
+        guard error.code == .inconsistent else { throw error }
+        inconsistency = inconsistency ?? error
+      }
     }
     self.facts = facts
-    var details = try Self.details(attributes, kind)
-    for bytes in attributes.inApp { details += try Self.details(ofPurchase: ReceiptAttributes(bytes)) }
     self.details = details
+    self.inconsistency = inconsistency ?? facts.lazy.compactMap(\.inconsistency).first
   }
 
   /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode`.

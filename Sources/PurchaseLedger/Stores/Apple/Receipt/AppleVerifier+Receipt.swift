@@ -7,7 +7,7 @@ extension AppleVerifier {
     var evidence = VerifiedEvidence(
       kind: .receipt, store: .apple, environment: receipt.environment,
       transactions: unknown == nil ? receipt.facts : [], signedDate: receipt.creationDate,
-      quarantine: unknown ?? receipt.facts.lazy.compactMap(\.inconsistency).first, details: receipt.details)
+      quarantine: unknown ?? receipt.inconsistency, details: receipt.details)
     if receipt.environment == .sandbox { evidence.addNote("sandbox") }
     if receipt.facts.isEmpty { evidence.addNote("no-transactions") }
     quarantineFuture(&evidence, receipt.creationDate, at: now)

@@ -45,9 +45,14 @@ struct ReceiptAttributes {
   }
 
   /// Milliseconds since 1970. Apple writes an empty text where there is no date: that is none.
+  ///
+  /// - Throws: also `inconsistent`, for a day that does not exist.
   func date(_ type: Int64, _ name: String) throws(Refusal) -> Int64? {
     guard let text = try text(type, name) else { return nil }
     guard let date = StoreDate.rfc3339(text) else {
+      if StoreDate.rfc3339(text, mayNotExist: true) != nil {
+        throw Refusal(.inconsistent, "\(name) (attribute \(type)) is a day that does not exist: \(text)")
+      }
       throw Refusal(.dateOutOfRange, "\(name) (attribute \(type)) is no date of RFC 3339")
     }
     return try FieldRules.date(date, name)
