@@ -101,7 +101,7 @@ import Testing
     let test = try TestLedger()
     let accounts = accounts(test)
     // In no order, so that rows go between others.
-    func login(_ index: Int) -> String { "\(index * 7919 % 1000).person-of-those-who-buy@example.org" }
+    func login(_ index: Int) -> String { "p\(index * 7919 % 1000).person-of-those-who-buy@example.org" }
     var ids: [AccountID] = []
     let hash = PasswordHash(salt: [1], hash: [2], cost: accounts.cost)
     for commit in 0..<8 {
