@@ -56,8 +56,13 @@ import Testing
     #expect(results.count == all.count && results.allSatisfy { $0.shouldFinish && $0.items[0].entitlement == .active })
     // Nothing that was acknowledged had to be booked again.
     for id in answered.withLock({ $0 }) { #expect(results[id].outcome == .alreadyOwned, "\(id)") }
+    // Who else has the ledger open keeps SQLite from putting the log back by itself.
+    let other = try Ledger.openToRead(at: shop.ledger, clock: .system)
+    #expect(try other.entitlements(of: AccountID(UUID())).isEmpty)
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).status == 0)
+    #expect(try shop.folder.bytes("ledger.sqlite-wal").isEmpty)
+    other.close()
     let ledger = try Ledger.open(at: shop.ledger, policy: nil, clock: .system)
     let report = try ledger.verify(head: nil) { _, _ in }
     #expect(report.findingCount == 0, "\(report.findings)")

@@ -25,9 +25,12 @@ extension Ledger {
           for comparison in ProjectionComparison.all { try comparison.run(db, beside, report: &report) }
           try OutsideCheck(db).run(&report)
         }
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT && !report.isClean {
-        // What the file's check has named already.
-        report.find("file", "cannot be read to its end, so that the rest was not checked; restore a backup")
+      } catch let error as DatabaseError
+        where [.SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode) && !report.isClean
+      {
+        // Of what the file's check has named already.
+        report.find(
+          "file", "cannot be read to its end (\(error.message ?? "")), so the rest was not checked; restore a backup")
       }
       return report
     }

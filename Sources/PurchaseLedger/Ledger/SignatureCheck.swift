@@ -56,16 +56,21 @@ private struct SignatureCheck: Sendable {
     var keys: Set<EventKey>?
     /// Whether it counts as booked although something that it states is not.
     var isPartlyBooked = false
+
+    var isBad: Bool { refusal != nil || isPartlyBooked }
   }
 
   func run(_ report: inout VerifyReport, progress: (Int, Int) -> Void) async throws {
     let total = try count()
     var (done, pieces) = (0, 0)
-    func check(_ statements: [Statement]) async throws {
+    var named: Set<Int64> = []
+    func check(_ statements: [Statement], counts: Bool = true) async throws {
       let verdicts = try await verdicts(on: statements)
-      for verdict in verdicts.values.sorted(by: { $0.id < $1.id }) { Self.judge(verdict, &report) }
+      for verdict in verdicts.values.sorted(by: { $0.id < $1.id }) where verdict.isBad {
+        if named.insert(verdict.id).inserted { Self.judge(verdict, &report) }
+      }
       for statement in statements { Self.judge(statement, verdicts[statement.sha256], &report) }
-      pieces += verdicts.values.count { $0.kind?.isSigned ?? false }
+      if counts { pieces += verdicts.values.count { $0.kind?.isSigned ?? false } }
       done += statements.count
       progress(min(done, total), total)
     }
@@ -82,7 +87,8 @@ private struct SignatureCheck: Sendable {
     var key = RowKey(store: 0, environment: 0, id: "")
     while let page = try snapshot(after: key) {
       key = page.last
-      try await check(page.statements)
+      // Its evidence was counted with what no event states anything of.
+      try await check(page.statements, counts: false)
     }
     report.signatures = pieces
     progress(total, total)

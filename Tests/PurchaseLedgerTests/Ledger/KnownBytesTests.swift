@@ -169,7 +169,8 @@ import Testing
     let verdicts = try await imported([forged, genuine], describesBooked: false).map(\.outcome)
     #expect(verdicts == [.refused, .accepted])
     // The store's own word is named by its event from now on.
-    #expect(try ledger.verify().findings.map(\.location) == (outcome == 1 ? ["evidence 71"] : []))
+    let locations = try ledger.verify().findings.map(\.location).filter { $0.hasPrefix("evidence ") }
+    #expect(locations == (outcome == 1 ? ["evidence 71"] : []))
   }
 
   /// With the roots at hand everything that was taken for signed is looked at once more.

@@ -110,16 +110,16 @@ import Testing
     let test = try filled()
     let account = try test.account()
     try test.book(.sample("500"), as: account)
-    let page = try test.count("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
+    let root = try test.count("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
     try test.ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     try test.ledger.pool.close()
 
-    // Twelve bytes at the end of the page, where its first entries stand, or the text of one of them.
+    // Twelve bytes of a key, which stands at the end of the page, or the text of an entry.
     var file = try test.folder.bytes("ledger.sqlite")
-    let range = (page - 1) * 8192..<page * 8192
+    let page = (root - 1) * 8192..<root * 8192
     let place = try #require(
-      text.map { file.range(of: Data($0.utf8), options: .backwards, in: range) } ?? range.upperBound - 24..<range
-        .upperBound - 12)
+      text.map { file.range(of: Data($0.utf8), options: .backwards, in: page) } ?? page.upperBound - 14..<page
+        .upperBound - 2)
     file.replaceSubrange(place, with: Data("region.other".utf8.prefix(place.count)))
     try file.write(to: URL(fileURLWithPath: test.path))
 
