@@ -28,6 +28,21 @@ import Testing
     #expect(try pieces("damaged\neyJhbGc.e30.AB\neyJhbGc.e30.AC\n").count == 3)
   }
 
+  /// What the first line is says nothing of those behind it, unless they go on with it.
+  @Test(
+    arguments: [
+      "# receipts of May", "receipts of May", "MIIT", "eyJhbGc", "[", "{\"account\": \"anna\", \"evidence\": \"MIIT",
+      "{\"account\": \"anna\",", "{\"account\"", "{\"account\": \"anna\", \"evidence\": tru", "{", "{}",
+    ], ["\n", "\r\n"])
+  func aFirstLineThatIsNoEvidenceIsALine(_ first: String, _ ending: String) throws {
+    let receipts = (0..<5).map { "MIIT" + String(repeating: "\($0)", count: 4_000) }
+    let found = try pieces(([first] + receipts).joined(separator: ending) + ending)
+    #expect(found.map(\.line) == Array(1...6), "\(first)")
+    #expect(
+      found.dropFirst().map { String(decoding: $0.bytes, as: UTF8.self).filter { $0.isHexDigit || $0.isLetter } }
+        == receipts)
+  }
+
   /// An object in one line.
   private func line(_ bytes: Int) -> String { "{\"a\":\"\(String(repeating: "x", count: bytes - 8))\"}" }
 
@@ -53,6 +68,12 @@ import Testing
     let members = (0..<60_000).map { "\"m\($0)\": \"some text that fills a line\"" }.joined(separator: ",\n")
     let found = try pieces("{\n\(members)\n}\n")
     #expect(found.count == 1 && found[0].bytes.count > 2 << 20)
+    // Wherever its first line ends, and whatever is wrong with it further on.
+    for text in [
+      "{\"status\": 0,\n\"a\": 1\n}\n", "{\"a\":\n[1,\n2],\n\"b\": oops\n}\n", "{\n\t\"signature\" = \"x\";\n}\n",
+    ] {
+      #expect(try pieces(text).count == 1, "\(text)")
+    }
   }
 
   @Test func aByteOrderMarkIsNoPartOfTheFirstPiece() throws {

@@ -12,6 +12,8 @@ package struct ThrowAwayAuthority: Sendable {
   package struct Shape: Sendable {
     package var leafMarker = true
     package var intermediateMarker = true
+    /// Whether the intermediate's key is for signing certificates.
+    package var intermediateMaySign = true
     /// Validity of leaf and intermediate in milliseconds since 1970; the root's covers 2000 to 2100.
     package var leafValidity: Range<Int64> = 946_684_800_000..<4_102_444_800_000
     package var intermediateValidity: Range<Int64> = 946_684_800_000..<4_102_444_800_000
@@ -44,7 +46,7 @@ package struct ThrowAwayAuthority: Sendable {
       marker: nil)
     let intermediate = try Self.certificate(
       .init(intermediateKey.publicKey), subject: names[1], issuer: names[0], signedBy: rootKey,
-      validity: shape.intermediateValidity, isAuthority: true,
+      validity: shape.intermediateValidity, isAuthority: true, maySign: shape.intermediateMaySign,
       marker: shape.intermediateMarker ? [1, 2, 840, 113635, 100, 6, 2, 1] : nil)
     let leaf = try Self.certificate(
       .init(leafKey.publicKey), subject: names[2], issuer: names[1], signedBy: intermediateKey,
@@ -84,13 +86,13 @@ package struct ThrowAwayAuthority: Sendable {
 
   private static func certificate(
     _ key: Certificate.PublicKey, subject: DistinguishedName, issuer: DistinguishedName,
-    signedBy issuerKey: P384.Signing.PrivateKey, validity: Range<Int64>, isAuthority: Bool,
+    signedBy issuerKey: P384.Signing.PrivateKey, validity: Range<Int64>, isAuthority: Bool, maySign: Bool = true,
     marker: ASN1ObjectIdentifier?
   ) throws -> [UInt8] {
     var extensions = try Certificate.Extensions {
       Critical(
         isAuthority ? BasicConstraints.isCertificateAuthority(maxPathLength: nil) : .notCertificateAuthority)
-      Critical(isAuthority ? KeyUsage(keyCertSign: true, cRLSign: true) : KeyUsage(digitalSignature: true))
+      Critical(isAuthority ? KeyUsage(keyCertSign: maySign, cRLSign: true) : KeyUsage(digitalSignature: true))
     }
     // The marker's value is an ASN.1 NULL, as in Apple's certificates.
     if let marker { try extensions.append(.init(oid: marker, critical: false, value: [5, 0])) }

@@ -130,7 +130,7 @@ extension Booker {
   /// Has the store asked about what an unsigned message names.
   ///
   /// - Returns: How many of its questions wait for the next pull.
-  private func remember(_ hints: [LookupHint]) throws -> Int {
+  func remember(_ hints: [LookupHint]) throws -> Int {
     var count = 0
     for (place, hint) in hints.enumerated() {
       let isKnown = try RowKey(hint.key).map { try projections.row($0) != nil } ?? false
@@ -194,7 +194,8 @@ extension Booking {
     case "no-transactions": "verified, and says of no transaction"
     case "unknown-type": "a message of a type that this version does not know; kept"
     case "look-up": "unsigned; the store has to be asked, and the next pull does"
-    case "look-up-partly": "unsigned; of what the store has to be asked, only a part waits for the next pull: there is too much"
+    case "look-up-partly":
+      "unsigned; only a part of what the store has to be asked waits for the next pull: it is too much"
     case "product-does-not-grant": "a consumable or subscription: booked to the account, grants nothing"
     case "partly-claimed": "some of its transactions belong to another account"
     default: note

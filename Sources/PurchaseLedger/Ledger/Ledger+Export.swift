@@ -47,7 +47,8 @@ extension Ledger {
   }
 
   private func exportJournal(_ db: Database, to write: (String) throws -> Void, _ count: () -> Void) throws {
-    try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n")
+    try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n\n")
+    try writeDeclarations(db, to: write)
     let select = try SQLStatement(
       db,
       """
@@ -72,6 +73,29 @@ extension Ledger {
     }
   }
 
+  /// Commodities and accounts, which `hledger check --strict` wants declared.
+  private func writeDeclarations(_ db: Database, to write: (String) throws -> Void) throws {
+    let select = try SQLStatement(db, "SELECT DISTINCT store, debit, credit, currency, amount > 0 FROM posting")
+    var (commodities, accounts): (Set<String>, Set<String>) = ([], [])
+    for row in try select.all({ ($0.int(0), [$0.int(1), $0.int(2)], $0.text(3), $0.int(4) == 1) }) {
+      let store = Store(code: UInt8(truncatingIfNeeded: row.0))?.rawValue ?? "unknown"
+      for number in row.1 { accounts.insert(Self.account(number, store: store)) }
+      if row.3 { commodities.insert(row.2) }
+    }
+    for currency in commodities.sorted() {
+      // A decimal mark has to be there, also where nothing follows it.
+      let fraction = String(repeating: "0", count: Posting.digits(of: currency))
+      try write("commodity 1000.\(fraction) \(Self.symbol(currency))\n")
+    }
+    for account in accounts.sorted() { try write("account \(account)\n") }
+  }
+
+  /// What is no word of letters, as old books may have it, stands in quotation marks.
+  private static func symbol(_ currency: String) -> String {
+    let isWord = currency.utf8.allSatisfy { (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0) }
+    return isWord ? currency : "\"\(plain(currency).replacing("\"", with: "_"))\""
+  }
+
   private static func account(_ number: Int64, store: String) -> String {
     let name =
       switch number % Posting.Account.sandbox {
@@ -86,10 +110,10 @@ extension Ledger {
   static func amount(_ minor: Int64, currency: String) -> String {
     if minor == 0 { return "0" }
     let digits = Posting.digits(of: currency)
-    if digits == 0 { return "\(minor) \(currency)" }
+    if digits == 0 { return "\(minor) \(symbol(currency))" }
     let text = String(minor)
     let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text
-    return "\(padded.dropLast(digits)).\(padded.suffix(digits)) \(currency)"
+    return "\(padded.dropLast(digits)).\(padded.suffix(digits)) \(symbol(currency))"
   }
 
   private static func day(_ milliseconds: Int64) -> String {

@@ -84,6 +84,29 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
   }
 
+  @Test func anExportIsForItsOwnerAlone() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let file = shop.folder.file("events.jsonl")
+    #expect(try shop.run("export", "--output", file).status == 0)
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+  }
+
+  private static let hasHledger = (try? run("hledger", ["--version"])) != nil
+
+  @Test(.enabled(if: hasHledger, "hledger is not installed")) func hledgerFindsNothingToObjectTo() throws {
+    let shop = try LedgerShop(buyers: 40)
+    try shop.makeLedger()
+    _ = try shop.run("import", shop.folder.file("evidence.jsonl"))
+    let journal = shop.folder.file("shop.journal")
+    #expect(try shop.run("export", "--format", "hledger", "--output", journal).status == 0)
+    let checked = try #require(try run("hledger", ["-f", journal, "check", "--strict"]))
+    #expect(checked.status == 0, "\(checked.output)")
+    let balance = try #require(try run("hledger", ["-f", journal, "balance"]))
+    #expect(balance.status == 0 && balance.output.contains("income:sales"), "\(balance.output)")
+  }
+
   @Test func anExportDoesNotReplaceTheLedger() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()

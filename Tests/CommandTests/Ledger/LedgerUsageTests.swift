@@ -35,6 +35,12 @@ import Testing
     ("{\"root-certificate\": [5]}", "c.json: root-certificate"), ("{\"bundle_id\": \"a\"}", "c.json: bundle_id"),
     ("{\"bundle-id\": \"a\", \"bundleId\": \"a\"}", "twice"),
     (
+      "{\"policy\": {\"family-sharing\": \"grant\", \"family-sharing\": \"withhold\"}}",
+      "policy.family-sharing: is given twice"
+    ),
+    ("{\"policy\": {\"family-sharing\": \"grant\"}, \"policy\": {}}", "policy: is given twice"),
+    ("{\"apple\": {}, \"apple\": {}}", "apple: is given twice"),
+    (
       "{\"environment\": \"sandbox\", \"policy\": {\"environment\": \"production\"}}",
       "policy environment is production"
     ),
@@ -226,6 +232,84 @@ import Testing
     let run = try shop.run("import", "--quarantined", "--report", "json")
     #expect(run.status == 1 && run.stdoutLines.count == 1 && run.stdout.contains("retry-later"), "\(run)")
     #expect(run.stdout.contains("\"source\":\"quarantine\""))
+  }
+
+  /// A typing error must not book something else than was meant.
+  @Test(arguments: [
+    ("\"acount\": \"anna\"", "\"acount\"", "account"), ("\"intent\": \"refesh\"", "\"refesh\"", "refresh"),
+    ("\"environment\": \"Prodution\"", "\"Prodution\"", "Production"),
+    ("\"format\": \"recipt\"", "\"recipt\"", "receipt"), ("\"productId\": {}", "\"productId\"", "text"),
+    ("\"intent\": \"restore\", \"intent\": \"refresh\"", "\"intent\"", "twice"),
+    ("\"evidence\": \"a.b.d\"", "\"evidence\"", "twice"),
+  ])
+  func aWrapperThatIsNotUnderstoodIsRefusedByName(_ member: String, _ name: String, _ remedy: String) throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let signed = String(decoding: try #require(shop.shop.evidence.first { $0.starts(with: "eyJ".utf8) }), as: UTF8.self)
+    let line = "{\"evidence\": \"\(signed)\", \(member)}\n{\"evidence\": \"\(signed)\", \"account\": null}\n"
+    let run = try shop.run("import", try shop.folder.write("line.jsonl", line), "--json")
+    let answers = try run.stdoutLines.map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(answers.map { $0["outcome"] as? String } == ["refused", "accepted"], "\(run)")
+    let message = try #require(answers.first?["message"] as? String)
+    #expect(answers[0]["reason"] as? String == "malformed" && message.contains(name) && message.contains(remedy))
+  }
+
+  @Test func aPolicyIsSetOnce() throws {
+    let folder = try TemporaryFolder()
+    let run = try purchaseLedger(
+      "init", "--ledger", folder.file("l"), "--policy", "second-claim=refuse", "--policy", "second-claim=transfer")
+    #expect(run.status == 2 && run.stderr.contains("policy second-claim") && run.stderr.contains("twice"), "\(run)")
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test(arguments: [
+    "correct horse\r\nsecond line\r\n", "correct horse\nsecond line\n", "correct horse\r\n", "correct horse",
+  ])
+  func thePasswordIsTheFirstLineHoweverItEnds(_ text: String) async throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let file = try shop.folder.write("password", text)
+    let added = try shop.run("account", "add", "anna@example.org", "--password-file", file)
+    #expect(added.status == 0, "\(added)")
+    let ledger = try Ledger.openToRead(at: shop.ledgerPath, clock: .fixed(ShopGenerator.end))
+    let id = try #require(try ledger.accounts.find("anna@example.org"))
+    let accounts = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .fixed(ShopGenerator.end)).accounts
+    let session = try await accounts.signIn(login: "anna@example.org", password: "correct horse", lasting: 1000)
+    #expect(try accounts.account(for: session) == id)
+    let empty = try shop.run(
+      "account", "add", "b@example.org", "--password-file", try shop.folder.write("empty", "\r\nsecret line\r\n"))
+    #expect(empty.status == 2 && empty.stderr.contains("holds no password"), "\(empty)")
+  }
+
+  /// What nobody signed may say what it likes; it cannot paint over the terminal, end our line or turn it round.
+  @Test func whatStrangersSentIsEscapedWhereItIsPrinted() throws {
+    let hostile = #"\u001b[2J\r\nvalid\u007f\u009b31m\u202e\u2066"#
+    let message = """
+      {"version": "1.0", "packageName": "\(ShopGenerator.packageName)", "eventTimeMillis": "1770000000000",
+       "voidedPurchaseNotification": {"orderId": "GPA.1", "purchaseToken": "t", "refundType": "\(hostile)"}}
+      """
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let file = try shop.folder.write("message.json", message)
+    let runs = try [
+      shop.run("inspect", file), shop.run("inspect", file, "--json"), shop.run("import", file, "--json"),
+      shop.run("history", "GPA.1"), shop.run("history", "GPA.1", "--json"), shop.run("export"),
+    ]
+    for run in runs {
+      #expect(run.status == 0, "\(run)")
+      let isClean = run.stdout.unicodeScalars.allSatisfy {
+        $0 == "\n" || !($0.properties.generalCategory == .control || $0.properties.generalCategory == .format)
+      }
+      #expect(isClean && !run.stdoutLines.contains { $0.hasPrefix("valid\\u007f") }, "\(run)")
+    }
+    #expect(runs[3].stdoutLines.count == 1)
+    #expect(runs[3].stdout.contains(#"\u001b[2J\r\nvalid\u007f\u009b31m\u202e\u2066"#))
+    // As JSON it says the same as before.
+    let said = try #require(try JSONSerialization.jsonObject(with: Data(runs[1].stdout.utf8)) as? [String: Any])
+    let subtype = (said["notification"] as? [String: Any])?["subtype"] as? String
+    #expect(subtype == "\u{1b}[2J\r\nvalid\u{7f}\u{9b}31m\u{202e}\u{2066}")
   }
 
   @Test func garbageIsRefusedLineByLine() throws {

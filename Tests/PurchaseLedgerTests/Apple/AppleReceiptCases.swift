@@ -56,6 +56,28 @@ import Testing
     #expect(await refusal { try await verifier.verify(xcode, at: testNow) }?.code == .testEnvironment)
   }
 
+  /// What the store signed waits for somebody to look at it; what nobody signed is refused.
+  @Test func datesThatDoNotExistAreNotBooked() async throws {
+    let verifier = try verifier()
+    for date in ["2024-02-30T00:00:00Z", "2023-02-29T12:00:00Z"] {
+      for purchase in [
+        MadeReceipt.Purchase(id: "2", purchaseDate: date), MadeReceipt.Purchase(id: "2", cancellationDate: date),
+      ] {
+        let payload = MadeReceipt(creationDate: "2024-06-01T00:00:00Z", purchases: [.init(id: "1"), purchase]).payload
+        let found = try await verifier.verify(ReceiptAuthority.shared.sign(payload), at: testNow)
+        #expect(found.quarantine?.code == .inconsistent, "\(found)")
+      }
+      let created = try ReceiptAuthority.shared.sign(MadeReceipt(creationDate: date).payload)
+      #expect(await refusal { try await verifier.verify(created, at: testNow) }?.code == .dateOutOfRange)
+      let other = try ReceiptAuthority.shared.sign(
+        MadeReceipt(bundle: "org.example", purchases: [.init(id: "1", purchaseDate: date)]).payload)
+      #expect(await refusal { try await verifier.verify(other, at: testNow) }?.code == .wrongBundle)
+      let printed = date.replacing("T", with: " ").replacing("Z", with: " Etc/GMT")
+      let answer = Self.answer(entries: ["{\"transaction_id\":\"1\",\"purchase_date\":\"\(printed)\"}"])
+      #expect(await refusal { try await verifier.verify(Array(answer.utf8), at: testNow) }?.code == .malformed)
+    }
+  }
+
   @Test func case16_environmentAndReceiptTypeHaveToAgree() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     for (environment, type, code) in [

@@ -54,6 +54,62 @@ import Testing
     #expect(await refusal { try await verifier.verify(stranger, at: testNow) }?.code == .untrustedChain)
   }
 
+  /// The third certificate is checked whole, and the intermediate's key has to be one that signs certificates.
+  @Test func otherRootsAndAuthoritiesThatMayNotSignAreRefused() async throws {
+    let evidences = try Evidences()
+    let authority = evidences.authority
+    let verifier = try evidences.verifier()
+    let payload = Array(ThrowAwayAuthority.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8)
+    var altered = authority.rootCertificate
+    altered[altered.count - 1] ^= 1
+    for third in [
+      try ThrowAwayAuthority().rootCertificate, authority.leafCertificate, authority.intermediateCertificate, altered,
+    ] {
+      let header = ThrowAwayAuthority.header(
+        certificates: [authority.leafCertificate, authority.intermediateCertificate, third])
+      let jws = try authority.sign(payload, header: header)
+      #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .untrustedChain)
+    }
+    var shape = ThrowAwayAuthority.Shape()
+    shape.intermediateMaySign = false
+    let unfit = try Evidences(shape)
+    let jws = try unfit.transaction()
+    let other = try unfit.verifier()
+    let found = await refusal { try await other.verify(jws, at: testNow) }
+    #expect(
+      found?.code == .untrustedChain && found?.reason.contains("keyCertSign") == true, "\(String(describing: found))")
+  }
+
+  /// Readers of JSON do not agree on which of two counts; the store signed it, so somebody has to look.
+  @Test func whatIsSignedAndSaysSomethingTwiceIsQuarantined() async throws {
+    let evidences = try Evidences()
+    let verifier = try evidences.verifier()
+    for extra in [#""productId":"com.example.other""#, #""more":[{"a":1,"a":1}]"#] {
+      let jws = try evidences.authority.transaction(Evidences.fact(), bundleID: Evidences.bundle, extra: extra)
+      for piece in [jws, try evidences.notification("ONE_TIME_CHARGE", of: jws)] {
+        #expect(try await verifier.verify(piece, at: testNow).quarantine?.code == .inconsistent, "\(extra)")
+      }
+    }
+    let message = #"""
+      {"notificationType":"TEST","notificationUUID":"u","signedDate":\#(Evidences.date),
+      "data":{"bundleId":"\#(Evidences.bundle)","bundleId":"org.example","environment":"Sandbox"}}
+      """#
+    let found = try await verifier.verify(evidences.authority.sign(Array(message.utf8)), at: testNow)
+    #expect(found.quarantine?.code == .inconsistent)
+  }
+
+  @Test(arguments: [
+    ("USD", true), ("HRK", true), ("usd", false), ("Usd", false), ("US", false), ("US1", false), ("EURO", false),
+    ("ZZZ", false),
+  ])
+  func pricesAreInCurrenciesOfISO4217(_ currency: String, _ isOne: Bool) async throws {
+    let evidences = try Evidences()
+    var fact = Evidences.fact()
+    fact.price = Money(milliunits: 990, currency: currency)
+    let found = try await evidences.verifier().verify(evidences.transaction(fact), at: testNow)
+    #expect(found.quarantine?.code == (isOne ? nil : .inconsistent))
+  }
+
   @Test func case04_leafExpiredNowButValidAtSigningIsAccepted() async throws {
     var shape = ThrowAwayAuthority.Shape()
     shape.leafValidity = Evidences.date - 1_000_000..<Evidences.date + 1_000_000

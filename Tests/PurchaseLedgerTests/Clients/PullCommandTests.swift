@@ -110,6 +110,32 @@ import Testing
     try await server.stop()
   }
 
+  /// No store speaks TLS there, and asking again would not help.
+  @Test(arguments: ["apple", "google"]) func whereNoConnectionIsSecureItEndsAtOnce(_ store: String) async throws {
+    let server = try await StoreServer.start { Self.apple($0, $1) }
+    let folder = try shop(server)
+    let config = try String(decoding: folder.bytes("config.json"), as: UTF8.self)
+    try folder.write("config.json", config.replacing("http://", with: "https://"))
+    let pull = try run(folder, "pull", "--store", store)
+    #expect(pull.status == 4 && pull.stderr.contains("secure connection (TLS)"), "\(pull)")
+    #expect(!pull.stderr.contains("attempts") && !pull.stderr.contains("SSL"), "\(pull)")
+    #expect(pull.stderrLines.count == 1)
+    try await server.stop()
+  }
+
+  @Test func whatAStoreSaysOfAFailureCannotPaintOverTheTerminal() async throws {
+    let server = try await StoreServer.start { _, _ in
+      .json(403, #"{"error": {"code": 9, "message": "no\u001b[2J\r\npurchase-ledger: all is well\u009b\u202e"}}"#)
+    }
+    let folder = try shop(server)
+    let pull = try run(folder, "pull", "--store", "google")
+    #expect(pull.status == 4 && pull.stderr.contains("all is well"), "\(pull)")
+    #expect(pull.stderrLines.count == 1)
+    #expect(
+      !pull.stderr.unicodeScalars.contains { ["\u{1b}", "\r", "\u{9b}", "\u{202e}"].contains($0) }, "\(pull)")
+    try await server.stop()
+  }
+
   @Test func whatGoogleToldIsComparedAndBooked() async throws {
     let server = try await StoreServer.start { Self.google($0, $1) }
     let folder = try shop(server)

@@ -227,4 +227,17 @@ import Testing
         && String(decoding: kept[0], as: UTF8.self) == hint.replacing(secret, with: String(repeating: "*", count: 32)))
     #expect(try ledger.verify().isClean)
   }
+
+  @Test func aSharedSecretFurtherInsideIsNotKeptEither() async throws {
+    let secret = "0123456789abcdef0123456789abcdef"
+    let hint = """
+      {"notification_type":"CANCEL","bid":"org.example.maps","environment":"Production","unified_receipt":{"status":0,
+      "latest_receipt_info":[],"pending":[[1,{"password":"\(secret)"}]],"pass\\u0077ord":"\(secret)"},"password":5}
+      """
+    #expect(try await book(hint, as: nil).outcome == .accepted)
+    let kept = try ledger.readStatement { try SQLStatement($0, "SELECT bytes FROM evidence").all { $0.blob(0) } }
+    #expect(
+      kept.map { String(decoding: $0, as: UTF8.self) }
+        == [hint.replacing(secret, with: String(repeating: "*", count: 32))])
+  }
 }

@@ -5,10 +5,23 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Files of older versions.
-@Suite(.ownThread) struct UpgradeTests {
-  /// Takes a ledger back to the first version's form.
-  private func age(_ path: String) throws {
+extension TestLedger {
+  /// Takes a closed ledger's file back to the form of version 2.
+  static func ageToSecondVersion(_ path: String) throws {
+    try DatabaseQueue(path: path).write { db in
+      try db.execute(
+        sql: """
+          ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
+          ALTER TABLE evidence DROP COLUMN event; DROP INDEX lookup_rank; ALTER TABLE lookup DROP COLUMN rank;
+          INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', 1);
+          DELETE FROM grdb_migrations WHERE identifier = 'ledger 3'; PRAGMA user_version = 2;
+          """)
+    }
+  }
+
+  /// Takes it back to the form of version 1.
+  static func ageToFirstVersion(_ path: String) throws {
+    try ageToSecondVersion(path)
     try DatabaseQueue(path: path).write { db in
       try db.execute(
         sql: """
@@ -17,13 +30,14 @@ import Testing
           CREATE INDEX entitlement_account ON entitlement (account) WHERE account IS NOT NULL;
           UPDATE store_transaction SET digest = zeroblob(16); UPDATE store_snapshot SET digest = zeroblob(16);
           UPDATE evidence SET outcome = 1 WHERE outcome = 4;
-          ALTER TABLE evidence DROP COLUMN event; DROP TABLE quarantined_transaction;
-          INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', 1);
-          DELETE FROM grdb_migrations WHERE identifier <> 'ledger 1'; PRAGMA user_version = 1;
+          DELETE FROM grdb_migrations WHERE identifier = 'ledger 2'; PRAGMA user_version = 1;
           """)
     }
   }
+}
 
+/// Files of older versions.
+@Suite(.ownThread) struct UpgradeTests {
   @Test func theFirstVersionIsBroughtIntoThisForm() throws {
     let test = try TestLedger()
     let account = try test.account()
@@ -32,7 +46,7 @@ import Testing
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try pulled.1.get())], cursor: nil))
     let before = try test.projections()
     try test.ledger.pool.close()
-    try age(test.path)
+    try TestLedger.ageToFirstVersion(test.path)
 
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
     let report = try ledger.verify()
@@ -66,13 +80,11 @@ import Testing
     try DatabaseQueue(path: test.path).write { db in
       try db.execute(
         sql: """
-          ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
-          ALTER TABLE evidence DROP COLUMN event;
           UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
           UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
-          DELETE FROM grdb_migrations WHERE identifier = 'ledger 3'; PRAGMA user_version = 2;
           """)
     }
+    try TestLedger.ageToSecondVersion(test.path)
 
     // To read it is brought forward too.
     let ledger = try Ledger.openToRead(at: test.path, clock: .fixed(TestLedger.now))

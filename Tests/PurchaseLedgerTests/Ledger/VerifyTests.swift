@@ -187,6 +187,14 @@ import Testing
     try test.ledger.export(.hledger) { journal += $0 }
     let expected = """
 
+      commodity 1000. JPY
+      commodity 1000.00 USD
+      account assets:receivable:apple
+      account income:refunds:apple
+      account income:sales:apple
+      account sandbox:assets:receivable:apple
+      account sandbox:income:sales:apple
+
       2023-11-04 (apple:1) sale region.alps
           assets:receivable:apple  10.99 USD
           income:sales:apple  -10.99 USD

@@ -226,7 +226,7 @@ import Testing
         $0.purchaseToken = "token-1"
       })
     let key = TransactionKey(store: .google, environment: .production, id: "GPA.1")
-    try test.ledger.write { try $0.remember([LookupHint(key: key, productID: nil, purchaseToken: nil)]) }
+    try test.ledger.write { _ = try $0.remember([LookupHint(key: key, productID: nil, purchaseToken: nil)]) }
     try Snapshot(of: test.ledger).cover(.google, .production)
     #expect(try reconcile(test, apply: true).0.map(\.class) == [.ownOnly])
     #expect(

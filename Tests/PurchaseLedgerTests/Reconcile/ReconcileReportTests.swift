@@ -94,6 +94,24 @@ import Testing
     #expect(lines[3].hasSuffix(",10.99 USD,"))
   }
 
+  /// Spreadsheets obey cells that begin so; an amount is none of them.
+  @Test(arguments: [
+    ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
+    ("\r=1", "\"'\r=1\""), ("=A1,B1", "\"'=A1,B1\""), ("-5", "-5"), ("+5.25", "+5.25"), ("a=1", "a=1"),
+    ("a\nb", "\"a\nb\""),
+  ])
+  func aCellIsNoFormula(_ product: String, _ cell: String) {
+    var line = ReconcileLine(.storeOnly, TransactionKey(store: .apple, environment: .production, id: "1"))
+    let row = TransactionRow(
+      .sample("1") {
+        $0.productID = product
+        $0.price = Money(milliunits: -10, currency: "USD")
+      })
+    line.theirs = ReconcileLine.Side(row)
+    #expect(line.csv.hasPrefix("store-only,apple,Production,1,\(cell),purchased,"), "\(line.csv)")
+    #expect(line.csv.hasSuffix(",-0.01 USD,\n"), "\(line.csv)")
+  }
+
   @Test(arguments: [
     (10_990, "USD", "10.99"), (10_900, "USD", "10.90"), (4_995, "EUR", "4.995"), (850_000, "JPY", "850"),
     (1_500_500, "KRW", "1500.5"), (1_990, "KWD", "1.990"), (-5, "USD", "-0.005"), (0, "USD", "0.00"),

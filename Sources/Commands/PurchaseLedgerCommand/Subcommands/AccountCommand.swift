@@ -12,7 +12,8 @@ struct AccountCommand: AsyncParsableCommand {
   struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Adds an account and prints its id and token.",
-      discussion: "The password is the first line of --password-file, or of standard input; other lines are left alone.")
+      discussion: "The password is the first line of --password-file, or of standard input; other lines are left alone."
+    )
 
     @Argument(help: "The login name.")
     var login: String

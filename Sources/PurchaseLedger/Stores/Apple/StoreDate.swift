@@ -32,7 +32,8 @@ enum StoreDate {
       bytes[10] == UInt8(ascii: "T"),
       bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"), let year = number(bytes[0..<4]),
       let month = number(bytes[5..<7]), (1...12).contains(month), let day = number(bytes[8..<10]),
-      (1...(mayNotExist ? 31 : lastDay(of: month, year))).contains(day), let hour = number(bytes[11..<13]), hour < 24, let minute = number(bytes[14..<16]),
+      (1...(mayNotExist ? 31 : lastDay(of: month, year))).contains(day), let hour = number(bytes[11..<13]), hour < 24,
+      let minute = number(bytes[14..<16]),
       minute < 60, let second = number(bytes[17..<19]), second <= 60
     else { return nil }
     var rest = bytes[19...]

@@ -13,19 +13,12 @@ struct ChainVerifier: Sendable {
 
   private let roots: CertificateStore
   private let hasRoots: Bool
-  /// DER of the roots, by the certificates as they were read.
-  private let rootBytes: [Certificate: [UInt8]]
 
   /// - Throws: `LedgerError` that names the root which is no certificate.
   init(rootCertificates: [[UInt8]]) throws(LedgerError) {
     var certificates: [Certificate] = []
-    var rootBytes: [Certificate: [UInt8]] = [:]
     for (index, bytes) in rootCertificates.enumerated() {
-      do {
-        let certificate = try Certificate(derEncoded: bytes)
-        certificates.append(certificate)
-        rootBytes[certificate] = bytes
-      } catch {
+      do { certificates.append(try Certificate(derEncoded: bytes)) } catch {
         throw LedgerError(
           .configuration, at: "root certificate \(index + 1)",
           "not an X.509 certificate in DER; give the file as the store publishes it")
@@ -33,16 +26,15 @@ struct ChainVerifier: Sendable {
     }
     roots = CertificateStore(certificates)
     hasRoots = !certificates.isEmpty
-    self.rootBytes = rootBytes
   }
 
   /// A chain of exactly three: leaf, one of `intermediates`, a pinned root.
   ///
   /// Validity in time is left to the caller, who judges at the signing date: the X.509 library takes no hostile date.
   ///
-  /// - Parameter root: DER of the root that the sender names; nil where it may name none. It has to be ours, byte for byte.
+  /// - Parameter root: The root that the sender names; nil where it may name none.
   func verify(
-    leaf: Certificate, intermediates: [Certificate], root: [UInt8]? = nil
+    leaf: Certificate, intermediates: [Certificate], root: Certificate? = nil
   ) async throws(Refusal) -> SigningChain {
     guard hasRoots else {
       throw Refusal(.untrustedChain, "no root certificate is configured; give --root-certificate")
@@ -55,7 +47,7 @@ struct ChainVerifier: Sendable {
     guard chain.count == 3 else {
       throw Refusal(.untrustedChain, "the chain to the root has \(chain.count) certificates, not three")
     }
-    if let root, rootBytes[chain[2]] != root {
+    if let root, !Self.isSame(root, chain[2]) {
       throw Refusal(.untrustedChain, "the third certificate is not the root that the other two lead to")
     }
     // The X.509 library leaves key usage alone.
@@ -71,6 +63,13 @@ struct ChainVerifier: Sendable {
     return SigningChain(
       key: try Self.key(of: chain[0]), notBefore: chain.map { Self.milliseconds($0.notValidBefore) }.max() ?? .max,
       notAfter: chain.map { Self.milliseconds($0.notValidAfter) }.min() ?? .min)
+  }
+
+  /// Whether a certificate is the pinned one, or another edition of it that its key has signed: of name and key, and whole to the last byte.
+  private static func isSame(_ root: Certificate, _ pinned: Certificate) -> Bool {
+    root == pinned
+      || (root.subject == pinned.subject && root.publicKey == pinned.publicKey
+        && pinned.publicKey.isValidSignature(root.signature, for: root))
   }
 
   /// RFC 5280, 6.1.4 (n): where a certificate says what its key is for, that must be among it.

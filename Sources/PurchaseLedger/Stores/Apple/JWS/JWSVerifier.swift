@@ -50,7 +50,7 @@ struct JWSVerifier: Sendable {
     let certificates = try certificates(in: try jws.decodedHeader())
     // The third is the root as the sender has it; ours is pinned, and the two have to be one.
     var chain = try await chains.verify(
-      leaf: certificates[0].value, intermediates: [certificates[1].value], root: certificates[2].bytes)
+      leaf: certificates[0], intermediates: [certificates[1]], root: certificates[2])
     let header = Array(jws.bytes[jws.header])
     chain.hasher.update(data: header)
     chain.hasher.update(data: [UInt8(ascii: ".")])
@@ -58,7 +58,7 @@ struct JWSVerifier: Sendable {
     return chain
   }
 
-  private func certificates(in header: JSONValue) throws(Refusal) -> [(value: Certificate, bytes: [UInt8])] {
+  private func certificates(in header: JSONValue) throws(Refusal) -> [Certificate] {
     if let repetition = header.repetition { throw Refusal(.malformed, "the header: \(repetition.reason)") }
     guard header["alg"]?.string == "ES256" else {
       throw Refusal(.unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
@@ -70,12 +70,12 @@ struct JWSVerifier: Sendable {
     guard texts.count == 3 else {
       throw Refusal(.certificateCount, "the header has \(texts.count) certificates, not three")
     }
-    var certificates: [(value: Certificate, bytes: [UInt8])] = []
+    var certificates: [Certificate] = []
     for (index, text) in texts.enumerated() {
       guard let der = text.string.flatMap({ Base64.decode($0.utf8) }),
         let certificate = try? Certificate(derEncoded: der)
       else { throw Refusal(.malformed, "certificate \(index + 1) of the header is not X.509") }
-      certificates.append((certificate, der))
+      certificates.append(certificate)
     }
     return certificates
   }

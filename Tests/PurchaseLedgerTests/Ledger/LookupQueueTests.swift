@@ -1,0 +1,117 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// What the store is asked about, and what goes when there is too much of it.
+@Suite(.ownThread) struct LookupQueueTests {
+  private func key(_ id: String, _ store: Store = .apple) -> TransactionKey {
+    TransactionKey(store: store, environment: .production, id: id)
+  }
+
+  /// An unsigned message of a number that asks about transactions.
+  private func message(_ number: Int, _ ids: [String], _ store: Store = .apple) -> PreparedPiece {
+    let kind: EvidenceKind = store == .apple ? .notificationV1 : .googleNotification
+    let content = VerifiedEvidence(
+      kind: kind, store: store, environment: .production,
+      notification: NotificationFact(
+        store: store, environment: .production, uuid: "\(number)", type: "CANCEL", subtype: nil,
+        signedDate: TestLedger.now, transaction: nil),
+      lookups: ids.map { LookupHint(key: key($0, store), productID: nil, purchaseToken: nil) },
+      signedDate: TestLedger.now, notes: ["look-up"])
+    return PreparedPiece(
+      Submission(evidence: Array("{\"number\":\(number)}".utf8), channel: .storeNotification), .success(content))
+  }
+
+  /// As many questions as can wait: 100 messages with 100 each.
+  private func flood(_ ledger: Ledger, from first: Int = 0) throws {
+    _ = try ledger.commit(
+      (first..<first + 100).map { number in message(number, (0..<100).map { "forged-\(number)-\($0)" }) },
+      progress: nil)
+  }
+
+  private func ids(_ ledger: Ledger) throws -> [String] { try ledger.lookups().map(\.key.id) }
+
+  @Test func aFewLargeMessagesDoNotKeepOthersOut() throws {
+    let test = try TestLedger()
+    try flood(test.ledger)
+    #expect(try ids(test.ledger).count == LookupQueue.questionsMax)
+    let booked = try test.ledger.commit([message(1_000, ["genuine"])], progress: nil)[0]
+    #expect(booked.outcome == .accepted && booked.notes == ["look-up"], "\(booked)")
+    // Nor does anything that comes later, after a restart.
+    try test.ledger.pool.close()
+    let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now + 1))
+    try flood(ledger, from: 2_000)
+    let waiting = try ids(ledger)
+    #expect(waiting.count == LookupQueue.questionsMax && waiting.contains("genuine"))
+    // Every message has its share, and what there was too much of says so.
+    #expect((0..<100).allSatisfy { waiting.contains("forged-\($0)-0") && waiting.contains("forged-\($0 + 2_000)-0") })
+    let partly = try ledger.commit([message(5_000, (0..<100).map { "more-\($0)" })], progress: nil)[0]
+    #expect(partly.outcome == .accepted && partly.notes == ["look-up-partly"], "\(partly)")
+    #expect(try ledger.verify().isClean)
+  }
+
+  /// Questions of so many messages, written at once; booking them one by one takes seconds.
+  private func fill(_ ledger: Ledger, _ ids: Range<Int>, rank: Int, askedAt: Int64) throws {
+    try ledger.write { booker in
+      try booker.db.execute(
+        sql: """
+          WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(ids.upperBound))
+          INSERT INTO lookup (store, environment, transaction_id, asked_at, rank)
+          SELECT 1, 1, 'waiting-' || i, \(askedAt), \(rank) FROM n
+          """)
+    }
+  }
+
+  @Test func theOldestGuessGoesFirst() throws {
+    let test = try TestLedger()
+    let guess = 1_001
+    try fill(test.ledger, 5..<LookupQueue.questionsMax, rank: guess, askedAt: TestLedger.now - 1000)
+    try fill(test.ledger, 0..<5, rank: guess, askedAt: TestLedger.now - 2000)
+    _ = try test.ledger.commit((0..<5).map { message($0, ["young-\($0)"]) }, progress: nil)
+    let waiting = Set(try ids(test.ledger))
+    #expect(waiting.count == LookupQueue.questionsMax)
+    #expect((0..<5).allSatisfy { waiting.contains("young-\($0)") && !waiting.contains("waiting-\($0)") })
+    // Other stores' questions wait elsewhere.
+    _ = try test.ledger.commit([message(99_999, ["GPA.1"], .google)], progress: nil)
+    #expect(Set(try ids(test.ledger)) == waiting.union(["GPA.1"]))
+  }
+
+  /// What nobody outside can make up stays; a message that finds no place is refused, so that it comes again.
+  @Test func questionsOfOursAndAboutOurBookStayBeforeGuesses() throws {
+    let test = try TestLedger()
+    try test.book(.sample("known"))
+    try fill(test.ledger, 1..<LookupQueue.questionsMax, rank: 1, askedAt: TestLedger.now - 1000)
+    try test.ledger.write { booker in
+      for number in 0..<3 {
+        try booker.lookups().ask(LookupHint(key: key("ours-\(number)"), productID: nil, purchaseToken: nil))
+      }
+    }
+    #expect(try test.ledger.commit([message(1, ["guess"])], progress: nil)[0].outcome == .accepted)
+    #expect(try test.ledger.commit([message(2, ["known"])], progress: nil)[0].outcome == .accepted)
+    let waiting = try ids(test.ledger)
+    #expect(waiting.count == LookupQueue.questionsMax + 3 && waiting.prefix(3) == ["ours-0", "ours-1", "ours-2"])
+    #expect(waiting.contains("known") && !waiting.contains("guess"))
+    let events = try test.events(.notification)
+    let refused = try test.ledger.commit([message(3, ["another guess"])], progress: nil)[0]
+    #expect(refused.outcome == .refused && refused.reason?.code == .queueFull, "\(refused)")
+    #expect(try test.events(.notification) == events && ids(test.ledger) == waiting)
+  }
+
+  @Test func aQueueOfAnOlderVersionIsTakenOver() async throws {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    _ = try test.ledger.commit([message(1, ["1"]), message(2, ["guess"])], progress: nil)
+    try test.ledger.pool.close()
+    try TestLedger.ageToSecondVersion(test.path)
+    let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    #expect(try ids(ledger) == ["1", "guess"])
+    try flood(ledger)
+    _ = try ledger.commit([message(3, ["3"])], progress: nil)
+    #expect(Set(["1", "guess", "3"]).isSubset(of: try ids(ledger)))
+    try await ledger.removeLookup(key("1"))
+    #expect(try !ids(ledger).contains("1"))
+  }
+}
