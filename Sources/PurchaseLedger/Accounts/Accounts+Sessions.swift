@@ -6,8 +6,11 @@ extension Accounts {
   ///
   /// An unknown login costs as much as a known one, so that the time does not tell which exist.
   ///
+  /// - Parameter isPreferred: does not wait behind the passwords of those who are not.
   /// - Throws: `LedgerError` with code `wrong-password`, the same for an unknown login and a wrong password.
-  public func signIn(login: String, password: String, lasting milliseconds: Int64) async throws -> SessionToken {
+  public func signIn(
+    login: String, password: String, lasting milliseconds: Int64, isPreferred: Bool = false
+  ) async throws -> SessionToken {
     let name = try? Self.normalised(login)
     let credential = try name.flatMap { name in
       try ledger.readStatement { try Self.credential($0, login: name) }
@@ -16,7 +19,7 @@ extension Accounts {
       credential?.password
       ?? PasswordHash(salt: [UInt8](repeating: 0, count: 16), hash: [UInt8](repeating: 0, count: 32), cost: cost)
     let cost = self.cost
-    let (matches, renewed) = try await Self.hash {
+    let (matches, renewed) = try await Self.hash(isPreferred: isPreferred) {
       // Nobody's password is that long: hashing it would be work for nothing.
       let matches = try password.utf8.count <= 1024 && stored.matches(password)
       return (matches, matches && stored.cost != cost ? try PasswordHash(of: password, cost: cost) : nil)
@@ -57,7 +60,8 @@ extension Accounts {
       select.bind(1, account.uuid)
       return try select.first { $0.text(0) }.flatMap { try Self.credential(db, login: $0) }
     }
-    let matches = try await Self.hash {
+    // Whoever has a session is no stranger.
+    let matches = try await Self.hash(isPreferred: true) {
       try stored.map { try password.utf8.count <= 1024 && $0.password.matches(password) } ?? false
     }
     guard matches else { throw LedgerError(.wrongPassword, at: "password", "the password is wrong") }
