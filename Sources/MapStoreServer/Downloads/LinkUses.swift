@@ -36,7 +36,8 @@ final class LinkUses: Sendable {
   init(path: String) throws {
     self.path = path
     do {
-      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      // Nobody else's, as the ledger is. One that is there is not touched: closing it would end the locks of this process on it (POSIX).
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor >= 0 { close(descriptor) }
       database = try Database(path, version: Self.version)
       secret = try database.secret("device")
