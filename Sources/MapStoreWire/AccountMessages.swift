@@ -4,8 +4,12 @@ public struct Credentials: Sendable, Hashable, Codable {
   public var login: String
   /// 8 to 1,024 bytes.
   public var password: String
+  /// Of the last sign-in on this device, if there was one: attempts of others do not keep it waiting.
+  public var deviceToken: String?
 
-  public init(login: String, password: String) { (self.login, self.password) = (login, password) }
+  public init(login: String, password: String, deviceToken: String? = nil) {
+    (self.login, self.password, self.deviceToken) = (login, password, deviceToken)
+  }
 }
 
 /// Answer of `POST /v1/accounts` (201) and `GET /v1/account`.
@@ -25,9 +29,12 @@ public struct SessionDetails: Sendable, Hashable, Codable {
   /// Milliseconds since 1970.
   public var expiresAt: Int64
   public var account: AccountDetails
+  /// For ``Credentials/deviceToken``, to be kept beyond the session; it opens nothing without the password.
+  public var deviceToken: String?
 
-  public init(token: String, expiresAt: Int64, account: AccountDetails) {
+  public init(token: String, expiresAt: Int64, account: AccountDetails, deviceToken: String? = nil) {
     (self.token, self.expiresAt, self.account) = (token, expiresAt, account)
+    self.deviceToken = deviceToken
   }
 }
 

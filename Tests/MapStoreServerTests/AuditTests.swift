@@ -1,3 +1,4 @@
+import Foundation
 import MapStoreWire
 import TestSupport
 import Testing
@@ -56,26 +57,67 @@ import Testing
     }
   }
 
-  @Test func partsThatMakeAWhole() throws {
-    let parts = SentParts()
-    func link(_ file: String, _ account: AccountID) -> DownloadLink {
-      DownloadLink(file: file, sha256Start: "0", account: account, region: "r", expiresAt: 0, nonce: file)
-    }
-    let (anna, bert) = (AccountID.random(), AccountID.random())
-    let hers = link("a", anna)
-    parts.add(50..<100, of: hers, now: 0)
-    #expect(!parts.takeWhole(hers, byteCount: 100))
-    parts.add(0..<30, of: hers, now: 0)
-    // Cut off within a piece: nobody knows how much of it arrived.
-    parts.add(25..<100, of: hers, now: 0)
-    #expect(!parts.takeWhole(link("a", bert), byteCount: 100) && !parts.takeWhole(link("b", anna), byteCount: 100))
-    #expect(parts.takeWhole(hers, byteCount: 100) && !parts.takeWhole(hers, byteCount: 100))
-    // A day later nothing is known.
-    parts.add(0..<50, of: hers, now: 100_000)
-    parts.add(0..<1, of: link("b", bert), now: 86_500_000)
-    parts.add(50..<100, of: hers, now: 86_500_000)
-    #expect(!parts.takeWhole(hers, byteCount: 100))
+  @Test func partsThatMakeAWhole() {
+    var parts = SentRanges()
+    parts.add(50..<100)
+    parts.add(0..<30)
+    #expect(!parts.areAll(of: 100) && parts.text == "0-30,50-100" && SentRanges(text: parts.text) == parts)
+    // Parts that overlap, or only touch.
+    parts.add(40..<60)
+    parts.add(30..<41)
+    #expect(parts.areAll(of: 100) && !parts.areAll(of: 101) && parts.ranges == [0..<100])
+    for start in stride(from: 1000, to: 3_000, by: 10) { parts.add(start..<start + 1) }
+    #expect(parts.ranges.count == 64 && parts.ranges[0] == 0..<100)
   }
+
+  /// What a device asks at each start grows nothing: grants that say the same are one event a day, and `HEAD` writes nothing, also after a restart.
+  @Test func askingAgainIsNoEvent() throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    for round in 0..<2 {
+      let server = try ServerProcess(shop)
+      for _ in 0..<5 {
+        #expect(try server.get(StoreRoute.grants.path, token: session.token).status == 200)
+        let head = try TestStore.request(port: server.port, "HEAD", StoreRoute.grants.path, token: session.token)
+        #expect(head.status == 200)
+      }
+      #expect(try server.events("\"audit\"") == (round == 0 ? 1 : 2))
+      guard round == 0 else { break }
+      let bought = try server.send(
+        "POST", StoreRoute.purchases.path, token: session.token,
+        PurchaseSubmission(transactions: [try shop.evidence("alps")]))
+      #expect(bought.status == 200)
+      // News is an event.
+      #expect(try server.get(StoreRoute.grants.path, token: session.token).status == 200)
+      #expect(try server.events("\"offline-grant\"") == 2)
+      server.process.send(SIGKILL)
+      _ = server.process.wait()
+    }
+  }
+
+  /// A link that is asked for again, and one that is refused again, are one event a day each.
+  @Test func linksThatAreAskedForAgain() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      var ticket = try await store.ticket("alps", as: anna)
+      for _ in 0..<4 { ticket = try await store.ticket("alps", as: anna) }
+      try await expectEvents(store, 1) { $0.contains("\"granted\"") }
+      store.wait(milliseconds: 900_000)
+      for method in ["HEAD", "GET", "HEAD", "GET", "GET"] {
+        #expect(try await store.send(method, ticket.url).status == 403)
+      }
+      try await expectEvents(store, 1) { $0.contains("link-refused") }
+      store.wait(milliseconds: 86_400_000)
+      let later = Person(session: try store.ledger.openSession(lasting: 1_000_000), credentials: nil)
+      #expect(try await store.send("GET", StoreRoute.grants.path, token: later.token).status == 200)
+      store.wait(milliseconds: 1000)
+      #expect(try await store.send("GET", StoreRoute.grants.path, token: later.token).status == 200)
+      try await expectEvents(store, 1) { $0.contains("\"offline-grant\"") }
+    }
+  }
+
+  private typealias Person = TestStore.Person
 
   /// Sign-outs wait for the ledger's lock; nobody who searches waits with them.
   @Test func searchesDoNotWaitForSignOuts() async throws {

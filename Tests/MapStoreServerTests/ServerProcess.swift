@@ -34,14 +34,26 @@ final class ServerProcess {
       try Ledger.open(at: ledger, policy: nil, clock: .system).openSession(lasting: 86_400_000)
     }
 
+    /// A signed transaction of a region's product.
+    func evidence(_ region: String, id: Int = 1) throws -> String {
+      let now = LedgerClock.system.now()
+      let fact = StoreTransaction(
+        store: .apple, environment: .production, transactionID: "\(id)", originalTransactionID: "\(id)",
+        productID: TestShelf.product(region), productType: .nonConsumable, purchaseDate: now - 90_000,
+        ownership: .purchased, price: Money(milliunits: 1990, currency: "EUR"), reason: "PURCHASE",
+        signedDate: now - 60_000, trust: .signed, statement: .purchased)
+      return String(decoding: try authority.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)
+    }
+
     var arguments: [String] { ["serve", "--config", folder.file("store.json"), "--log-level", "warning"] }
   }
 
   struct NotServing: Error { let text: String }
 
-  init(_ shop: Shop) throws {
+  /// - Parameter options: beside those of the shop.
+  init(_ shop: Shop, _ options: [String] = []) throws {
     self.shop = shop
-    process = try Command(built: "mapstore").start(shop.arguments)
+    process = try Command(built: "mapstore").start(shop.arguments + options)
     let output = process
     let came = output.wait(timeout: 60) { output.stdout.contains("catalogue: ") && output.stdout.hasSuffix("\n") }
     guard came, let match = output.stdout.firstMatch(of: /catalogue: http:\/\/[^\n]*:(\d+)\//),
@@ -59,4 +71,20 @@ final class ServerProcess {
     try TestStore.request(port: port, "GET", target, token: token, fields)
   }
 
+  /// The lines of the ledger's events that have a text, as `purchase-ledger` tells them.
+  func events(_ text: String) throws -> Int {
+    let run = try Command(built: "purchase-ledger").run(["export", "--ledger", shop.ledger, "--format", "jsonl"])
+    guard run.status == 0 else { throw NotServing(text: "\(run)") }
+    return run.stdout.split(separator: "\n").count { $0.contains(text) }
+  }
+
+  func buy(_ evidence: [String], token: String) throws -> HTTPResponse {
+    try send("POST", StoreRoute.purchases.path, token: token, PurchaseSubmission(transactions: evidence))
+  }
+
+  func ticket(_ region: String, token: String) throws -> DownloadTicket {
+    let answer = try send(
+      "POST", StoreRoute.downloads.path, token: token, DownloadRequest(regionId: region, kind: .bundle))
+    return try WireJSON.decode(DownloadTicket.self, from: answer.body)
+  }
 }

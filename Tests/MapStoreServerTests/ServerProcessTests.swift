@@ -7,14 +7,7 @@ import Testing
 /// The built `mapstore serve` as operators run it.
 @Suite(.ownThread) struct ServerProcessTests {
   private func evidence(_ shop: ServerProcess.Shop, _ id: Int) throws -> String {
-    let now = LedgerClock.system.now()
-    let fact = StoreTransaction(
-      store: .apple, environment: .production, transactionID: "\(id)", originalTransactionID: "\(id)",
-      productID: TestShelf.product(TestShelf.regions[id % 4]), productType: .nonConsumable, purchaseDate: now - 90_000,
-      ownership: .purchased, price: Money(milliunits: 1990, currency: "EUR"), reason: "PURCHASE",
-      signedDate: now - 60_000,
-      trust: .signed, statement: .purchased)
-    return String(decoding: try shop.authority.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)
+    try shop.evidence(TestShelf.regions[id % 4], id: id)
   }
 
   /// Case 35: the server is killed with -9 while purchases are under way, at whatever point each of them is. What was answered is there, what was not is

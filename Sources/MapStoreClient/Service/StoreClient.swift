@@ -46,6 +46,8 @@ public final class StoreClient: Sendable {
   /// Begins a session, which the later calls go by.
   @discardableResult
   public func signIn(_ credentials: Credentials) async throws -> SessionDetails {
+    var credentials = credentials
+    credentials.deviceToken = credentials.deviceToken ?? session.deviceToken
     let details: SessionDetails = try await send(.signIn, body: credentials)
     session.set(details)
     return details

@@ -13,6 +13,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundOut = HTTPResponsePart
 
   private static let stallBytes = 16 << 10
+  private static let readBytes = 16 << 10
 
   private let requestTime: TimeAmount
   private let stallTime: TimeAmount
@@ -24,10 +25,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var closesAfterResponse = false
   private var parserProblem: ParserProblem?
   private let addresses: Seats<String>
+  private let connections: OpenConnections
   private var seat: Seats<String>.Seat?
 
-  init(_ limits: StoreLimits, addresses: Seats<String>) {
-    self.addresses = addresses
+  init(_ limits: StoreLimits, addresses: Seats<String>, connections: OpenConnections) {
+    (self.addresses, self.connections) = (addresses, connections)
     requestTime = .seconds(Int64(limits.requestSeconds))
     stallTime = .seconds(Int64(limits.stallSeconds))
   }
@@ -45,7 +47,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     guard seat == nil else { return }
     let address = ClientAddress(context.remoteAddress?.ipAddress ?? "local")
     seat = addresses.take(addresses.isExempt(address.text) ? address.text : address.network)
-    if seat == nil { context.close(promise: nil) }
+    guard seat != nil else { return context.close(promise: nil) }
+    connections.insert(context.channel)
+    // What waits to be read is a few buffers for each connection, and there may be thousands.
+    try? context.channel.syncOptions?.setOption(
+      .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: Self.readBytes))
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -109,15 +115,16 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     stallCheck = bound.scheduled(in: stallTime, on: context.eventLoop)
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { stop() }
+  func handlerRemoved(context: ChannelHandlerContext) { stop(context) }
 
   func channelInactive(context: ChannelHandlerContext) {
-    stop()
+    stop(context)
     context.fireChannelInactive()
   }
 
-  private func stop() {
+  private func stop(_ context: ChannelHandlerContext) {
     seat = nil
+    connections.remove(context.channel)
     requestDeadline?.cancel()
     stallCheck?.cancel()
     (requestDeadline, stallCheck) = (nil, nil)

@@ -16,6 +16,8 @@ struct StoreRequest: Sendable {
   let channel: any Channel
   /// The session that came with it, if it is one.
   let session: Session?
+  /// The memory of its body; it lasts until the request is answered.
+  let share: BodyBudget.Share?
 
   struct Session: Sendable {
     let token: SessionToken
@@ -34,7 +36,7 @@ struct StoreRequest: Sendable {
 
   /// The body.
   ///
-  /// - Throws: ``Rejection`` 413 beyond `bytesMax`.
+  /// - Throws: ``Rejection`` 413 beyond `bytesMax`, 503 while there is no room for it among those of others.
   func body(bytesMax: Int) async throws -> [UInt8] {
     let length = field(.contentLength).flatMap { Int($0) }
     // What is announced as too large is not read at all.
@@ -44,6 +46,11 @@ struct StoreRequest: Sendable {
     for try await part in request.body {
       guard bytes.count + part.readableBytes <= bytesMax else {
         throw Rejection(.tooLarge(bytesMax), closesConnection: true)
+      }
+      guard share?.take(part.readableBytes) ?? true else {
+        throw Rejection(
+          .unavailable("too many requests are being read"), retryAfter: 5, account: session?.account,
+          closesConnection: true)
       }
       bytes.append(contentsOf: part.readableBytesView)
     }

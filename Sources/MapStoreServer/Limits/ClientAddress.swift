@@ -18,6 +18,18 @@ struct ClientAddress: Hashable, Sendable {
     return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
   }
 
+  /// An address as proxies write it, with or without a port: `203.0.113.7:51234`, `[2001:db8::1]:443`, `[2001:db8::1]`.
+  init(forwarded text: String) {
+    if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+      self.init(String(text[text.index(after: text.startIndex)..<end]))
+    } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
+      // More than one is IPv6 without brackets, which leaves no room for a port.
+      self.init(String(text[..<colon]))
+    } else {
+      self.init(text)
+    }
+  }
+
   /// - Parameter text: what is no address of IPv6 stands for itself.
   init(_ text: String) {
     var address = in6_addr()

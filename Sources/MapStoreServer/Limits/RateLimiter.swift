@@ -12,6 +12,8 @@ final class RateLimiter: Sendable {
 
   private let rate: StoreLimits.Rate
   private let buckets = Mutex<[String: Bucket]>([:])
+  /// When a full table was cleaned; doing so at each of a flood's requests would cost more than answering them.
+  private let cleanedAt = Mutex(ContinuousClock.now - .seconds(60))
 
   init(_ rate: StoreLimits.Rate) { self.rate = rate }
 
@@ -22,7 +24,9 @@ final class RateLimiter: Sendable {
   func take(_ key: String, count: Int = 1) -> Int? {
     let (now, wanted) = (ContinuousClock.now, Double(count))
     return buckets.withLock { buckets in
-      if buckets.count >= Self.bucketsMax { buckets = buckets.filter { tokens($0.value, now) < Double(rate.burst) } }
+      if buckets.count >= Self.bucketsMax, isTimeToClean(now) {
+        buckets = buckets.filter { tokens($0.value, now) < Double(rate.burst) }
+      }
       // Still full of busy ones: an attack from everywhere. Strangers wait, so that the table stays bounded.
       if buckets.count >= Self.bucketsMax, buckets[key] == nil { return 60 }
       let available = buckets[key].map { tokens($0, now) } ?? Double(rate.burst)
@@ -31,6 +35,14 @@ final class RateLimiter: Sendable {
       }
       buckets[key] = Bucket(tokens: available - wanted, filledAt: now)
       return nil
+    }
+  }
+
+  private func isTimeToClean(_ now: ContinuousClock.Instant) -> Bool {
+    cleanedAt.withLock { last in
+      guard now - last >= .seconds(1) else { return false }
+      last = now
+      return true
     }
   }
 

@@ -33,7 +33,8 @@ final class StoreMetrics: Sendable {
 
   func count(sentBytes: Int) { counts.withLock { $0.sentBytes += sentBytes } }
 
-  func document(transfers: Int, regions: Int, forSale: Int) -> String {
+  /// - Parameter gauges: name, meaning and value of what is so at this moment.
+  func document(gauges: [(name: String, help: String, value: Int)]) -> String {
     let counts = counts.withLock { $0 }
     var text = ""
     func family(_ name: String, _ kind: String, _ help: String, _ lines: [(labels: String, value: Int)]) {
@@ -52,9 +53,7 @@ final class StoreMetrics: Sendable {
       "refusals_total", "counter", "Problems that were answered, by type.",
       counts.refusals.map { ("{type=\"\($0.key)\"}", $0.value) }.sorted { $0 < $1 })
     family("file_bytes_total", "counter", "Bytes of files that were sent.", [("", counts.sentBytes)])
-    family("transfers", "gauge", "Files that are on their way.", [("", transfers)])
-    family("regions", "gauge", "Regions on the shelf.", [("", regions)])
-    family("regions_for_sale", "gauge", "Regions that everybody sees.", [("", forSale)])
+    for gauge in gauges { family(gauge.name, "gauge", gauge.help, [("", gauge.value)]) }
     return text
   }
 }

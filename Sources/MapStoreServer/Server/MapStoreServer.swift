@@ -15,18 +15,22 @@ public final class MapStoreServer: Sendable {
   /// How many regions are on the shelf and for sale, as it started.
   public let regionCount: Int
   public let forSaleCount: Int
+  /// What is wrong with files of the shelf, as it started: sizes and names; contents are looked at in the background.
+  public let shelfFaults: [String]
 
   let service: StoreService
   private let group: ServiceGroup
   private let running: Task<Void, any Error>
   private let watching: Task<Void, Never>
+  private let connections: OpenConnections
 
   private init(
     url: String, port: Int, service: StoreService, group: ServiceGroup, running: Task<Void, any Error>,
-    watching: Task<Void, Never>
+    watching: Task<Void, Never>, connections: OpenConnections
   ) {
     (self.url, self.port, self.service) = (url, port, service)
-    (self.group, self.running, self.watching) = (group, running, watching)
+    (self.group, self.running, self.watching, self.connections) = (group, running, watching, connections)
+    shelfFaults = service.shelf.faultTexts()
     let view = service.shelf.view
     regionCount = view.regions.count
     forSaleCount = view.isForSale.count { $0 }
@@ -45,6 +49,7 @@ public final class MapStoreServer: Sendable {
       sellsAtGoogle: identity.packageName != nil, clock: clock, logger: logger)
     let (ports, reportPort) = AsyncStream<Int>.makeStream()
     let limits = options.limits
+    let connections = OpenConnections()
     let addresses = Seats(max: limits.connectionsByAddress, exempt: options.trustedProxies)
     let application = Application(
       responder: StoreResponder(service),
@@ -53,7 +58,9 @@ public final class MapStoreServer: Sendable {
           base: HTTP1Channel(
             responder: responder,
             configuration: .init(
-              additionalChannelHandlers: [ConnectionGuard(limits, addresses: addresses)],
+              additionalChannelHandlers: [
+                ConnectionGuard(limits, addresses: addresses, connections: connections)
+              ],
               idleTimeout: .seconds(Int64(limits.idleSeconds)),
               httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
@@ -85,14 +92,22 @@ public final class MapStoreServer: Sendable {
     let watching = Task { await service.watch() }
     return MapStoreServer(
       url: "http://\(host):\(port)", port: port, service: service, group: group, running: running,
-      watching: watching)
+      watching: watching, connections: connections)
   }
 
-  /// Answers what has begun, takes nothing new, and ends.
+  /// Answers what has begun, takes nothing new, and ends. After ``StoreOptions/drainSeconds`` it cuts off what is not answered.
   public func shutdown() async throws {
     watching.cancel()
+    service.shelf.files.stop()
     service.isEnding.withLock { $0 = true }
     await group.triggerGracefulShutdown()
+    let (seconds, connections, logger) = (service.options.drainSeconds, connections, service.logger)
+    let cutting = Task {
+      try await Task.sleep(for: .seconds(seconds))
+      let count = connections.closeAll()
+      if count > 0 { logger.warning("\(count) connections were cut off: they were not done within \(seconds) s") }
+    }
+    defer { cutting.cancel() }
     try await running.value
   }
 }

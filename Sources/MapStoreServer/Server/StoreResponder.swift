@@ -24,7 +24,8 @@ struct StoreResponder: HTTPResponder {
     } catch {
       guard let rejection = try rejection(for: error) else { throw error }
       service.metrics.count(refusal: rejection.problem.type.code)
-      await audit(rejection, match, address: address)
+      // Whoever only asks whether something is there writes nothing.
+      if !isHead { await audit(rejection, match, address: address) }
       response = Reply.problem(rejection)
     }
     if case .found(let route, _) = match {
@@ -60,10 +61,14 @@ struct StoreResponder: HTTPResponder {
           service.requestsByAccount, account.description, "too many requests of this account", account: account)
       }
       if route.access == .session, session == nil { throw Problem.unauthorized }
+      let share =
+        route.method == .get
+        ? nil
+        : BodyBudget.Share(service.bodies, of: session.map { .account($0.account) } ?? .address(address))
       return try await service.answer(
         StoreRequest(
           route: route, parameters: parameters, query: try Query(request.uri.query), address: address,
-          request: request, channel: channel, session: session))
+          request: request, channel: channel, session: session, share: share))
     }
   }
 
@@ -82,7 +87,7 @@ struct StoreResponder: HTTPResponder {
     guard proxies.contains(context.peer.text), let name = HTTPField.Name("X-Forwarded-For"),
       let field = request.headers[name]
     else { return context.peer.network }
-    let seen = field.split(separator: ",").map { ClientAddress($0.filter { $0 != " " }) }
+    let seen = field.split(separator: ",").map { ClientAddress(forwarded: $0.filter { $0 != " " }) }
     return (seen.last { !proxies.contains($0.text) } ?? context.peer).network
   }
 
@@ -98,11 +103,16 @@ struct StoreResponder: HTTPResponder {
       case .wrongPassword: return Rejection(.wrongCredentials(status: 401))
       case .busy: return Rejection(.tooMany(error.message), retryAfter: 60)
       case .account: return Rejection(.unusableCredentials("\(error.location) \(error.message)"))
+      // Said in the log once, when it is found.
+      case .gone: return Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
       case .database, .damaged, .noLedger, .notALedger:
         service.logger.error("\(error)")
         return Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
       default: break
       }
+    case let error as StoreError:
+      service.logger.error("\(error)")
+      return Rejection(.unavailable("the shop cannot write"), retryAfter: 5)
     default: break
     }
     // Parser errors are Hummingbird's to answer.
@@ -111,17 +121,19 @@ struct StoreResponder: HTTPResponder {
     return Rejection(.failed)
   }
 
-  /// Refusals of what was worth something become events; strangers cannot fill the ledger with them.
+  /// Refusals of what was worth something become events; strangers cannot fill the ledger with them, and what a `GET` meets again and again is one event a day.
   private func audit(_ rejection: Rejection, _ match: RouteTable.Match, address: String) async {
     guard case .found(let route, _) = match, let kind = Self.audited[route],
       [400, 401, 403, 404, 409, 429].contains(rejection.problem.status),
       rejection.account != nil || rejection.problem.type == .wrongCredentials || kind == "notification",
-      service.auditsByAddress.take(rejection.account?.description ?? address) == nil
+      service.auditsByAddress.take(rejection.account?.description ?? address) == nil,
+      rejection.account != nil || service.auditsOfStrangers.take("all") == nil
     else { return }
+    let code = rejection.problem.type.code
     do {
       try await service.ledger.recordAudit(
-        kind: kind, account: rejection.account, subject: rejection.subject, outcome: "refused",
-        detail: rejection.problem.type.code)
+        kind: kind, account: rejection.account, subject: rejection.subject, outcome: "refused", detail: code,
+        onceADay: route.method == .get ? "\(code) \(rejection.subject ?? "")" : nil)
     } catch {
       service.logger.error("a refusal could not be recorded: \(error)")
     }

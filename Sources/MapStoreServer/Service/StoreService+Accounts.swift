@@ -5,20 +5,44 @@ import Synchronization
 
 extension StoreService {
   func register(_ request: StoreRequest) async throws -> Response {
-    let credentials = try await self.credentials(request)
+    let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
+    try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
     let account = try await ledger.accounts.add(login: credentials.login, password: credentials.password)
     return try Reply.message(try details(of: account), status: .created)
   }
 
   func signIn(_ request: StoreRequest) async throws -> Response {
-    let credentials = try await self.credentials(request)
+    let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
+    let device = try countAttempt(credentials, request)
     let lasting = Int64(options.sessionSeconds) * 1000
     let token = try await ledger.accounts.signIn(
-      login: credentials.login, password: credentials.password, lasting: lasting)
+      login: credentials.login, password: credentials.password, lasting: lasting, isPreferred: device != nil)
     guard let account = try ledger.accounts.account(for: token) else { throw Problem.wrongCredentials(status: 401) }
+    let now = clock.now()
     return try Reply.message(
-      SessionDetails(token: token.text, expiresAt: clock.now() + lasting, account: try details(of: account)),
+      SessionDetails(
+        token: token.text, expiresAt: now + lasting, account: try details(of: account),
+        deviceToken: devices.token(of: device ?? DeviceTokens.newDevice(of: account), now: now)),
       status: .created)
+  }
+
+  /// Counts an attempt, whatever comes of it: of a device that is known, by itself; of all others by address, by login and address, and by login.
+  ///
+  /// - Returns: the device, when it is known as one of this login's account.
+  private func countAttempt(_ credentials: Credentials, _ request: StoreRequest) throws -> DeviceTokens.Device? {
+    // As the ledger reads it: another way to write a login is no other login.
+    let login = try Accounts.normalised(credentials.login)
+    if let token = credentials.deviceToken, let device = devices.device(token, now: clock.now()),
+      try ledger.accounts.find(login) == device.account
+    {
+      try take(passwordsByLogin, "device \(device.id)", "too many passwords were tried on this device")
+      return device
+    }
+    try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
+    let what = "too many passwords were tried for this login"
+    try take(passwordsByLogin, "login \(request.address) \(login)", what)
+    try take(passwordsByLoginEverywhere, login, what)
+    return nil
   }
 
   func signOut(_ request: StoreRequest) async throws -> Response {
@@ -40,7 +64,7 @@ extension StoreService {
   func changePassword(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let change = try await request.message(PasswordChange.self, bytesMax: options.limits.smallBodyBytes)
-    try await check(change.password, of: account, request)
+    try await check(change.password, of: account)
     try await ledger.accounts.changePassword(of: account, to: change.newPassword)
     return Reply.noContent
   }
@@ -48,27 +72,13 @@ extension StoreService {
   func eraseAccount(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let erasure = try await request.message(AccountErasure.self, bytesMax: options.limits.smallBodyBytes)
-    try await check(erasure.password, of: account, request)
+    try await check(erasure.password, of: account)
     if try await !ledger.accounts.erase(account) { mustEmptyLog.withLock { $0 = true } }
     return Reply.noContent
   }
 
-  /// Reads who somebody says to be; each attempt counts, whatever comes of it.
-  private func credentials(_ request: StoreRequest) async throws -> Credentials {
-    let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
-    try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
-    if request.route == .signIn {
-      // As the ledger reads it: another way to write a login is no other login.
-      try take(
-        passwordsByLogin, "login \(try Accounts.normalised(credentials.login))",
-        "too many passwords were tried for this login")
-    }
-    return credentials
-  }
-
-  private func check(_ password: String, of account: AccountID, _ request: StoreRequest) async throws {
-    try take(passwordsByAddress, request.address, "too many passwords were tried from this address", account: account)
-    // No login that somebody may choose is this key.
+  /// Counted by the account alone: whoever has a session is not kept away by others at the same address.
+  private func check(_ password: String, of account: AccountID) async throws {
     try take(
       passwordsByLogin, "account \(account)", "too many passwords were tried for this account", account: account)
     do {

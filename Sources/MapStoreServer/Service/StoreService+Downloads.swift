@@ -10,6 +10,7 @@ extension StoreService {
   /// Signs a link to a file of a region that the account owns. The ledger remembers it.
   func downloads(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
+    try take(linksByAccount, account.description, "too many links of this account", account: account)
     let wanted = try await request.message(DownloadRequest.self, bytesMax: options.limits.smallBodyBytes)
     let view = shelf.view
     let index = try ownedRegion(wanted.regionId, account, view)
@@ -23,7 +24,8 @@ extension StoreService {
       file: file.file, sha256Start: String(file.sha256.prefix(DownloadLink.sha256StartCount)), account: account,
       region: region.id, expiresAt: expiresAt, nonce: String(UInt64.random(in: .min ... .max), radix: 36))
     try await ledger.recordAudit(
-      kind: "download", account: account, subject: file.file, outcome: "granted", detail: nil)
+      kind: "download", account: account, subject: file.file, outcome: "granted", detail: nil,
+      onceADay: "\(link.file) \(link.sha256Start)")
     return try Reply.message(
       DownloadTicket(
         url: (options.publicURL ?? "") + link.path(signedWith: linkKeys), expiresAt: expiresAt, regionId: region.id,
@@ -70,20 +72,17 @@ extension StoreService {
   }
 
   /// Sends a file:
-  /// 1. the signature is ours, and the link has not ended, nor was it used up;
+  /// 1. the signature is ours, and the link has not ended;
   /// 2. a session that comes along is the same account's;
   /// 3. the file is still the one of the link, and the account still owns its region;
   /// 4. the range;
-  /// 5. as many transfers as the account may have.
+  /// 5. as many transfers as the account may have, and no more bytes than go through one link.
   func file(_ request: StoreRequest) async throws -> Response {
     let link = try DownloadLink(file: request.parameters[0], query: request.query, keys: linkKeys)
     func refused(_ problem: Problem) -> Rejection {
       Rejection(problem, subject: link.file, account: link.account)
     }
     guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended; ask for another")) }
-    guard !usedLinks.contains(link) else {
-      throw refused(.linkRefused("the file was fetched through it already; ask for another"))
-    }
     if let session = request.session, session.account != link.account {
       throw refused(.linkRefused("it is another account's; ask for one"))
     }
@@ -113,7 +112,9 @@ extension StoreService {
       headers[name] = prefix + PercentEncoding.encode(file.file)
       return Response(status: .ok, headers: headers)
     }
-    guard let open = OpenFile(shelf.path(of: file.file)), open.byteCount == file.bytes else {
+    guard let open = OpenFile(shelf.path(of: file.file)), open.byteCount == file.bytes,
+      shelf.files.fault(of: file.file) != .otherHash
+    else {
       logger.error("\(shelf.path(of: file.file)): is not the file that the catalogue names; build the shelf again")
       throw Rejection(.unavailable("the file is not whole on the shelf"), retryAfter: 30)
     }
@@ -137,7 +138,12 @@ extension StoreService {
     _ file: OpenFile, _ range: Range<Int>, _ status: HTTPResponse.Status, _ headers: HTTPFields,
     _ request: StoreRequest, _ link: DownloadLink
   ) async throws -> Response {
+    func refused(_ problem: Problem) -> Rejection {
+      Rejection(problem, subject: link.file, account: link.account)
+    }
+    let isUsed = Problem.linkRefused("the file was fetched through it already; ask for another")
     if request.request.method == .head {
+      if try await linkUses.isUsed(link) { throw refused(isUsed) }
       var headers = headers
       headers[.contentLength] = String(range.count)
       return Response(status: status, headers: headers)
@@ -147,17 +153,24 @@ extension StoreService {
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
-    let begun: @Sendable (Int) -> Void = { [self] end in
-      sentParts.add(range.lowerBound..<end, of: link, now: clock.now())
+    switch try await linkUses.begin(range.count, of: link, fileBytes: file.byteCount, now: clock.now()) {
+    case .granted: break
+    case .used: throw refused(isUsed)
+    case .spent:
+      throw refused(.linkRefused("\(LinkUses.timesMax) times the file went out through it; ask for another"))
     }
-    let body = FileBody.make(
-      file, range, seat: seat, channel: request.channel, metrics: metrics, whenBegun: begun
-    ) { [self] in
-      guard range.upperBound == file.byteCount, sentParts.takeWhole(link, byteCount: file.byteCount) else { return }
-      usedLinks.insert(link, now: clock.now())
-      // The client has its bytes: what the ledger says now changes nothing for it.
-      try? await ledger.recordAudit(
-        kind: "download", account: link.account, subject: link.file, outcome: "sent", detail: nil)
+    let body = FileBody.make(file, range, seat: seat, channel: request.channel, metrics: metrics) { [self] end in
+      do {
+        let isWhole = try await linkUses.end(
+          range, sentTo: end, of: link, fileBytes: file.byteCount, now: clock.now())
+        guard isWhole else { return }
+        try await ledger.recordAudit(
+          kind: "download", account: link.account, subject: link.file, outcome: "sent", detail: nil,
+          onceADay: "\(link.file) \(link.sha256Start)")
+      } catch {
+        // The client has its bytes: what is remembered of them changes nothing for it.
+        logger.error("what was sent could not be noted: \(error)")
+      }
     }
     return Response(status: status, headers: headers, body: body)
   }
@@ -179,8 +192,13 @@ extension StoreService {
         RegionGrant(
           regionId: index == .max ? nil : view.regions[index].id, productId: product, since: since[product] ?? 0)
       })
-    try await ledger.recordAudit(
-      kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions")
+    // Devices ask at each start: what says the same as before is no news.
+    if request.request.method != .head {
+      let text = products.map { "\($0.product) \(since[$0.product] ?? 0)\n" }.joined()
+      try await ledger.recordAudit(
+        kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions",
+        onceADay: text)
+    }
     return try Reply.message(try grants.sign(document))
   }
 }

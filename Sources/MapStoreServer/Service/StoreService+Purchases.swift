@@ -57,7 +57,7 @@ extension StoreService {
   func appleNotification(_ request: StoreRequest) async throws -> Response {
     try await notification(
       request, kinds: options.refusesAppleV1 ? [.notification] : [.notification, .notificationV1],
-      bytesMax: options.limits.bodyBytes)
+      bytesMax: options.limits.messageBytes)
   }
 
   /// Google signs no notification; who pushes it can be known by the token that comes along.

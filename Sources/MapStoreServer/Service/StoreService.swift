@@ -20,20 +20,26 @@ final class StoreService: Sendable {
   let logger: Logger
   let metrics = StoreMetrics()
   let transfers: Seats<AccountID>
-  let usedLinks = UsedLinks()
-  let sentParts = SentParts()
+  let linkUses: LinkUses
+  let devices: DeviceTokens
+  let bodies: BodyBudget
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
+  let passwordsByLoginEverywhere: RateLimiter
   let requestsByAddress: RateLimiter
   let requestsByAccount: RateLimiter
+  let linksByAccount: RateLimiter
   let auditsByAddress: RateLimiter
+  let auditsOfStrangers: RateLimiter
   let evidencesByAccount: RateLimiter
   let unsignedMessages: RateLimiter
   /// Whether Google's messages can be about anything here.
   let sellsAtGoogle: Bool
   /// Whether somebody was erased while others read: the ledger's log is to be emptied as soon as they do not.
   let mustEmptyLog = Mutex(false)
+  /// Why the ledger cannot be used now, as it was found the last time.
+  let ledgerFailure = Mutex<String?>(nil)
   /// Whether the process ends as soon as what has begun is answered.
   let isEnding = Mutex(false)
 
@@ -50,15 +56,21 @@ final class StoreService: Sendable {
     self.logger = logger
     shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger)
     linkKeys = try LinkKeys(files: options.linkKeys)
+    linkUses = try LinkUses(path: LinkUses.path(of: ledger))
+    devices = DeviceTokens(secret: linkUses.secret)
+    bodies = BodyBudget(options.limits)
     transfers = Seats(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
     libraries = WebLibrary(folders: options.webFolders)
     passwordsByAddress = RateLimiter(options.limits.passwordsByAddress)
     passwordsByLogin = RateLimiter(options.limits.passwordsByLogin)
+    passwordsByLoginEverywhere = RateLimiter(options.limits.passwordsByLoginEverywhere)
     requestsByAddress = RateLimiter(options.limits.requestsByAddress)
     requestsByAccount = RateLimiter(options.limits.requestsByAccount)
+    linksByAccount = RateLimiter(options.limits.linksByAccount)
     auditsByAddress = RateLimiter(options.limits.auditsByAddress)
+    auditsOfStrangers = RateLimiter(options.limits.auditsOfStrangers)
     evidencesByAccount = RateLimiter(options.limits.evidencesByAccount)
     unsignedMessages = RateLimiter(options.limits.unsignedMessages)
   }
@@ -94,12 +106,38 @@ final class StoreService: Sendable {
     }
   }
 
-  /// Looks after the shelf, and after what an erasure has left, until the task is cancelled.
+  /// Looks after the shelf, after what an erasure has left, and after the ledger, until the task is cancelled.
   func watch() async {
-    while !Task.isCancelled {
-      try? await Task.sleep(for: .seconds(1))
-      shelf.refresh()
-      if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
+    await withDiscardingTaskGroup { group in
+      group.addTask { [self] in
+        while !Task.isCancelled {
+          try? await Task.sleep(for: .seconds(1))
+          shelf.refresh()
+          if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
+        }
+      }
+      group.addTask { [self] in
+        while !Task.isCancelled {
+          try? await Task.sleep(for: .milliseconds(500))
+          // Apart from the other: trying to write may have to wait for whoever does.
+          try? await blocking { self.lookAtLedger() }
+        }
+      }
+    }
+  }
+
+  private func lookAtLedger() {
+    var failure: String?
+    do { try ledger.checkUse() } catch { failure = "\(error)" }
+    let last = ledgerFailure.withLock { last in
+      defer { last = failure }
+      return last
+    }
+    guard failure != last else { return }
+    if let failure {
+      logger.error("the ledger cannot be used, and nothing that needs it is answered: \(failure)")
+    } else {
+      logger.notice("the ledger can be used again")
     }
   }
 
@@ -125,10 +163,13 @@ final class StoreService: Sendable {
 
   func ready() throws -> Response {
     if isEnding.withLock({ $0 }) { throw Rejection(.unavailable("the service ends"), retryAfter: 5) }
+    // The log says what and where; strangers need not know.
+    if ledgerFailure.withLock({ $0 }) != nil {
+      throw Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
+    }
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
-    // The log says what and where; strangers need not know.
-    if shelf.failure != nil { throw Rejection(.unavailable("the shelf has changed and cannot be read"), retryAfter: 5) }
+    // A shelf that has changed and cannot be used is none of it: what was there last is sold, and the figures say so.
     return Reply.text("ready\n")
   }
 
@@ -136,7 +177,18 @@ final class StoreService: Sendable {
     let view = shelf.view
     return Reply.text(
       metrics.document(
-        transfers: transfers.total, regions: view.regions.count, forSale: view.isForSale.count { $0 }),
+        gauges: [
+          ("transfers", "Files that are on their way.", transfers.total),
+          ("bodies_bytes", "Bodies of requests that are being read or answered.", bodies.total),
+          ("regions", "Regions on the shelf.", view.regions.count),
+          ("regions_for_sale", "Regions that everybody sees.", view.isForSale.count { $0 }),
+          ("shelf_faults", "Files that are not as the catalogue says.", shelf.files.faults.count),
+          (
+            "shelf_stale", "1 while the shelf or the list of products has changed and cannot be used.",
+            shelf.failure == nil ? 0 : 1
+          ),
+          ("ledger_usable", "0 while the ledger cannot be used.", ledgerFailure.withLock { $0 } == nil ? 1 : 0),
+        ]),
       type: "text/plain; version=0.0.4; charset=utf-8")
   }
 }

@@ -30,10 +30,13 @@ final class ShelfView: Sendable {
   /// - Parameters:
   ///   - products: nil when all is for sale.
   ///   - places: of the catalogue's bundles.
-  init(_ catalogue: Catalogue, products: ProductStates?, places: PlaceDirectory) {
+  ///   - faults: files that are not as the catalogue says: what has them as its bundle is not sold.
+  init(
+    _ catalogue: Catalogue, products: ProductStates?, places: PlaceDirectory, faults: [String: ShelfFiles.Fault] = [:]
+  ) {
     self.places = places
     regions = catalogue.regions
-    isForSale = regions.map { products?.isReady($0.productId) ?? true }
+    isForSale = regions.map { (products?.isReady($0.productId) ?? true) && faults[$0.file] == nil }
     listings = regions.map(RegionListing.init)
     indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     indexByProduct = Dictionary(

@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let invalidOption = Self(rawValue: "invalid-option")
     /// The address cannot be listened on.
     public static let cannotListen = Self(rawValue: "cannot-listen")
+    /// A file of the shop's own cannot be written any more.
+    public static let unavailable = Self(rawValue: "unavailable")
   }
 
   public let code: Code

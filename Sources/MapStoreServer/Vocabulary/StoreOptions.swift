@@ -27,6 +27,8 @@ public struct StoreOptions: Sendable {
   public var sessionSeconds = 30 * 86_400
   /// How long a device may use what it owns without asking again.
   public var grantSeconds = 30 * 86_400
+  /// How long what has begun may take once the service is to end; what is not answered then is cut off.
+  public var drainSeconds = 10
   public var limits = StoreLimits()
 
   public init(shelf: String) { self.shelf = shelf }
@@ -58,8 +60,10 @@ public struct StoreLimits: Sendable {
 
   /// Sign-ins, registrations and passwords that one address may try: each costs a tenth of a second of a core.
   public var passwordsByAddress = Rate(burst: 30, perMinute: 20)
-  /// Sign-ins that may be tried for one login, from wherever.
+  /// Sign-ins that one address, one known device (``DeviceTokens``) or one session may try for a login.
   public var passwordsByLogin = Rate(burst: 10, perMinute: 6)
+  /// Sign-ins that may be tried for a login from all addresses together; those of known devices are none of them.
+  public var passwordsByLoginEverywhere = Rate(burst: 60, perMinute: 30)
   public var requestsByAddress = Rate(burst: 2_000, perMinute: 12_000)
   public var requestsByAccount = Rate(burst: 600, perMinute: 1_200)
   /// Pieces of evidence that one account may post, also several in one request: each costs a signature's verification and, if it is new, room in the ledger. A whole restore
@@ -67,8 +71,12 @@ public struct StoreLimits: Sendable {
   public var evidencesByAccount = Rate(burst: 2_000, perMinute: 600)
   /// Stores' messages that nobody signed, of everybody together: whoever sends them, each stays in the ledger. Stores repeat what is refused.
   public var unsignedMessages = Rate(burst: 60, perMinute: 30)
-  /// Refusals of one address that become events of the ledger; others are only counted.
-  public var auditsByAddress = Rate(burst: 20, perMinute: 10)
+  /// Links that one account may ask for.
+  public var linksByAccount = Rate(burst: 1_000, perMinute: 60)
+  /// Refusals of one account or address that become events of the ledger; others are only counted.
+  public var auditsByAddress = Rate(burst: 20, perMinute: 2)
+  /// The same of all who have no account, together.
+  public var auditsOfStrangers = Rate(burst: 60, perMinute: 10)
   /// Files that are on their way to one account at a time.
   public var transfersByAccount = 4
   public var connections = 4_096
@@ -76,8 +84,12 @@ public struct StoreLimits: Sendable {
   public var connectionsByAddress = 512
   /// Of a request's body; a restore posts a lifetime of purchases.
   public var bodyBytes = 4 << 20
+  /// Of a signed notification: whoever sends it has shown nothing before it is read. Apple's have some 20 kB.
+  public var messageBytes = 128 << 10
   /// Bodies of everything but purchases and signed notifications.
   public var smallBodyBytes = 16 << 10
+  /// Of the bodies of all requests under way (``BodyBudget``); in memory each takes up to four times as much while it is read and booked.
+  public var bodiesBytes = 64 << 20
   /// Of all fields of a request together.
   public var headerBytes = 16 << 10
   public var headerFields = 64

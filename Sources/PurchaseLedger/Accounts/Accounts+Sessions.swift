@@ -6,8 +6,11 @@ extension Accounts {
   ///
   /// An unknown login costs as much as a known one, so that the time does not tell which exist.
   ///
+  /// - Parameter isPreferred: does not wait behind the passwords of those who are not.
   /// - Throws: `LedgerError` with code `wrong-password`, the same for an unknown login and a wrong password.
-  public func signIn(login: String, password: String, lasting milliseconds: Int64) async throws -> SessionToken {
+  public func signIn(
+    login: String, password: String, lasting milliseconds: Int64, isPreferred: Bool = false
+  ) async throws -> SessionToken {
     let name = try? Self.normalised(login)
     let credential = try name.flatMap { name in
       try ledger.readStatement { try Self.credential($0, login: name) }
@@ -16,7 +19,7 @@ extension Accounts {
       credential?.password
       ?? PasswordHash(salt: [UInt8](repeating: 0, count: 16), hash: [UInt8](repeating: 0, count: 32), cost: cost)
     let cost = self.cost
-    let (matches, renewed) = try await Self.hash {
+    let (matches, renewed) = try await Self.hash(isPreferred: isPreferred) {
       // Nobody's password is that long: hashing it would be work for nothing.
       let matches = try password.utf8.count <= 1024 && stored.matches(password)
       return (matches, matches && stored.cost != cost ? try PasswordHash(of: password, cost: cost) : nil)
@@ -40,6 +43,7 @@ extension Accounts {
       insert.bind(3, booker.now)
       insert.bind(4, booker.now.addingReportingOverflow(max(0, milliseconds)).partialValue)
       try insert.run()
+      try Self.endOldest(of: row.number, in: booker.db)
     }
     return token
   }
@@ -57,7 +61,8 @@ extension Accounts {
       select.bind(1, account.uuid)
       return try select.first { $0.text(0) }.flatMap { try Self.credential(db, login: $0) }
     }
-    let matches = try await Self.hash {
+    // Whoever has a session is no stranger.
+    let matches = try await Self.hash(isPreferred: true) {
       try stored.map { try password.utf8.count <= 1024 && $0.password.matches(password) } ?? false
     }
     guard matches else { throw LedgerError(.wrongPassword, at: "password", "the password is wrong") }
@@ -97,6 +102,21 @@ extension Accounts {
 
   static func endSessions(of account: Int64, in db: Database) throws {
     let delete = try SQLStatement(db, "DELETE FROM session WHERE account = ?")
+    delete.bind(1, account)
+    try delete.run()
+  }
+
+  /// Whoever signs in again and again has no more sessions than devices can be.
+  private static let sessionsMax = 100
+
+  private static func endOldest(of account: Int64, in db: Database) throws {
+    let delete = try SQLStatement(
+      db,
+      """
+      DELETE FROM session WHERE account = ?1 AND token_sha256 IN (
+        SELECT token_sha256 FROM session WHERE account = ?1
+        ORDER BY opened_at DESC, token_sha256 LIMIT -1 OFFSET \(sessionsMax))
+      """)
     delete.bind(1, account)
     try delete.run()
   }

@@ -120,8 +120,10 @@ public struct Accounts: Sendable {
     }
   }
 
-  static func hash<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await worker.run(work)
+  static func hash<Value: Sendable>(
+    isPreferred: Bool = false, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    try await worker.run(isPreferred: isPreferred, work)
   }
 
   /// The row of an account that is open.

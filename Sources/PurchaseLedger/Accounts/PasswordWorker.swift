@@ -12,12 +12,17 @@ final class PasswordWorker: Sendable {
     queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
   }
 
-  func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    guard queue.operationCount < waitingMax else {
+  /// - Parameter isPreferred: goes before others, and has room of its own, so that strangers cannot keep it away.
+  func run<Value: Sendable>(
+    isPreferred: Bool = false, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    guard queue.operationCount < (isPreferred ? 2 * waitingMax : waitingMax) else {
       throw LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute")
     }
     return try await withCheckedThrowingContinuation { continuation in
-      queue.addOperation { continuation.resume(with: Result { try work() }) }
+      let operation = BlockOperation { continuation.resume(with: Result { try work() }) }
+      if isPreferred { operation.queuePriority = .high }
+      queue.addOperation(operation)
     }
   }
 }

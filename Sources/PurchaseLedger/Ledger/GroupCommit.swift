@@ -20,15 +20,21 @@ final class GroupCommit: Sendable {
 
   private let path: String
   private let pool: DatabasePool
+  private let files: OpenedFiles
   private let clock: LedgerClock
   private let waiting = Mutex(Waiting())
   private let queue = DispatchQueue(label: "purchase-ledger.commits")
+  private let lastFailure = Mutex<LedgerError?>(nil)
 
-  init(path: String, pool: DatabasePool, clock: LedgerClock) {
+  init(path: String, pool: DatabasePool, files: OpenedFiles, clock: LedgerClock) {
     self.path = path
     self.pool = pool
+    self.files = files
     self.clock = clock
   }
+
+  /// Why the last commit failed, where the disk or the database was at fault; nil since one has worked.
+  var failure: LedgerError? { lastFailure.withLock { $0 } }
 
   /// Runs `work` in a write transaction that others may share; answers after the commit.
   func perform<Value: Sendable>(_ work: @escaping @Sendable (Booker) throws -> Value) async throws -> Value {
@@ -61,8 +67,18 @@ final class GroupCommit: Sendable {
     }
   }
 
+  /// Commits something that changes nothing: whether the disk takes it.
+  func probe() throws {
+    try LedgerDatabase.reporting(path) {
+      try pool.write { try $0.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)") }
+    }
+    try files.check()
+    lastFailure.withLock { $0 = nil }
+  }
+
   private func commit(_ batch: [Item]) {
     do {
+      try files.refuseIfGone()
       let results = try LedgerDatabase.reporting(path) {
         try pool.write { db in
           let booker = try Booker(db, now: clock.now())
@@ -73,9 +89,13 @@ final class GroupCommit: Sendable {
           return results
         }
       }
+      // Nothing is acknowledged that went into a file without a name. Whoever presents it again finds it once.
+      try files.check()
+      lastFailure.withLock { $0 = nil }
       for (item, result) in zip(batch, results) { item.done(result) }
     } catch {
-      // The transaction was rolled back: nothing of anybody was booked.
+      // The transaction was rolled back, or its file is gone: nothing of anybody was booked.
+      lastFailure.withLock { $0 = error as? LedgerError }
       for item in batch { item.done(.failure(error)) }
     }
   }

@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import GRDB
 
 extension Ledger {
@@ -96,15 +98,50 @@ extension Ledger {
   }
 
   /// Notes that something was done or tried, by whom and with what outcome: nothing personal may stand in the texts.
+  ///
+  /// - Parameter occasion: what may be repeated without end is noted once a day (UTC) for each occasion, whichever process does it: the event's key says so. Nil notes each time.
   public func recordAudit(
-    kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?
+    kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?,
+    onceADay occasion: String? = nil
   ) async throws {
+    let nonce = occasion.map { AccountID(Self.nonce("\(kind) \(outcome)", account, $0, day: clock.now() / 86_400_000)) }
+    let content = EventContent.audit(
+      kind: kind, account: account, subject: subject, outcome: outcome, detail: detail, nonce: nonce ?? .random())
+    if nonce != nil {
+      // Known ones neither wait for the lock nor write.
+      let key = content.key(body: []).bytes
+      let isKnown = try readStatement { db in
+        let select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
+        select.bind(1, key)
+        return try select.first { _ in true } ?? false
+      }
+      if isKnown { return }
+    }
     try await commits.perform { booker in
-      try booker.append(
-        .audit(
-          kind: kind, account: account, subject: subject, outcome: outcome, detail: detail, nonce: AccountID.random()))
+      try booker.append(content)
       return
     }
+  }
+
+  private static func nonce(_ what: String, _ account: AccountID?, _ occasion: String, day: Int64) -> UUID {
+    // Lengths before texts: no two occasions have the same bytes.
+    let parts = [what, account?.description ?? "", occasion, String(day)]
+    let hash = SHA256.hash(data: Array(parts.map { "\($0.utf8.count) \($0)\n" }.joined().utf8))
+    return hash.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// Looks whether the ledger can be written now. What cannot be told without writing is tried only after a commit has failed.
+  ///
+  /// - Throws: `LedgerError`: its files are gone, the disk is full or refuses, the database is damaged.
+  package func checkUse() throws {
+    try files.check()
+    var info = statvfs()
+    // What a commit or two take. Some file systems have no size.
+    if statvfs(path, &info) == 0, info.f_blocks > 0, UInt64(info.f_bavail) * UInt64(info.f_frsize) < 1 << 20 {
+      throw LedgerError(.database, at: path, "the disk is full; make room")
+    }
+    guard commits.failure != nil else { return }
+    try commits.probe()
   }
 }
 

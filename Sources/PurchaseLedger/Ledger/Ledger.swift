@@ -10,14 +10,16 @@ public final class Ledger: Sendable {
   let clock: LedgerClock
   let pool: DatabasePool
   let commits: GroupCommit
+  let files: OpenedFiles
   private let lookUps: LookUps
 
-  private init(path: String, pool: DatabasePool, clock: LedgerClock) {
+  private init(path: String, pool: DatabasePool, clock: LedgerClock, isReadOnly: Bool = false) {
     self.path = path
     self.pool = pool
     self.clock = clock
-    commits = GroupCommit(path: path, pool: pool, clock: clock)
-    lookUps = LookUps(path: path)
+    files = OpenedFiles(path, isWatched: !isReadOnly)
+    commits = GroupCommit(path: path, pool: pool, files: files, clock: clock)
+    lookUps = LookUps(path: path, files: files)
   }
 
   /// The writer's connection is closed last, for only that one puts the log back into the file.
@@ -75,7 +77,7 @@ public final class Ledger: Sendable {
     guard let pool = try LedgerDatabase.openToRead(at: path) else {
       return try open(at: path, policy: nil, clock: clock)
     }
-    return Ledger(path: path, pool: pool, clock: clock)
+    return Ledger(path: path, pool: pool, clock: clock, isReadOnly: true)
   }
 
   /// The policies in force, as the file has them.
@@ -87,7 +89,8 @@ public final class Ledger: Sendable {
 
   /// One write transaction: what `work` books is folded and committed when this returns, or nothing is.
   func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
-    try LedgerDatabase.reporting(path) {
+    try files.refuseIfGone()
+    let value = try LedgerDatabase.reporting(path) {
       try pool.write { db in
         let booker = try Booker(db, now: clock.now())
         let value = try work(booker)
@@ -95,15 +98,19 @@ public final class Ledger: Sendable {
         return value
       }
     }
+    try files.check()
+    return value
   }
 
   /// One view of the last commit.
   func read<Value>(_ work: (Database) throws -> Value) throws -> Value {
-    try LedgerDatabase.reporting(path) { try pool.read(work) }
+    try files.refuseIfGone()
+    return try LedgerDatabase.reporting(path) { try pool.read(work) }
   }
 
   /// Single statements, each of which sees one commit by itself; cheaper than `read`.
   func readStatement<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
-    try LedgerDatabase.reporting(path) { try lookUps.read(work) }
+    try files.refuseIfGone()
+    return try LedgerDatabase.reporting(path) { try lookUps.read(work) }
   }
 }

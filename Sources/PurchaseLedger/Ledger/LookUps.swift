@@ -7,18 +7,26 @@ import Synchronization
 /// Any thread may look up at any time; as many connections are kept as were in use at once.
 final class LookUps: Sendable {
   private let path: String
+  private let files: OpenedFiles
   private let idle = Mutex<[LookUpConnection]>([])
 
-  init(path: String) { self.path = path }
+  init(path: String, files: OpenedFiles) { (self.path, self.files) = (path, files) }
 
   /// Closes the connections, which are idle.
   func close() { idle.withLock { $0.removeAll() } }
 
   /// Runs `work` with a connection of its own. Each statement in it sees one commit.
   func read<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
-    let connection = try idle.withLock { $0.popLast() } ?? LookUpConnection(path: path)
+    let connection = try idle.withLock { $0.popLast() } ?? opened()
     defer { idle.withLock { $0.append(connection) } }
     return try work(connection)
+  }
+
+  private func opened() throws -> LookUpConnection {
+    let connection = try LookUpConnection(path: path)
+    // The name may lead to another file by now.
+    try files.check()
+    return connection
   }
 }
 

@@ -9,6 +9,8 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     public static let notALedger = Self(rawValue: "not-a-ledger")
     /// There is no file; `init` makes one.
     public static let noLedger = Self(rawValue: "no-ledger")
+    /// The file was removed or replaced while it was open.
+    public static let gone = Self(rawValue: "gone")
     /// The database failed: disk, lock, permission.
     public static let database = Self(rawValue: "database")
     /// The chain, a projection or the books are not as they were written.

@@ -91,7 +91,9 @@ private enum SignIn {
     // Also when the session of the one before had ended long ago.
     try await device.shelf.belong(to: details.account.id)
     let keys = try await device.client.grantKeys().keys
-    try ClientMemory(server: device.client.address, session: details, grantKeys: keys).write(device.folder)
+    try ClientMemory(
+      server: device.client.address, session: details, deviceToken: device.client.session.deviceToken, grantKeys: keys
+    ).write(device.folder)
     // What this person owns opens without network from now on; where that fails, sync says why.
     try? await device.shelf.refreshGrants(from: device.client)
     if flags.json {

@@ -23,10 +23,11 @@ struct ClientDevice: Sendable {
     self.folder = folder
     let box = MemoryBox(known)
     let session = StoreSession(
-      known.session,
+      known.session, deviceToken: known.deviceToken,
       changed: { details in
         box.memory.withLock { memory in
           memory.session = details
+          memory.deviceToken = details?.deviceToken ?? memory.deviceToken
           // The command goes on without; the next one has to sign in.
           try? memory.write(folder)
         }

@@ -9,6 +9,8 @@ import TileIndex
 struct ClientMemory: Codable {
   var server: String
   var session: SessionDetails?
+  /// Of the last sign-in; it outlasts the session.
+  var deviceToken: String?
   /// Those that the server had at the last sign-in, or when it began to sign with another.
   var grantKeys: [GrantKey] = []
 

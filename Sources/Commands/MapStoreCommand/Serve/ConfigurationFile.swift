@@ -12,14 +12,15 @@ enum ConfigurationFile {
   static let lists: Set<String> = ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"]
   static let numbers: [String: ClosedRange<Int>] = [
     "port": 0...65_535, "linkSeconds": 1...86_400, "sessionSeconds": 60...315_360_000,
-    "grantSeconds": 60...315_360_000,
+    "grantSeconds": 60...315_360_000, "drainTimeout": 0...3_600,
   ]
   static let limits: [String: ClosedRange<Int>] = [
     "transfersByAccount": 1...1_000, "connections": 1...1_000_000, "connectionsByAddress": 1...1_000_000,
-    "bodyBytes": 1_024...(64 << 20),
+    "bodyBytes": 1_024...(64 << 20), "bodiesBytes": (1 << 20)...(64 << 30),
     "idleSeconds": 1...3_600, "requestSeconds": 1...3_600, "stallSeconds": 1...3_600,
     "requestsByAddressPerMinute": 1...100_000_000, "requestsByAccountPerMinute": 1...100_000_000,
     "passwordsByAddressPerMinute": 1...100_000_000, "passwordsByLoginPerMinute": 1...100_000_000,
+    "passwordsByLoginEverywherePerMinute": 1...100_000_000, "linksByAccountPerMinute": 1...100_000_000,
     "evidencesByAccountPerMinute": 1...100_000_000, "unsignedMessagesPerMinute": 1...100_000_000,
   ]
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import Logging
 import MapStoreServer
 import PurchaseLedger
@@ -27,11 +28,20 @@ struct ServeCommand: AsyncParsableCommand {
     let end = AsyncStream<Void>.makeStream()
     CommandSignals.watch.whenStopped { end.continuation.yield() }
     print("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
+    for fault in server.shelfFaults { print("not as the catalogue says: \(fault)") }
     print("catalogue: \(server.url)/catalogue")
     if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
     if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }
     _ = StandardStreams.flush()
     for await _ in end.stream { break }
+    let seconds = settings.options.drainSeconds
+    Task.detached { [logger] in
+      // Work that waits for the ledger's lock or a slow disk is not worth a wait: what was not answered was not promised.
+      try await Task.sleep(for: .seconds(seconds) + .milliseconds(500))
+      logger.warning("requests were left behind: they were not done within \(seconds) s")
+      _ = StandardStreams.flush()
+      _exit(0)
+    }
     try await server.shutdown()
     ledger.close()
     // Only now: a second signal while requests are finished is to kill.

@@ -84,6 +84,11 @@ struct ServeFlags: ParsableArguments {
     help: ArgumentHelp("The service account that the token of a push must name. (default: any)", valueName: "address"))
   var googlePushAccount: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "How long SIGTERM waits for what has begun before it is cut off. (default: 10)", valueName: "seconds"))
+  var drainTimeout: Int?
+
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 

@@ -57,6 +57,7 @@ struct ServeSettings {
     options.linkSeconds = try number("linkSeconds") ?? options.linkSeconds
     options.sessionSeconds = try number("sessionSeconds") ?? options.sessionSeconds
     options.grantSeconds = try number("grantSeconds") ?? options.grantSeconds
+    options.drainSeconds = try number("drainTimeout") ?? options.drainSeconds
     try readLimits()
     try readIdentity()
     let level = text("logLevel") ?? "info"
@@ -77,12 +78,14 @@ struct ServeSettings {
     try set("connections", \.connections, &limits)
     try set("connectionsByAddress", \.connectionsByAddress, &limits)
     try set("bodyBytes", \.bodyBytes, &limits)
+    try set("bodiesBytes", \.bodiesBytes, &limits)
     try set("idleSeconds", \.idleSeconds, &limits)
     try set("requestSeconds", \.requestSeconds, &limits)
     try set("stallSeconds", \.stallSeconds, &limits)
     for (name, path) in [
       ("requestsByAddress", \StoreLimits.requestsByAddress), ("requestsByAccount", \.requestsByAccount),
       ("passwordsByAddress", \.passwordsByAddress), ("passwordsByLogin", \.passwordsByLogin),
+      ("passwordsByLoginEverywhere", \.passwordsByLoginEverywhere), ("linksByAccount", \.linksByAccount),
       ("evidencesByAccount", \.evidencesByAccount), ("unsignedMessages", \.unsignedMessages),
     ] {
       guard let number = try number("limits.\(name)PerMinute") else { continue }
@@ -203,7 +206,7 @@ extension ServeFlags {
       "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "bundleId": bundleId,
       "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName, "logLevel": logLevel,
       "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
-      "googlePushAccount": googlePushAccount,
+      "googlePushAccount": googlePushAccount, "drainTimeout": drainTimeout.map(String.init),
     ]
     for (name, text) in texts {
       if let text { values[AbsoluteConfigKey([name])] = ConfigValue(.string(text), isSecret: false) }

@@ -1,0 +1,201 @@
+import Dispatch
+import Foundation
+import PurchaseLedger
+import TileIndex
+
+/// What has gone out through each link, and of each file to each account: in a database of the shop's own beside the ledger, so that neither a restart nor a second process forgets it.
+///
+/// It holds nothing that is worth a backup: links end soon, and what a dispute is about stands in the ledger. So a commit does not wait for the disk.
+final class LinkUses: Sendable {
+  enum Answer: Sendable {
+    case granted
+    /// The file was fetched.
+    case used
+    /// As much as may go has gone.
+    case spent
+  }
+
+  /// A link gives its file this many times, all ranges together: a client that is cut off and goes on needs one and a bit.
+  static let timesMax = 3
+  private static let partsLastMilliseconds: Int64 = 86_400_000
+  private static let version = 1
+
+  /// Secret bytes that last as long as the file.
+  let secret: [UInt8]
+  private let path: String
+  private let queue = DispatchQueue(label: "map-store.links")
+  /// On the queue alone.
+  nonisolated(unsafe) private let database: Database
+
+  /// Where it lies for a ledger, by whatever name that is opened.
+  static func path(of ledger: Ledger) -> String { Ledger.resolved(ledger.path) + ".shop" }
+
+  /// Makes the file if there is none.
+  ///
+  /// - Throws: ``StoreError``.
+  init(path: String) throws {
+    self.path = path
+    do {
+      // Nobody else's, as the ledger is. One that is there is not touched: closing it would end the locks of this process on it (POSIX).
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if descriptor >= 0 { close(descriptor) }
+      database = try Database(path, version: Self.version)
+      secret = try database.secret("device")
+    } catch {
+      throw StoreError(
+        .unreadableInput, at: path, "cannot be used: \(error)",
+        remedy: "check the permissions of its folder; the file itself can be removed while no shop runs")
+    }
+  }
+
+  func isUsed(_ link: DownloadLink) async throws -> Bool {
+    try await perform { try $0.link(link.nonce).isUsed }
+  }
+
+  /// Counts a part before it goes: what a process that ends cannot take back has gone.
+  ///
+  /// - Parameter fileBytes: of the whole file.
+  func begin(_ count: Int, of link: DownloadLink, fileBytes: Int, now: Int64) async throws -> Answer {
+    try await perform { database in
+      try database.transaction {
+        try database.clean(now: now, partsBefore: now - Self.partsLastMilliseconds)
+        let known = try database.link(link.nonce)
+        if known.isUsed { return .used }
+        guard known.sent + count <= Self.timesMax * fileBytes else { return .spent }
+        try database.setLink(link, sent: known.sent + count, isUsed: false)
+        return .granted
+      }
+    }
+  }
+
+  /// Notes what of a part has gone, and gives back the rest.
+  ///
+  /// - Returns: whether that was the last of the file; it counts once, and the link with it.
+  func end(_ range: Range<Int>, sentTo end: Int, of link: DownloadLink, fileBytes: Int, now: Int64) async throws
+    -> Bool
+  {
+    try await perform { database in
+      try database.transaction {
+        let known = try database.link(link.nonce)
+        var parts = try database.parts(of: link)
+        parts.add(range.lowerBound..<max(range.lowerBound, end))
+        let isWhole = parts.areAll(of: fileBytes)
+        try database.setParts(isWhole ? nil : parts, of: link, now: now)
+        try database.setLink(
+          link, sent: max(0, known.sent - (range.upperBound - end)), isUsed: known.isUsed || isWhole)
+        return isWhole
+      }
+    }
+  }
+
+  private func perform<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { [self] in
+        continuation.resume(
+          with: Result {
+            do { return try work(database) } catch {
+              throw StoreError(
+                .unavailable, at: path, "cannot be written: \(error)", remedy: "make room on the disk, or restart")
+            }
+          })
+      }
+    }
+  }
+}
+
+/// The database's tables and statements.
+private final class Database {
+  private let connection: SQLiteConnection
+  private let selectLink, upsertLink, selectParts, upsertParts, deleteParts: SQLiteStatement
+  private var cleanedAt: Int64 = 0
+
+  init(_ path: String, version: Int) throws {
+    connection = try SQLiteConnection(creating: path)
+    try connection.execute(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+      BEGIN IMMEDIATE;
+      CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS link (
+        nonce TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, sent INTEGER NOT NULL, is_used INTEGER NOT NULL) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS parts (
+        account TEXT, file TEXT, sha256_start TEXT, ranges TEXT NOT NULL, at INTEGER NOT NULL,
+        PRIMARY KEY (account, file, sha256_start)) WITHOUT ROWID;
+      INSERT OR IGNORE INTO secret VALUES ('device', hex(randomblob(32)));
+      PRAGMA user_version = \(version);
+      COMMIT
+      """)
+    selectLink = try connection.prepare("SELECT sent, is_used FROM link WHERE nonce = ?")
+    upsertLink = try connection.prepare(
+      "INSERT OR REPLACE INTO link (nonce, ends_at, sent, is_used) VALUES (?, ?, ?, ?)")
+    selectParts = try connection.prepare(
+      "SELECT ranges FROM parts WHERE account = ? AND file = ? AND sha256_start = ?")
+    upsertParts = try connection.prepare(
+      "INSERT OR REPLACE INTO parts (account, file, sha256_start, ranges, at) VALUES (?, ?, ?, ?, ?)")
+    deleteParts = try connection.prepare("DELETE FROM parts WHERE account = ? AND file = ? AND sha256_start = ?")
+  }
+
+  func secret(_ name: String) throws -> [UInt8] {
+    let select = try connection.prepare("SELECT value FROM secret WHERE name = ?")
+    defer { select.reset() }
+    try select.bind(name, at: 1)
+    return try select.step() ? Array((select.text(0) ?? "").utf8) : []
+  }
+
+  func transaction<Value>(_ work: () throws -> Value) throws -> Value {
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      let value = try work()
+      try connection.execute("COMMIT")
+      return value
+    } catch {
+      try? connection.execute("ROLLBACK")
+      throw error
+    }
+  }
+
+  /// Forgets once a minute what has ended.
+  func clean(now: Int64, partsBefore: Int64) throws {
+    guard now - cleanedAt > 60_000 else { return }
+    try connection.execute("DELETE FROM link WHERE ends_at <= \(now); DELETE FROM parts WHERE at <= \(partsBefore)")
+    cleanedAt = now
+  }
+
+  func link(_ nonce: String) throws -> (sent: Int, isUsed: Bool) {
+    defer { selectLink.reset() }
+    try selectLink.bind(nonce, at: 1)
+    return try selectLink.step() ? (selectLink.int(0), selectLink.int(1) != 0) : (0, false)
+  }
+
+  func setLink(_ link: DownloadLink, sent: Int, isUsed: Bool) throws {
+    try upsertLink.bind(link.nonce, at: 1)
+    upsertLink.bind(Int(link.expiresAt), at: 2)
+    upsertLink.bind(sent, at: 3)
+    upsertLink.bind(isUsed ? 1 : 0, at: 4)
+    try upsertLink.run()
+  }
+
+  func parts(of link: DownloadLink) throws -> SentRanges {
+    defer { selectParts.reset() }
+    try bind(link, to: selectParts)
+    return try selectParts.step() ? SentRanges(text: selectParts.text(0) ?? "") : SentRanges()
+  }
+
+  /// - Parameter parts: nil forgets them.
+  func setParts(_ parts: SentRanges?, of link: DownloadLink, now: Int64) throws {
+    guard let parts else {
+      try bind(link, to: deleteParts)
+      return try deleteParts.run()
+    }
+    try bind(link, to: upsertParts)
+    try upsertParts.bind(parts.text, at: 4)
+    upsertParts.bind(Int(now), at: 5)
+    try upsertParts.run()
+  }
+
+  private func bind(_ link: DownloadLink, to statement: SQLiteStatement) throws {
+    try statement.bind(link.account.description, at: 1)
+    try statement.bind(link.file, at: 2)
+    try statement.bind(link.sha256Start, at: 3)
+  }
+}

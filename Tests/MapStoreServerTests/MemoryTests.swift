@@ -1,0 +1,80 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+
+@testable import MapStoreServer
+
+/// What the bodies of many requests take together.
+@Suite(.ownThread) struct MemoryTests {
+  /// Connections that each send a large body and never the last byte of it, with and without a session: the real process stays small.
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "the system tells no process's memory"),
+    arguments: [(StoreRoute.appleNotifications, false), (.purchases, true)])
+  func bodiesUnderWayAreBounded(_ route: StoreRoute, hasSession: Bool) throws {
+    let shop = try ServerProcess.Shop()
+    let server = try ServerProcess(shop)
+    let token = hasSession ? try shop.openSession().token : nil
+    #expect(try server.get(StoreRoute.ready.path).status == 200)
+    let before = try memory(server)
+    let bytes = 4 << 20
+    var fields = ["Content-Length": "\(bytes)"]
+    if let token { fields["Authorization"] = "Bearer \(token)" }
+    let part = [UInt8](repeating: 0x20, count: bytes - 1)
+    let connections = try (0..<64).map { _ in
+      let connection = try HTTPConnection(port: server.port)
+      try connection.socket.send(Array(HTTPConnection.head(route.path, method: "POST", fields).utf8))
+      // Who is refused is cut off while it sends.
+      try? connection.socket.send(part)
+      return connection
+    }
+    let grown = try memory(server) - before
+    #expect(grown < 96 << 20, "\(grown >> 20) MB")
+    #expect(try server.get(StoreRoute.ready.path).status == 200)
+    for connection in connections { connection.socket.close() }
+  }
+
+  /// The most memory that the process has had.
+  private func memory(_ server: ServerProcess) throws -> Int {
+    let text = try String(contentsOfFile: "/proc/\(server.process.processID)/status", encoding: .utf8)
+    let match = try #require(text.firstMatch(of: /VmHWM:\s*(\d+) kB/))
+    return try #require(Int(match.1)) << 10
+  }
+
+  /// Beyond the budget the answer is 503, for one account and for one address, until there is room again. Others are served meanwhile.
+  @Test(arguments: [true, false]) func beyondTheBudgetIsTold(hasSession: Bool) async throws {
+    try await TestStore.run {
+      $0.limits.bodiesBytes = 1 << 20
+      $0.limits.bodyBytes = 200_000
+    } _: { store in
+      let (port, bytes) = (store.server.port, 110_000)
+      let (anna, bert) = (try store.person(), try store.person())
+      let path = hasSession ? StoreRoute.purchases.path : StoreRoute.appleNotifications.path
+      var fields = ["Content-Length": "\(bytes)"]
+      if hasSession { fields["Authorization"] = "Bearer \(anna.token)" }
+      let head = HTTPConnection.head(path, method: "POST", fields)
+      let body = [UInt8](repeating: 0x20, count: bytes - 1)
+      try await onThread {
+        let first = try HTTPConnection(port: port)
+        try first.socket.send(Array(head.utf8) + body)
+        #expect(eventually(seconds: 30) { store.server.service.bodies.total == body.count })
+        let second = try HTTPConnection(port: port)
+        try second.socket.send(Array(head.utf8) + body)
+        let answer = try second.response(to: "POST")
+        #expect(try answer.status == 503 && answer.problem().type == .unavailable, "\(answer)")
+        #expect(answer["Retry-After"].flatMap { Int($0) } ?? 0 > 0 && answer["Connection"] == "close")
+        let evidence = try store.evidence("alps", for: bert)
+        let other = try TestStore.request(
+          port: port, "POST", StoreRoute.purchases.path, token: bert.token,
+          body: WireJSON.encode(PurchaseSubmission(transactions: [evidence])))
+        #expect(other.status == 200, "\(other)")
+        first.socket.close()
+        #expect(eventually(seconds: 30) { store.server.service.bodies.total == 0 })
+        let again = try TestStore.request(
+          port: port, "POST", path, token: hasSession ? anna.token : nil, body: body)
+        #expect(again.status == 400, "\(again)")
+      }
+    }
+  }
+}

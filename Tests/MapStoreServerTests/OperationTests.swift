@@ -1,0 +1,197 @@
+import Foundation
+import MapStoreWire
+import PurchaseLedger
+import TestSupport
+import Testing
+
+@testable import MapStoreServer
+
+/// What becomes of the service when the ground under it moves: its ledger, its shelf, its disk, its end.
+@Suite(.ownThread) struct OperationTests {
+  private static let products = TestShelf.regions.map { "\(TestShelf.product($0)),ready" }.joined(separator: "\n")
+
+  private func isReady(_ server: ServerProcess) -> Bool { (try? server.get(StoreRoute.ready.path).status) == 200 }
+
+  /// The ledger is removed, or replaced by a copy, or its log is removed: no purchase is acknowledged from then on.
+  @Test(arguments: ["remove", "replace", "remove the log"]) func aLedgerThatIsGone(_ what: String) throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    let server = try ServerProcess(shop)
+    #expect(try server.buy([shop.evidence("alps", id: 100)], token: session.token).status == 200)
+    #expect(isReady(server))
+    let files = FileManager.default
+    switch what {
+    case "remove": try files.removeItem(atPath: shop.ledger)
+    case "replace":
+      try files.copyItem(atPath: shop.ledger, toPath: shop.ledger + ".copy")
+      #expect(rename(shop.ledger + ".copy", shop.ledger) == 0)
+    default: try files.removeItem(atPath: shop.ledger + "-wal")
+    }
+    // At once: nobody has had the time to notice it.
+    for id in 0..<20 {
+      let answer = try server.buy([shop.evidence("rhine", id: id)], token: session.token)
+      #expect(try answer.status == 503 && answer.problem().type == .unavailable, "\(id): \(answer)")
+    }
+    #expect(eventually(seconds: 30) { !isReady(server) })
+    #expect(try server.get(StoreRoute.library.path, token: session.token).status == 503)
+    // What needs no ledger is there.
+    #expect(try server.get(StoreRoute.catalogue.path).status == 200)
+    #expect(eventually(seconds: 30) { server.process.stderr.contains("removed or replaced") })
+    Thread.sleep(forTimeInterval: 1.2)
+    #expect(server.process.stderr.split(separator: "\n").count { $0.contains("removed or replaced") } == 1)
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).status == 0)
+  }
+
+  /// The very file that was opened is back under its name: the service goes on with it.
+  @Test func aLedgerThatComesBack() throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    let server = try ServerProcess(shop)
+    #expect(rename(shop.ledger, shop.ledger + ".away") == 0)
+    #expect(try server.buy([shop.evidence("alps")], token: session.token).status == 503)
+    #expect(eventually(seconds: 30) { !isReady(server) })
+    #expect(rename(shop.ledger + ".away", shop.ledger) == 0)
+    #expect(eventually(seconds: 30) { isReady(server) })
+    #expect(try server.buy([shop.evidence("alps")], token: session.token).status == 200)
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).status == 0)
+    let verified = try Command(built: "purchase-ledger").run(["verify", "--ledger", shop.ledger])
+    #expect(verified.status == 0, "\(verified)")
+  }
+
+  /// A typing error in the list of products takes nothing down; the log and the figures tell of it.
+  @Test func aBrokenListOfProducts() throws {
+    let shop = try ServerProcess.Shop()
+    let list = try shop.folder.write("products.csv", Self.products)
+    let server = try ServerProcess(shop, ["--products", list])
+    try shop.folder.write("products.csv", Self.products + "\nx,redy")
+    #expect(eventually(seconds: 30) { server.process.stderr.contains("\"redy\" is no state") })
+    #expect(isReady(server))
+    #expect(try server.get(StoreRoute.metrics.path).text.contains("mapstore_shelf_stale 1\n"))
+    #expect(try server.get("/v1/regions/alps").status == 200)
+    try shop.folder.write("products.csv", Self.products)
+    let isMended = try eventually(seconds: 30) {
+      try server.get(StoreRoute.metrics.path).text.contains("mapstore_shelf_stale 0\n")
+    }
+    #expect(isMended)
+  }
+
+  /// Bundles that are missing, of another size or of another hash are not sold, and are named; a whole one is sold again.
+  @Test func bundlesThatAreNotWhole() throws {
+    let shop = try ServerProcess.Shop()
+    func path(_ region: String) -> String { "\(shop.shelf.path)/\(region)-1.mbtiles" }
+    let whole = try shop.shelf.bytes("alps-1.mbtiles")
+    try FileManager.default.removeItem(atPath: path("alps"))
+    let short = try #require(FileHandle(forWritingAtPath: path("rockies")))
+    try short.truncate(atOffset: 1000)
+    let other = try #require(FileHandle(forWritingAtPath: path("rhine")))
+    try other.seek(toOffset: 5000)
+    try other.write(contentsOf: Data("another".utf8))
+    let server = try ServerProcess(shop)
+    #expect(server.process.stdout.contains("selling 2 of 4 regions"), "\(server.process.stdout)")
+    #expect(server.process.stdout.contains("alps-1.mbtiles is missing; alps is not sold"))
+    #expect(server.process.stdout.contains("rockies-1.mbtiles has 1000 bytes"))
+    func status(_ region: String) throws -> Int { try server.get("/v1/regions/\(region)").status }
+    let isTakenOff = try eventually(seconds: 30) { try status("rhine") == 404 }
+    #expect(isTakenOff)
+    #expect(try [status("alps"), status("rockies"), status("retired")] == [404, 404, 200])
+    let log = server.process.stderr
+    #expect(log.contains("rhine-1.mbtiles has another SHA-256") && log.contains("alps-1.mbtiles is missing"), "\(log)")
+    // Its owner is not given bytes that are not the bundle.
+    let session = try shop.openSession()
+    #expect(try server.buy([shop.evidence("rhine")], token: session.token).status == 200)
+    #expect(try server.get(server.ticket("rhine", token: session.token).url).status == 503)
+    try Data(whole).write(to: URL(fileURLWithPath: path("alps")))
+    let isBack = try eventually(seconds: 30) { try status("alps") == 200 }
+    #expect(isBack)
+  }
+
+  /// SIGTERM ends connections that wait at once, and those in the midst of a request when their time is over.
+  @Test func theEndDoesNotWaitForClients() throws {
+    let shop = try ServerProcess.Shop()
+    let server = try ServerProcess(shop, ["--drain-timeout", "2"])
+    let idle = try HTTPConnection(port: server.port)
+    #expect(try idle.request(StoreRoute.health.path).status == 200)
+    let busy = try HTTPConnection(port: server.port)
+    try busy.send("POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+    let silent = try HTTPConnection(port: server.port)
+    try silent.send("GET / HT")
+    Thread.sleep(forTimeInterval: 0.3)
+    let start = ContinuousClock.now
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 60).status == 0)
+    // Far less than the time that a request may take to arrive.
+    #expect(ContinuousClock.now - start < .seconds(20))
+    withExtendedLifetime((idle, busy, silent)) {}
+  }
+
+  /// A link gives its file a few times, whatever the ranges leave out: over restarts, and with a second process beside. Another link goes on where it ended.
+  @Test func aLinkIsUsedUpByRanges() throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    var server = try ServerProcess(shop)
+    #expect(try server.buy([shop.evidence("alps")], token: session.token).status == 200)
+    let ticket = try server.ticket("alps", token: session.token)
+    let range = ["Range": "bytes=0-\(ticket.bytes - 2)"]
+    #expect(try server.get(ticket.url, range).status == 206)
+    server.process.send(SIGKILL)
+    _ = server.process.wait()
+    server = try ServerProcess(shop)
+    let second = try ServerProcess(shop)
+    #expect(try second.get(ticket.url, range).status == 206)
+    #expect(try server.get(ticket.url, range).status == 206)
+    for process in [server, second] {
+      let refused = try process.get(ticket.url, range)
+      #expect(try refused.status == 403 && refused.problem().type == .linkRefused, "\(refused.status)")
+    }
+    let next = try server.ticket("alps", token: session.token)
+    let rest = try second.get(next.url, ["Range": "bytes=\(ticket.bytes - 1)-"])
+    let last = try shop.shelf.bytes("alps-1.mbtiles").suffix(1)
+    #expect(rest.status == 206 && rest.body == Array(last))
+    // Which was the last byte of it: all of the file went out, through all of these together.
+    let events = try eventually(seconds: 30) { try server.events("\"sent\"") == 1 }
+    let isUsed = try eventually(seconds: 30) { try server.get(next.url, range).status == 403 }
+    #expect(events && isUsed)
+  }
+
+  /// A full disk is no service to send anybody to, also before a purchase has failed.
+  @Test(.enabled(if: FullDisk.isAvailable, "no small disk can be mounted here (unshare, mount), or there is no curl"))
+  func aFullDiskIsNotReady() throws {
+    let shop = try ServerProcess.Shop()
+    let disk = try TemporaryFolder()
+    let run = try FullDisk.run(
+      in: disk.path,
+      #"""
+      cp -a "$1"/. . && cd "$0" || exit 1
+      "$2" serve --config store.json --log-level error >out & server=$!
+      n=0; until grep -q '^catalogue: .*/catalogue$' out || [ $n -gt 300 ]; do sleep 0.1; n=$((n + 1)); done
+      url=$(sed -n 's/^catalogue: \(.*\)catalogue$/\1/p' out)
+      wait_for() {
+        n=0; status=
+        while [ "$status" != "$1" ] && [ $n -lt 300 ]; do
+          sleep 0.1; n=$((n + 1)); status=$(curl -s -o /dev/null -w '%{http_code}' "${url}ready")
+        done
+        echo "$status"
+      }
+      wait_for 200; dd if=/dev/zero of=fill bs=4096 2>/dev/null; wait_for 503; rm fill; wait_for 200
+      kill $server; wait $server
+      """#, [shop.folder.path, Command(built: "mapstore").path])
+    #expect(run.stdout == "200\n503\n200\n" && run.stderr.contains("the disk is full"), "\(run)")
+  }
+}
+
+/// A disk of some megabytes.
+private enum FullDisk {
+  static func run(in folder: String, _ line: String, _ arguments: [String] = []) throws -> CommandRun {
+    let rights = geteuid() == 0 ? ["-m"] : ["-r", "-m"]
+    let mount = "mount -t tmpfs -o size=24m none \"$0\" && cd \"$0\" && { \(line)\n }"
+    return try #require(Command(installed: "unshare")).run(rights + ["/bin/sh", "-c", mount, folder] + arguments)
+  }
+
+  static let isAvailable: Bool = {
+    guard Command(installed: "unshare") != nil, Command(installed: "curl") != nil, let folder = try? TemporaryFolder()
+    else { return false }
+    return (try? run(in: folder.path, "true"))?.status == 0
+  }()
+}
