@@ -14,6 +14,9 @@ import TilePrefetch
 /// try await server.shutdown()
 /// ```
 public final class TileServer: Sendable {
+  /// The version of this server, as `tileserve --version` says it and other servers get it.
+  public static let version = "0.1.0"
+
   /// Where the server is reached from this machine: `http://127.0.0.1:8080/`.
   public let url: String
   /// The port it listens on; nil for a Unix socket.

@@ -94,6 +94,9 @@ public final class Tileset: TileSource {
     isRemote ? try openUpstream().keptTile(tile) : try storedTile(tile)
   }
 
+  /// True where another server may be asked for tiles that nobody wants yet.
+  var fetchesAhead: Bool { knownUpstream?.settings.fetchesAhead ?? false }
+
   /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
   ///
   /// - Returns: the bytes of the tile that came; 0 when it is known already; nil when it cannot be had now, or bytes cost and enough were fetched ahead already.
