@@ -48,6 +48,7 @@ struct TileServeCommand: ParsableCommand {
     let server = try await TileServer.start(shelf, settings.options, accessLog: settings.accessLog)
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
+    await shelf.findBroken()
     print(Greeting.text(shelf, server, settings))
     _ = StandardStreams.flush()
     for await _ in end.stream { break }

@@ -85,7 +85,14 @@ public final class Tileset: TileSource {
   public func storedTile(_ tile: TileID) throws -> [UInt8]? {
     if isRemote { return try openUpstream().tile(tile) }
     let start = MonotonicClock.seconds
-    let bytes = try reading { try $0.tile(tile) }
+    let bytes: [UInt8]?
+    do {
+      bytes = try reading { try $0.tile(tile) }
+    } catch let error as BundleError where error.code == .malformed && FileStatus(path) == place.status {
+      // The bundle was opened and is as it was: what is damaged is where this tile lies.
+      throw ServeError(
+        .damagedTile, "tile \(tile) of \(id) cannot be read (\(error.message)): check the bundle with tilecut verify")
+    }
     state.withLock { $0.readTimes.add(MonotonicClock.seconds - start) }
     return bytes
   }

@@ -71,6 +71,7 @@ final class UpstreamClient: Sendable {
     defer { room.signal() }
     guard waitForTurn() else {
       health.withLock { $0.release() }
+      counts.add(.limited)
       throw limited()
     }
     do throws(UpstreamFailure) {

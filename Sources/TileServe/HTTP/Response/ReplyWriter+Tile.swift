@@ -21,16 +21,18 @@ extension ReplyWriter {
   func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { Gunzip.isGzip(bytes) && !request.acceptsGzip }
 
   private func tile(
-    _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ modified: Int
+    _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ modified: Int?
   ) -> Reply {
     if request.hasConditions, isFresh(tag, modified) { return reply(304, fields: fields, tag: tag) }
     return reply(200, fields: fields, tag: tag, body: bytes)
   }
 
   /// True when the client's copy is still good (RFC 9110, section 13.2.2: the date counts only without tags).
-  private func isFresh(_ tag: EntityTag, _ modified: Int) -> Bool {
+  ///
+  /// Only by the very date that it got with its copy: a later one may be that of another bundle, whose place an older one took.
+  private func isFresh(_ tag: EntityTag, _ modified: Int?) -> Bool {
     if let wanted = request.ifNoneMatch { return tag.isNamed(in: wanted) }
-    guard let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
-    return modified <= since
+    guard let modified, let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
+    return modified == since
   }
 }

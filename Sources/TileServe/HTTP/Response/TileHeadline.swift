@@ -4,13 +4,13 @@ import TileIndex
 final class TileHeadline: Sendable {
   /// Value of Cache-Control.
   let caching: String
-  /// When the bundle changed, in seconds since 1970.
-  let modified: Int
+  /// Seconds since 1970; nil for tiles that a date says nothing of.
+  let modified: Int?
   private let format: TileFormat
   /// The fields for tiles of the tileset's own format, as they go out, and for its gzipped vector tiles.
   private let fields: String
 
-  init(format: TileFormat, caching: String, modified: Int) {
+  init(format: TileFormat, caching: String, modified: Int?) {
     self.caching = caching
     self.modified = modified
     self.format = format
@@ -22,10 +22,10 @@ final class TileHeadline: Sendable {
     format == self.format ? fields : Self.fields(format, caching, modified)
   }
 
-  private static func fields(_ format: TileFormat, _ caching: String, _ modified: Int) -> String {
+  private static func fields(_ format: TileFormat, _ caching: String, _ modified: Int?) -> String {
     """
     Content-Type: \(format.mediaType)\r\n\
-    Last-Modified: \(HTTPDate.text(modified))\r\n\
+    \(modified.map { "Last-Modified: \(HTTPDate.text($0))\r\n" } ?? "")\
     Cache-Control: \(caching)\r\n\
     \(format == .pbf ? "Vary: Accept-Encoding\r\n" : "")
     """
