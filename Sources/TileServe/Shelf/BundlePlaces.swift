@@ -17,10 +17,10 @@ struct BundlePlaces: Sendable {
     /// When its tiles changed last, as far as can be seen from outside; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
 
-    /// The date by which clients may tell its states apart, in seconds since 1970: a file put in the place of another gets a later one, whenever it was
-    /// written. Nil where tiles may change one by one: folders, tilesets of other servers, bundles with a log.
-    var lastModified: Int? {
-      status.isFile && log == nil && !isUpstream ? max(status.modified, status.changed) : nil
+    /// True where ``modified`` tells the states apart: of a file that was written where it lies, so that no other one here had this date before. Not of one that came
+    /// with the date that it had elsewhere, nor where tiles may change one by one: folders, tilesets of other servers, bundles with a log.
+    var hasOwnDate: Bool {
+      status.isFile && log == nil && !isUpstream && (0...60).contains(status.changed - status.modified)
     }
   }
 

@@ -168,7 +168,7 @@ public final class TileShelf: Sendable {
           after.tilesets[place.id] = old
           after.failures[place.id] = before.failures[place.id]
         } else {
-          let new = tileset(at: place)
+          let new = Tileset(place, work, open: open, replacing: old)
           do {
             try new.check()
             after.tilesets[place.id] = new
@@ -207,10 +207,6 @@ public final class TileShelf: Sendable {
 
   /// Tilesets that have files open.
   package var openCount: Int { open.count }
-
-  private func tileset(at place: BundlePlaces.Place) -> Tileset {
-    Tileset(place, work, open: open)
-  }
 
   /// Ends the threads. Tilesets can be read on, but not served.
   public func close() async {

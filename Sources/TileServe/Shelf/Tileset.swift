@@ -6,6 +6,8 @@ public import TileIndex
 public final class Tileset: TileSource {
   /// Where the bundle lies, and what lay there when it was found.
   let place: BundlePlaces.Place
+  /// True where clients may tell by the date whether their copy is of this state of the tileset.
+  let hasOwnDate: Bool
   /// The name in URLs.
   public var id: String { place.id }
   /// The file or folder.
@@ -47,8 +49,10 @@ public final class Tileset: TileSource {
   /// Idle readers that are kept; each holds a descriptor and some of SQLite's page cache.
   private static let idleCountMax = 6
 
-  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets) {
+  /// - Parameter old: what had the same id before.
+  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil) {
     self.place = place
+    hasOwnDate = place.hasOwnDate && old?.place.modified != place.modified
     self.open = open
     self.work = work
     isRemote = place.isUpstream

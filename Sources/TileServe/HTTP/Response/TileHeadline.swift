@@ -4,15 +4,18 @@ import TileIndex
 final class TileHeadline: Sendable {
   /// Value of Cache-Control.
   let caching: String
-  /// Seconds since 1970; nil for tiles that a date says nothing of.
-  let modified: Int?
+  /// When the bundle changed, in seconds since 1970.
+  let modified: Int
+  /// True where that date alone tells a client that its copy is still good.
+  let dateTells: Bool
   private let format: TileFormat
   /// The fields for tiles of the tileset's own format, as they go out, and for its gzipped vector tiles.
   private let fields: String
 
-  init(format: TileFormat, caching: String, modified: Int?) {
+  init(format: TileFormat, caching: String, modified: Int, dateTells: Bool = false) {
     self.caching = caching
     self.modified = modified
+    self.dateTells = dateTells
     self.format = format
     fields = Self.fields(format, caching, modified)
   }
@@ -22,10 +25,10 @@ final class TileHeadline: Sendable {
     format == self.format ? fields : Self.fields(format, caching, modified)
   }
 
-  private static func fields(_ format: TileFormat, _ caching: String, _ modified: Int?) -> String {
+  private static func fields(_ format: TileFormat, _ caching: String, _ modified: Int) -> String {
     """
     Content-Type: \(format.mediaType)\r\n\
-    \(modified.map { "Last-Modified: \(HTTPDate.text($0))\r\n" } ?? "")\
+    Last-Modified: \(HTTPDate.text(modified))\r\n\
     Cache-Control: \(caching)\r\n\
     \(format == .pbf ? "Vary: Accept-Encoding\r\n" : "")
     """

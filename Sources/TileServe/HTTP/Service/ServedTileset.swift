@@ -10,7 +10,7 @@ final class ServedTileset: Sendable {
   private let chosenPolicy: MissingTilePolicy?
   /// For tiles as they are stored.
   let headline: TileHeadline
-  /// For tiles that may have been drawn: they can change without the bundle, so they have no date.
+  /// For tiles that may have been drawn: they can change without the bundle.
   let drawnHeadline: TileHeadline
 
   init(_ tileset: Tileset, _ info: TilesetInfo, _ options: TileServerOptions) {
@@ -20,8 +20,9 @@ final class ServedTileset: Sendable {
     let settings = options.settings(info.id)
     chosenPolicy = settings.missing ?? options.missing
     let caching = settings.caching ?? options.caching
-    headline = TileHeadline(format: info.format, caching: caching, modified: tileset.place.lastModified)
-    drawnHeadline = TileHeadline(format: info.format, caching: caching, modified: nil)
+    headline = TileHeadline(
+      format: info.format, caching: caching, modified: info.modified, dateTells: tileset.hasOwnDate)
+    drawnHeadline = TileHeadline(format: info.format, caching: caching, modified: info.modified)
   }
 
   /// Vector viewers and GDAL's TMS driver take a 404 for a failure, so they get 204 unless something else was chosen.

@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import Synchronization
 import TileIndex
@@ -190,12 +191,14 @@ extension TileService {
     _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
   ) throws -> Reply {
     let top = served[served.count - 1]
-    let headline =
-      if let caching {
-        TileHeadline(format: tile.format, caching: caching, modified: nil)
-      } else {
-        served.count == 1 && isStored(address, top) ? top.headline : top.drawnHeadline
-      }
+    let headline: TileHeadline
+    if served.count == 1, caching == nil {
+      headline = isStored(address, top) ? top.headline : top.drawnHeadline
+    } else {
+      // A composite is as young as its youngest layer.
+      headline = TileHeadline(
+        format: tile.format, caching: caching ?? top.headline.caching, modified: served.map(\.info.modified).max()!)
+    }
     return try tile.bytes.withUnsafeBytes { bytes in
       guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
       let plain = try Self.unpacked(bytes, address)
