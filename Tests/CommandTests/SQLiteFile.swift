@@ -23,6 +23,16 @@ enum SQLiteFile {
     return rows
   }
 
+  /// Changes a database, or makes one.
+  static func execute(_ path: String, _ statements: String) throws {
+    var connection: OpaquePointer?
+    defer { sqlite3_close(connection) }
+    try #require(sqlite3_open(path, &connection) == SQLITE_OK, "\(path)")
+    try #require(
+      sqlite3_exec(connection, statements, nil, nil, nil) == SQLITE_OK, "\(String(cString: sqlite3_errmsg(connection)))"
+    )
+  }
+
   static func metadata(_ path: String) throws -> [String: String] {
     Dictionary(uniqueKeysWithValues: try rows(path, "SELECT name, value FROM metadata").map { ($0[0], $0[1]) })
   }

@@ -3,7 +3,7 @@ import TileServe
 /// What the command says when it serves.
 enum Greeting {
   static func text(_ shelf: TileShelf, _ server: TileServer, _ settings: ServeSettings) -> String {
-    let tilesets = shelf.tilesets
+    let tilesets = shelf.readableTilesets
     let count = tilesets.count == 1 ? "1 tileset" : "\(tilesets.count) tilesets"
     var lines = ["serving \(count) from \(settings.paths.joined(separator: ", "))"]
     if let socket = settings.options.unixSocket {

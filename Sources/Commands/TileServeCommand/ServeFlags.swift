@@ -25,7 +25,7 @@ struct ServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other servers), on, or off. (default: auto)",
+      "Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other servers whose description allows it), on, or off. (default: auto)",
       valueName: "when"))
   var prefetch: TileServerOptions.Prefetch?
 

@@ -19,7 +19,7 @@ struct TileServeCommand: ParsableCommand {
       Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there, or certificate and key cannot be used; \
       69 the address cannot be listened on; 70 internal error; 78 the configuration file is wrong.
       """,
-    version: "0.1.0")
+    version: TileServer.version)
 
   @OptionGroup var flags: ServeFlags
 
@@ -48,6 +48,7 @@ struct TileServeCommand: ParsableCommand {
     let server = try await TileServer.start(shelf, settings.options, accessLog: settings.accessLog)
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
+    await shelf.findBroken()
     print(Greeting.text(shelf, server, settings))
     _ = StandardStreams.flush()
     for await _ in end.stream { break }

@@ -33,6 +33,9 @@ package final class GrowingBundle: @unchecked Sendable {
     package var state: State
   }
 
+  /// The archive that a tile is of is no longer the one whose tiles are kept.
+  package struct ArchiveReplaced: Error {}
+
   /// What to do when the file is as large as it may be.
   package enum WhenFull: String, Sendable, CaseIterable {
     /// Tiles that were not used for longest make room.
@@ -54,7 +57,7 @@ package final class GrowingBundle: @unchecked Sendable {
   private let evictedCount = Atomic(0)
 
   private struct Statements {
-    let find, use, storeTile, storeState, refresh, deleteTile: SQLiteStatement
+    let find, use, storeTile, storeState, refresh, deleteTile, archive: SQLiteStatement
   }
 
   /// Opens or makes the file.
@@ -86,7 +89,8 @@ package final class GrowingBundle: @unchecked Sendable {
         storeTile: try connection.prepare("INSERT OR REPLACE INTO tiles VALUES (?1, ?2, ?3, ?4)"),
         storeState: try connection.prepare("INSERT OR REPLACE INTO upstream VALUES (?1, ?2, ?3, ?4, ?5, ?4, ?6, ?7)"),
         refresh: try connection.prepare("UPDATE upstream SET fetched = ?4, expires = ?5, used = ?4 WHERE \(place)"),
-        deleteTile: try connection.prepare("DELETE FROM tiles WHERE \(place)"))
+        deleteTile: try connection.prepare("DELETE FROM tiles WHERE \(place)"),
+        archive: try connection.prepare("SELECT identity FROM upstream_archive"))
       byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed)
     } catch let error as SQLiteError {
       throw Self.failure(error, path)
@@ -126,13 +130,15 @@ package final class GrowingBundle: @unchecked Sendable {
 
   /// Keeps a tile, or that there is none. An empty tile counts as none.
   ///
+  /// - Parameter archive: the archive that the tile is of; nil for tiles that a server has one by one.
   /// - Returns: false when the bundle is full and ``WhenFull/stop`` was chosen.
-  package func store(_ tile: TileID, _ bytes: [UInt8]?, _ known: State) throws -> Bool {
+  /// - Throws: ``ArchiveReplaced`` when the kept tiles are of another archive by now; `BundleError`.
+  package func store(_ tile: TileID, _ bytes: [UInt8]?, _ known: State, of archive: String? = nil) throws -> Bool {
     try writing {
       let size = (bytes?.count ?? 0) + Self.rowBytes
       guard try makeRoom(size) else { return false }
-      try connection.execute("BEGIN IMMEDIATE")
-      do {
+      try transaction {
+        if let archive, try keptArchive() != archive { throw ArchiveReplaced() }
         if let bytes, !bytes.isEmpty {
           try bytes.withUnsafeBytes { raw in
             Self.bind(tile, statements.storeTile)
@@ -149,10 +155,6 @@ package final class GrowingBundle: @unchecked Sendable {
         try statements.storeState.bind(known.entityTag, at: 6)
         try statements.storeState.bind(known.lastModified, at: 7)
         try statements.storeState.run()
-        try connection.execute("COMMIT")
-      } catch {
-        try? connection.execute("ROLLBACK")
-        throw error
       }
       byteCountSeen.add(size, ordering: .relaxed)
       return true
@@ -178,9 +180,53 @@ package final class GrowingBundle: @unchecked Sendable {
     }
   }
 
-  /// Writes rows of the metadata in place of those of the same name.
+  /// All rows of the metadata.
+  package func metadata() throws -> [StoredMetadata.Entry] {
+    try writing {
+      let query = try connection.prepare("SELECT name, value FROM metadata ORDER BY rowid")
+      var entries: [StoredMetadata.Entry] = []
+      while try query.step() { entries.append(.init(name: query.text(0) ?? "", value: query.text(1) ?? "")) }
+      return entries
+    }
+  }
+
+  /// Writes the metadata in place of those that are there.
   package func setMetadata(_ entries: [StoredMetadata.Entry]) throws {
-    try writing { try GrowingSchema.write(entries, connection) }
+    try writing {
+      try transaction {
+        try connection.execute("DELETE FROM metadata")
+        try GrowingSchema.write(entries, connection)
+      }
+    }
+  }
+
+  /// Says which archive the tiles are of from now on. The tiles of another go, in one step: those of two archives are never in one bundle, also when
+  /// the process ends in between or another process fills the same bundle.
+  ///
+  /// - Parameters:
+  ///   - identity: tells the archive from its former and later states.
+  ///   - entityTag: what tiles of this archive are stored with; bundles of older versions say no more than that.
+  /// - Returns: true when the bundle was of another archive.
+  package func adopt(archive identity: String, entityTag: String) throws -> Bool {
+    try writing {
+      if try keptArchive() == identity { return false }
+      let isOther = try transaction {
+        let kept = try keptArchive()
+        if kept == identity { return false }
+        let others = try connection.prepare("SELECT 1 FROM upstream WHERE etag <> ?1 LIMIT 1")
+        try others.bind(entityTag, at: 1)
+        let isOther = try kept != nil || others.step()
+        others.reset()
+        if isOther { for table in ["tiles", "upstream"] { try connection.execute("DELETE FROM \(table)") } }
+        try connection.execute("DELETE FROM upstream_archive")
+        let insert = try connection.prepare("INSERT INTO upstream_archive VALUES (?1)")
+        try insert.bind(identity, at: 1)
+        try insert.run()
+        return isOther
+      }
+      byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed)
+      return isOther
+    }
   }
 
   // MARK: Within
@@ -194,6 +240,23 @@ package final class GrowingBundle: @unchecked Sendable {
     statement.bind(tile.zoom, at: 1)
     statement.bind(tile.column, at: 2)
     statement.bind(MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom), at: 3)
+  }
+
+  private func keptArchive() throws -> String? {
+    defer { statements.archive.reset() }
+    return try statements.archive.step() ? statements.archive.text(0) : nil
+  }
+
+  private func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try connection.execute("COMMIT")
+      return result
+    } catch {
+      try? connection.execute("ROLLBACK")
+      throw error
+    }
   }
 
   private func writing<Result>(_ body: () throws -> Result) throws -> Result {

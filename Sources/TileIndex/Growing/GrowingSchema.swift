@@ -15,6 +15,9 @@ enum GrowingSchema {
     """,
   ]
 
+  /// Which archive the tiles are of; no row before one was read. Bundles of older versions have no such table.
+  private static let archive = "CREATE TABLE IF NOT EXISTS upstream_archive (identity TEXT)"
+
   /// Makes the tables of an empty file; refuses a file that has others.
   static func prepare(_ connection: SQLiteConnection, _ metadata: [StoredMetadata.Entry], path: String) throws {
     // Before anything is changed: somebody's bundle is not to become another file.
@@ -28,6 +31,7 @@ enum GrowingSchema {
       if try check(connection, path: path).isEmpty {
         for statement in statements { try connection.execute(statement) }
       }
+      try connection.execute(archive)
       try write(metadata, connection)
       try connection.execute("COMMIT")
     } catch {

@@ -71,6 +71,16 @@ extension Layer {
     }
   }
 
+  /// The tile itself, or the part of its nearest ancestor that covers it, at so many times the size of a tile; nil when there is neither.
+  func enlargedPiece(_ tile: TileID, scale: Int) throws -> LayerPiece? {
+    let size = tileSize(zoom: tile.zoom).times(scale)
+    switch try look(tile) {
+    case .image(let image): return .part(AncestorPart(image: image, column: .whole, row: .whole), size: size)
+    case .nothing: return try ancestorPart(tile, despite: nil).map { .part($0, size: size) }
+    case .unavailable(let error): return try ancestorPart(tile, despite: error).map { .part($0, size: size) }
+    }
+  }
+
   /// The part of the nearest ancestor that covers a tile; nil when none of those near enough is there.
   ///
   /// - Parameter failure: why the tile itself, or a nearer ancestor, cannot be had now: nobody is asked for the ancestors then either.
@@ -82,11 +92,10 @@ extension Layer {
 
   /// The tiles of the next zoom as one piece.
   ///
-  /// - Parameter enlarging: fill what is missing from ancestors even when no tile is there at all.
   /// - Returns: nil when none of the tiles is there. Otherwise, under the policy overzoom, those that are missing are parts of this tile or of an ancestor.
   /// - Precondition: the grid has a next zoom, and the step to it is 2.
-  func doubledPiece(_ tile: TileID, enlarging: Bool) throws -> LayerPiece? {
-    guard info.zooms.contains(tile.zoom + 1) || enlarging else { return nil }
+  func doubledPiece(_ tile: TileID) throws -> LayerPiece? {
+    guard info.zooms.contains(tile.zoom + 1) else { return nil }
     let children = tile.children
     let looks = try children.map(look)
     var failure: (any Error)?
@@ -100,7 +109,7 @@ extension Layer {
       }
     }
     // Whether any is there cannot be said without the server.
-    guard enlarging || failure != nil || quarters.contains(where: { $0 != nil }) else { return nil }
+    guard failure != nil || quarters.contains(where: { $0 != nil }) else { return nil }
     if policy == .overzoom {
       for (index, child) in children.enumerated() where quarters[index] == nil {
         quarters[index] = try enlargedPiece(child, despite: failure)

@@ -10,11 +10,12 @@ struct ServerSetup: Sendable {
 
   /// Listens where the options say.
   ///
+  /// - Returns: also the file of a Unix socket, which its owner removes before the socket is closed.
   /// - Throws: ``ServeError`` with `.cannotListen`.
   func listen(
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
     _ accept: @escaping @Sendable (any Channel) throws -> Void
-  ) async throws -> any Channel {
+  ) async throws -> (any Channel, SocketFile?) {
     let isLocal = options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelInitializer { channel in
@@ -35,14 +36,39 @@ struct ServerSetup: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: false)
     do {
       if let path = options.unixSocket {
-        return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        let turn = await FolderTurn(besides: path)
+        try await Self.removeAbandoned(path, group)
+        let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
+        return withExtendedLifetime(turn) { (channel, SocketFile(path)) }
       }
-      return try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      let channel = try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .bind(host: options.listeningHost, port: options.port).get()
+      return (channel, nil)
+    } catch let error as ServeError {
+      throw error
     } catch {
       let place = options.unixSocket ?? "\(options.host):\(options.port)"
       throw ServeError(.cannotListen, "cannot listen on \(place): \(Self.reason(error))")
     }
+  }
+
+  /// Removes the socket of a server that was killed. One that lives answers its connections, and keeps its socket.
+  private static func removeAbandoned(_ path: String, _ group: MultiThreadedEventLoopGroup) async throws {
+    guard let file = SocketFile(path) else { return }
+    var reason = "another server listens there; end it, or choose another file"
+    do {
+      let channel = try await ClientBootstrap(group: group).connectTimeout(.seconds(2))
+        .connect(unixDomainSocketPath: path).get()
+      try? await channel.close()
+    } catch let error as IOError where SocketFile.isAbandoned(errno: error.errnoCode) {
+      return file.remove()
+    } catch let error as IOError where SocketFile.isMissing(errno: error.errnoCode) {
+      return
+    } catch {
+      // Too busy to answer, or somebody else's: not ours to take in any case.
+      reason = "it is the socket of another program (\(Self.reason(error))); choose another file"
+    }
+    throw ServeError(.cannotListen, "cannot listen on \(path): \(reason)")
   }
 
   /// Makes a new connection speak HTTP, if there is room for it.

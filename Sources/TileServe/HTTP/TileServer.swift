@@ -14,6 +14,9 @@ import TilePrefetch
 /// try await server.shutdown()
 /// ```
 public final class TileServer: Sendable {
+  /// The version of this server, as `tileserve --version` says it and other servers get it.
+  public static let version = "0.1.0"
+
   /// Where the server is reached from this machine: `http://127.0.0.1:8080/`.
   public let url: String
   /// The port it listens on; nil for a Unix socket.
@@ -21,6 +24,7 @@ public final class TileServer: Sendable {
 
   private let group: MultiThreadedEventLoopGroup
   private let listener: any Channel
+  private let socketFile: SocketFile?
   private let loops: [NIOLoopBound<LoopState>]
   private let service: TileService
   private let accessLog: AccessLog?
@@ -29,7 +33,7 @@ public final class TileServer: Sendable {
   private let isEnding = Atomic(false)
 
   private init(
-    url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel,
+    url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel, socketFile: SocketFile?,
     loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: Chores,
     pressure: MemoryPressureMonitor?
   ) {
@@ -37,6 +41,7 @@ public final class TileServer: Sendable {
     self.port = port
     self.group = group
     self.listener = listener
+    self.socketFile = socketFile
     self.loops = loops
     self.service = service
     self.accessLog = accessLog
@@ -73,7 +78,7 @@ public final class TileServer: Sendable {
       }
       let loopStates = loops
       let ready = Ready()
-      let listener = try await setup.listen(group, options) { channel in
+      let (listener, socketFile) = try await setup.listen(group, options) { channel in
         guard let loop = loopStates[ObjectIdentifier(channel.eventLoop)], let service = ready.service.withLock({ $0 })
         else {
           throw ChannelError.ioOnClosedChannel
@@ -85,7 +90,7 @@ public final class TileServer: Sendable {
       let origin =
         options.unixSocket == nil
         ? "\(scheme)://\(Self.urlHost(options.listeningHost)):\(port ?? 0)" : "\(scheme)://localhost"
-      let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics)
+      let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics, logger: logger)
       ready.service.withLock { $0 = service }
       let response = PressureResponse(service, readyBytes: readyBytes)
       let pressure = options.memoryPressure.map { readings in
@@ -99,7 +104,8 @@ public final class TileServer: Sendable {
       let chores = Chores(shelf, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
         url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
-        listener: listener, loops: Array(loops.values), service: service, accessLog: accessLog, chores: chores,
+        listener: listener, socketFile: socketFile, loops: Array(loops.values), service: service, accessLog: accessLog,
+        chores: chores,
         pressure: pressure)
     } catch {
       try? await group.shutdownGracefully()
@@ -118,6 +124,7 @@ public final class TileServer: Sendable {
     pressure?.stop()
     // Before the listener goes, so that no request gets another answer than the last; and again for connections that came meanwhile.
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
+    socketFile?.remove()
     try? await listener.close()
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     let end = NIODeadline.now() + .seconds(Int64(service.options.limits.drainSeconds))

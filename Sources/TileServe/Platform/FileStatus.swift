@@ -14,6 +14,9 @@ struct FileStatus: Hashable, Sendable {
   /// Seconds since 1970.
   var modified: Int
   var modifiedNanoseconds: Int
+  /// When anything about it changed, its name or the bytes; nobody can set it back. Seconds since 1970.
+  var changed: Int
+  var changedNanoseconds: Int
   var isFolder: Bool
   var isFile: Bool
 
@@ -32,9 +35,13 @@ struct FileStatus: Hashable, Sendable {
     #if canImport(Darwin)
       modified = info.st_mtimespec.tv_sec
       modifiedNanoseconds = info.st_mtimespec.tv_nsec
+      changed = info.st_ctimespec.tv_sec
+      changedNanoseconds = info.st_ctimespec.tv_nsec
     #else
       modified = info.st_mtim.tv_sec
       modifiedNanoseconds = info.st_mtim.tv_nsec
+      changed = info.st_ctim.tv_sec
+      changedNanoseconds = info.st_ctim.tv_nsec
     #endif
     isFolder = info.st_mode & S_IFMT == S_IFDIR
     isFile = info.st_mode & S_IFMT == S_IFREG

@@ -32,7 +32,7 @@ struct PrefetchWish: Sendable {
   /// - Parameter info: what is known of the lowest layer.
   func takesTime(_ tile: TileID, _ info: TilesetInfo) -> Bool {
     if needsDrawing(tile, info) { return true }
-    return layers.contains { $0.isRemote || $0.isSlow }
+    return layers.contains { $0.fetchesAhead || $0.isSlow }
   }
 
   /// True where a tile is not handed out as it is stored, as far as that can be told without looking for it.

@@ -16,16 +16,15 @@ extension LayerStack {
     return pieces.reversed()
   }
 
-  /// For `@2x` some layer must have a tile of the double resolution; then the others may be enlarged.
+  /// For `@2x` the tiles of the next zoom are joined. Layers that have none there give an enlarged tile where their policy is overzoom, and nothing otherwise.
   private func doubledPieces(_ tile: TileID) throws -> [LayerPiece] {
     let hasNext = tile.zoom < matrixSet.zooms.upperBound
     var pieces: [LayerPiece?] = try layers.map { layer in
       if layer.isDouble(zoom: tile.zoom) { return try layer.piece(tile) }
-      return hasNext ? try layer.doubledPiece(tile, enlarging: false) : nil
+      return hasNext ? try layer.doubledPiece(tile) : nil
     }
-    guard pieces.contains(where: { $0 != nil }) else { return [] }
-    for (index, layer) in layers.enumerated() where pieces[index] == nil && layer.policy == .overzoom && hasNext {
-      pieces[index] = try layer.doubledPiece(tile, enlarging: true)
+    for (index, layer) in layers.enumerated() where pieces[index] == nil && layer.policy == .overzoom {
+      pieces[index] = try layer.enlargedPiece(tile, scale: 2)
     }
     return pieces.compactMap { $0 }
   }

@@ -5,22 +5,35 @@ package import TileIndex
 struct LayerStack: Sendable {
   let layers: [Layer]
 
-  /// - Throws: ``ServeError`` of code `badRequest` when layers have different grids or one of several has vector tiles.
+  /// - Throws: ``ServeError`` of code `badRequest` for layers that do not fit together; what sources throw.
   init(_ query: TileQuery) throws {
     precondition(
       !query.layers.isEmpty && query.layers.count == query.policies.count, "layers, and one policy for each")
     layers = try zip(query.layers, query.policies).map { try Layer($0, policy: $1) }
-    guard layers.count > 1 else { return }
-    let first = layers[0].info
-    for layer in layers {
-      if layer.info.format == .pbf {
+    if layers.count > 1 { try Self.checkFit(layers.map(\.info)) }
+  }
+
+  /// Refuses layers that have different grids, vector tiles, and pictures that lie elsewhere than the others.
+  ///
+  /// - Throws: ``ServeError`` of code `badRequest`.
+  static func checkFit(_ infos: [TilesetInfo]) throws {
+    guard let first = infos.first, infos.count > 1 else { return }
+    for info in infos {
+      if info.format == .pbf {
         throw ServeError(
-          .badRequest, "\(layer.info.id) has vector tiles, which cannot be drawn over others: ask for it alone")
+          .badRequest, "\(info.id) has vector tiles, which cannot be drawn over others: ask for it alone")
       }
-      if layer.info.matrixSet != first.matrixSet {
+      if info.matrixSet != first.matrixSet {
         throw ServeError(
           .badRequest,
-          "\(first.id) has the grid \(first.matrixSet), \(layer.info.id) the grid \(layer.info.matrixSet): only layers of one grid can be drawn over each other"
+          "\(first.id) has the grid \(first.matrixSet), \(info.id) the grid \(info.matrixSet): only layers of one grid can be drawn over each other"
+        )
+      }
+      if info.flatImage != first.flatImage {
+        let flat = info.flatImage == nil ? first : info
+        throw ServeError(
+          .badRequest,
+          "\(flat.id) is a flat image, which lies nowhere on Earth and so not below or above the other layers: ask for it alone"
         )
       }
     }

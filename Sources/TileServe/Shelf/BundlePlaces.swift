@@ -16,6 +16,12 @@ struct BundlePlaces: Sendable {
 
     /// When its tiles changed last, as far as can be seen from outside; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
+
+    /// True where ``modified`` tells the states apart: of a file that was written where it lies, so that no other one here had this date before. Not of one that came
+    /// with the date that it had elsewhere, nor where tiles may change one by one: folders, tilesets of other servers, bundles with a log.
+    var hasOwnDate: Bool {
+      status.isFile && log == nil && !isUpstream && (0...60).contains(status.changed - status.modified)
+    }
   }
 
   /// Sorted by id.
@@ -26,7 +32,7 @@ struct BundlePlaces: Sendable {
   private(set) var isComplete = true
   private var paths: [String: String] = [:]
 
-  /// Deep enough for any shelf, and an end for links that lead in circles.
+  /// Deep enough for any shelf.
   private static let depthMax = 16
 
   /// Looks through bundles and folders.
@@ -39,7 +45,7 @@ struct BundlePlaces: Sendable {
         continue
       }
       if status.isFolder, !TileFolderReader.isTileFolder(root) {
-        walk(root, prefix: "", depth: 0)
+        walk(root, status, prefix: "", above: [])
       } else {
         let log = status.isFile ? FileStatus(root + "-wal") : newest(in: root)
         add(id: Self.id(Self.name(root)), path: root, status, log: log)
@@ -57,7 +63,10 @@ struct BundlePlaces: Sendable {
     }
   }
 
-  private mutating func walk(_ folder: String, prefix: String, depth: Int) {
+  /// - Parameter above: the folders on the way here: a link back to one of them would lead in circles.
+  private mutating func walk(_ folder: String, _ status: FileStatus, prefix: String, above: [FileStatus]) {
+    if above.contains(where: { $0.device == status.device && $0.inode == status.inode }) { return }
+    let above = above + [status]
     guard let names = Folder.names(folder) else {
       if !FileStatus.isForbidden(folder) { isComplete = false }
       refused[folder] = "cannot be listed; check its permissions"
@@ -79,8 +88,8 @@ struct BundlePlaces: Sendable {
       } else if status.isFolder {
         if TileFolderReader.isTileFolder(path) {
           add(id: prefix + name, path: path, status, log: newest(in: path))
-        } else if depth < Self.depthMax {
-          walk(path, prefix: prefix + name + "--", depth: depth + 1)
+        } else if above.count <= Self.depthMax {
+          walk(path, status, prefix: prefix + name + "--", above: above)
         }
       }
     }

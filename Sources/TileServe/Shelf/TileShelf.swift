@@ -17,6 +17,8 @@ public final class TileShelf: Sendable {
     var ordered: [Tileset] = []
     /// Ids that cannot be served now, or paths, with the reason.
     var failures: [String: String] = [:]
+    /// Failures that nobody was told of yet, with the reason for the operator.
+    var unreported: [String: String] = [:]
     /// Bundles that were tried and found broken; not tried again before they change.
     var broken: Set<BundlePlaces.Place> = []
   }
@@ -39,6 +41,7 @@ public final class TileShelf: Sendable {
   private let open = OpenTilesets()
   private let contents: Mutex<Contents>
   private let changeCount = Atomic(0)
+  private let isClosed = Atomic(false)
   /// Held while the folders are looked through: one look at a time.
   private let refreshing = Mutex(())
 
@@ -66,11 +69,19 @@ public final class TileShelf: Sendable {
         contents.failures[tileset.id] = "\(error)"
       }
     }
+    contents.unreported = contents.failures
     self.contents = Mutex(contents)
   }
 
   /// All tilesets, by id.
   public var tilesets: [Tileset] { contents.withLock { $0.ordered } }
+
+  /// The tilesets but those of which it is known that they cannot be read.
+  public var readableTilesets: [Tileset] {
+    let (tilesets, failures) = contents.withLock { ($0.ordered, $0.failures) }
+    // Where a broken bundle came in the place of one that is open, that one is served on.
+    return tilesets.filter { failures[$0.id] == nil || $0.knownInfo != nil }
+  }
 
   /// What cannot be served, by id or path, with the reason.
   public var failures: [String: String] { contents.withLock { $0.failures } }
@@ -86,12 +97,45 @@ public final class TileShelf: Sendable {
     contents.withLock { ($0.tilesets[id], $0.failures[id]) }
   }
 
-  /// Remembers that a tileset could not be opened, or that it could after all.
-  func note(_ tileset: Tileset, failure: String?) {
+  /// Remembers that a tileset could not be opened, or that it could after all. The next ``refresh()`` says so, once.
+  func note(_ tileset: Tileset, failure: (any Error)?) {
+    let reason = failure.map(Self.reason)
     contents.withLock { contents in
       // What is known of a broken replacement stays.
       let isCurrent = !contents.broken.contains { $0.id == tileset.id }
-      if isCurrent, contents.tilesets[tileset.id] === tileset { contents.failures[tileset.id] = failure }
+      guard isCurrent, contents.tilesets[tileset.id] === tileset else { return }
+      if let failure, contents.failures[tileset.id] != reason { contents.unreported[tileset.id] = "\(failure)" }
+      contents.failures[tileset.id] = reason
+    }
+  }
+
+  /// Opens every bundle once, before anybody asks for it: those that cannot be opened are failures then, and counted and said as such.
+  ///
+  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: a thousand bundles, or a disk that sleeps, do not hold up the start. The
+  /// rest is looked at behind that.
+  public func findBroken() async {
+    let (first, whenFirst) = AsyncStream<Void>.makeStream()
+    let tilesets = tilesets
+    let accepted = work.submit(work.lane(device: .max - 3)) {
+      for (index, tileset) in tilesets.enumerated() where !self.isClosed.load(ordering: .relaxed) {
+        if index == OpenTilesets.countMax { whenFirst.finish() }
+        guard !tileset.isRemote, tileset.knownInfo == nil else { continue }
+        do {
+          try tileset.check()
+          self.note(tileset, failure: nil)
+        } catch {
+          self.note(tileset, failure: error)
+        }
+        tileset.closeIdle()
+      }
+      whenFirst.finish()
+    }
+    guard accepted else { return }
+    await withTaskGroup { group in
+      group.addTask { for await _ in first {} }
+      group.addTask { try? await Task.sleep(for: .seconds(2)) }
+      await group.next()
+      group.cancelAll()
     }
   }
 
@@ -124,7 +168,7 @@ public final class TileShelf: Sendable {
           after.tilesets[place.id] = old
           after.failures[place.id] = before.failures[place.id]
         } else {
-          let new = tileset(at: place)
+          let new = Tileset(place, work, open: open, replacing: old)
           do {
             try new.check()
             after.tilesets[place.id] = new
@@ -146,7 +190,14 @@ public final class TileShelf: Sendable {
       change.removed = before.ordered.map(\.id).filter { after.tilesets[$0] == nil && after.failures[$0] == nil }
       after.ordered = after.tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
       for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }
-      contents.withLock { $0 = after }
+      contents.withLock { now in
+        // What was found out meanwhile stays known.
+        for (id, reason) in now.failures where before.failures[id] != reason {
+          if let tileset = after.tilesets[id], tileset === before.tilesets[id] { after.failures[id] = reason }
+        }
+        for (id, reason) in now.unreported where after.failures[id] != nil { change.failed[id] = reason }
+        now = after
+      }
       // After the contents: what is read from the old under the new number would be kept for good.
       if !change.isEmpty { changeCount.add(1, ordering: .releasing) }
       for old in before.ordered where after.tilesets[old.id] !== old { old.retire() }
@@ -157,12 +208,9 @@ public final class TileShelf: Sendable {
   /// Tilesets that have files open.
   package var openCount: Int { open.count }
 
-  private func tileset(at place: BundlePlaces.Place) -> Tileset {
-    Tileset(place, work, open: open)
-  }
-
   /// Ends the threads. Tilesets can be read on, but not served.
   public func close() async {
+    isClosed.store(true, ordering: .relaxed)
     await work.shutdown()
     for tileset in tilesets { tileset.closeIdle() }
   }

@@ -6,6 +6,8 @@ public import TileIndex
 public final class Tileset: TileSource {
   /// Where the bundle lies, and what lay there when it was found.
   let place: BundlePlaces.Place
+  /// True where clients may tell by the date whether their copy is of this state of the tileset.
+  let hasOwnDate: Bool
   /// The name in URLs.
   public var id: String { place.id }
   /// The file or folder.
@@ -47,8 +49,10 @@ public final class Tileset: TileSource {
   /// Idle readers that are kept; each holds a descriptor and some of SQLite's page cache.
   private static let idleCountMax = 6
 
-  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets) {
+  /// - Parameter old: what had the same id before.
+  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil) {
     self.place = place
+    hasOwnDate = place.hasOwnDate && old?.place.modified != place.modified
     self.open = open
     self.work = work
     isRemote = place.isUpstream
@@ -85,7 +89,14 @@ public final class Tileset: TileSource {
   public func storedTile(_ tile: TileID) throws -> [UInt8]? {
     if isRemote { return try openUpstream().tile(tile) }
     let start = MonotonicClock.seconds
-    let bytes = try reading { try $0.tile(tile) }
+    let bytes: [UInt8]?
+    do {
+      bytes = try reading { try $0.tile(tile) }
+    } catch let error as BundleError where error.code == .malformed && FileStatus(path) == place.status {
+      // The bundle was opened and is as it was: what is damaged is where this tile lies.
+      throw ServeError(
+        .damagedTile, "tile \(tile) of \(id) cannot be read (\(error.message)): check the bundle with tilecut verify")
+    }
     state.withLock { $0.readTimes.add(MonotonicClock.seconds - start) }
     return bytes
   }
@@ -93,6 +104,9 @@ public final class Tileset: TileSource {
   public func keptTile(_ tile: TileID) throws -> [UInt8]? {
     isRemote ? try openUpstream().keptTile(tile) : try storedTile(tile)
   }
+
+  /// True where another server may be asked for tiles that nobody wants yet.
+  var fetchesAhead: Bool { knownUpstream?.settings.fetchesAhead ?? false }
 
   /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
   ///

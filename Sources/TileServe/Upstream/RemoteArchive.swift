@@ -13,10 +13,15 @@ final class RemoteArchive: Sendable {
 
   init(_ client: UpstreamClient, _ address: HTTPAddress) { (self.client, self.address) = (client, address) }
 
+  /// Is told which file the archive is before anything is read from it.
+  typealias Adoption = (RemoteFile) throws -> Void
+
   /// Reads from the archive as it is now; opens it again when it was replaced.
-  func reading<Result>(_ body: (PMTilesReader, RemoteFile) throws -> Result) throws -> Result {
+  func reading<Result>(
+    _ adopt: Adoption, _ body: (PMTilesReader, RemoteFile) throws -> Result
+  ) throws -> Result {
     for attempt in 0... {
-      let file = try current()
+      let file = try current(adopt)
       do {
         return try body(try PMTilesReader(name: settingsName, RemoteBytes(file: file)), file)
       } catch is RemoteFile.Replaced where attempt < 2 {
@@ -32,9 +37,11 @@ final class RemoteArchive: Sendable {
   }
 
   /// What the archive says of a tile.
-  func news(_ tile: TileID, _ known: GrowingBundle.Found?, _ settings: UpstreamSettings) throws -> UpstreamNews {
-    if known != nil { try lookAgain(settings) }
-    return try reading { reader, file in
+  func news(
+    _ tile: TileID, _ known: GrowingBundle.Found?, _ settings: UpstreamSettings, _ adopt: Adoption
+  ) throws -> UpstreamNews {
+    if known != nil { try lookAgain(settings, adopt) }
+    return try reading(adopt) { reader, file in
       let now = WallClock.seconds
       if let known, !file.entityTag.isEmpty, known.state.entityTag == file.entityTag {
         client.counts.add(.unchanged)
@@ -43,17 +50,19 @@ final class RemoteArchive: Sendable {
       let bytes = try reader.tile(tile)
       if bytes == nil { client.counts.add(.missing) }
       let seconds = bytes == nil ? settings.missingSeconds : settings.freshSeconds
-      return .tile(bytes, .init(fetched: now, expires: now + seconds, entityTag: file.entityTag))
+      let state = GrowingBundle.State(fetched: now, expires: now + seconds, entityTag: file.entityTag)
+      return .tile(bytes, state, archive: file.identity)
     }
   }
 
   private var settingsName: String { client.settings.host }
 
-  private func current() throws(UpstreamFailure) -> RemoteFile {
+  private func current(_ adopt: Adoption) throws -> RemoteFile {
     if let known = file.withLock({ $0 }) { return known }
-    return try opening.withLock { _ throws(UpstreamFailure) in
+    return try opening.withLock { _ in
       if let known = file.withLock({ $0 }) { return known }
       let opened = try RemoteFile(client, address)
+      try adopt(opened)
       file.withLock { $0 = opened }
       seen.withLock { $0 = WallClock.seconds }
       return opened
@@ -64,8 +73,13 @@ final class RemoteArchive: Sendable {
     file.withLock { if $0 === old { $0 = nil } }
   }
 
+  /// Opens the archive again when it is next read, unless it is another by now.
+  func forget(archive identity: String) {
+    file.withLock { if $0?.identity == identity { $0 = nil } }
+  }
+
   /// A tile is asked for anew because it may have changed: so may the archive, which is looked at anew at most once in the time that tiles are fresh.
-  private func lookAgain(_ settings: UpstreamSettings) throws {
+  private func lookAgain(_ settings: UpstreamSettings, _ adopt: Adoption) throws {
     let now = WallClock.seconds
     let isDue = seen.withLock { seen in
       guard now - seen >= max(min(settings.freshSeconds, settings.missingSeconds), 1) else { return false }
@@ -74,7 +88,9 @@ final class RemoteArchive: Sendable {
     }
     guard isDue, let old = file.withLock({ $0 }) else { return }
     let new = try RemoteFile(client, address)
-    if new.entityTag != old.entityTag || new.byteCount != old.byteCount || new.entityTag.isEmpty {
+    // What was read of a file without a name may have changed in its middle.
+    if new.identity != old.identity || new.entityTag.isEmpty {
+      try adopt(new)
       file.withLock { $0 = new }
     }
   }

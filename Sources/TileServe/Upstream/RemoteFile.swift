@@ -8,8 +8,10 @@ final class RemoteFile: Sendable {
   struct Replaced: Error {}
 
   let byteCount: Int
-  /// Empty where the server says none; then a replaced file is noticed by its size only.
+  /// Empty where the server says none that names the bytes; then a replaced file is noticed by what ``identity`` is made of.
   let entityTag: String
+  /// Another one for another file: the entity tag; without one a hash of the size, the first bytes, and what else the server says of the file's state.
+  let identity: String
   private let client: UpstreamClient
   private let address: HTTPAddress
   /// The beginning of the file, where a PMTiles archive has its header and, mostly, its root directory and metadata.
@@ -32,6 +34,12 @@ final class RemoteFile: Sendable {
     // A weak tag says nothing of single bytes.
     entityTag = tag.hasPrefix("W/") ? "" : tag
     head = answer.body
+    if entityTag.isEmpty {
+      let marks = answer.body + "\(total) \(tag) \(answer.field("last-modified") ?? "")".utf8
+      identity = "unnamed " + String(marks.withUnsafeBytes(ContentHash.hash), radix: 16)
+    } else {
+      identity = entityTag
+    }
   }
 
   /// - Parameter isKept: for what is read again and again: directories.

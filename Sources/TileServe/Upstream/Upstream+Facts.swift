@@ -11,9 +11,10 @@ extension Upstream {
 
   /// From the description; what it leaves out from the archive, and when that cannot be asked, from what it said before.
   func facts() throws -> Facts {
-    if let known = knownFacts.withLock({ $0 }) { return known }
+    let (known, changeCount) = knownFacts.withLock { $0 }
+    if let known { return known }
     let facts = try readFacts()
-    knownFacts.withLock { $0 = facts }
+    knownFacts.withLock { if $0.changeCount == changeCount { $0.facts = facts } }
     return facts
   }
 
@@ -22,7 +23,7 @@ extension Upstream {
 
   /// What is known without asking.
   func knownInfo(id: String, modified: Int) -> TilesetInfo? {
-    knownFacts.withLock { $0 }.map { info($0, id: id, modified: modified) }
+    knownFacts.withLock { $0.facts }.map { info($0, id: id, modified: modified) }
   }
 
   private func info(_ facts: Facts, id: String, modified: Int) -> TilesetInfo {
@@ -72,14 +73,12 @@ extension Upstream {
     }
     var entries: [StoredMetadata.Entry]
     do {
-      entries = try archive.reading { reader, _ in reader.metadata.entries }
+      entries = try archive.reading(adopt) { reader, _ in reader.metadata.entries }
       // For the next start, which may have no network.
-      try? bundle.setMetadata(entries.filter { entry in !own.contains { $0.name == entry.name } })
+      try? bundle.setMetadata(own + entries.filter { entry in !own.contains { $0.name == entry.name } })
     } catch let failure as UpstreamFailure {
-      entries = try Self.keptNames.compactMap { name in
-        try bundle.metadata(name).map { StoredMetadata.Entry(name: name, value: $0) }
-      }
-      guard !entries.isEmpty else { throw failure.error(settings.host) }
+      entries = try bundle.metadata()
+      guard entries.count > own.count else { throw failure.error(settings.host) }
     }
     let names = Set(own.map(\.name))
     let metadata = StoredMetadata(own + entries.filter { !names.contains($0.name) })
@@ -92,8 +91,4 @@ extension Upstream {
     else { throw ServeError(.unavailable, "\(settings.host) has an archive that does not say its zooms") }
     return Facts(format: format, zooms: settings.zooms ?? first...last, metadata: metadata)
   }
-
-  private static let keptNames = [
-    "name", "format", "minzoom", "maxzoom", "bounds", "center", "attribution", "description", "type", "json",
-  ]
 }

@@ -10,11 +10,19 @@ final class Upstream: Sendable {
   let bundle: GrowingBundle
   let client: UpstreamClient
   let archive: RemoteArchive?
-  let knownFacts = Mutex<Facts?>(nil)
-  private let pending = Mutex<[TileID: Pending<[UInt8]?>]>([:])
+  /// And how often they were found to have changed: what was read before that is not noted after it.
+  let knownFacts = Mutex<(facts: Facts?, changeCount: Int)>((nil, 0))
+  private let pending = Mutex<[TileID: Fetch]>([:])
   /// Has work done in the background when there is nothing better to do; false when too much waits.
   private let later: @Sendable (@escaping @Sendable () -> Void) -> Bool
   private let change = Mutex((revision: SourceRevision.next(), renewed: MonotonicClock.seconds, seconds: 0))
+
+  /// A request under way that others wait for.
+  private struct Fetch {
+    let answer = Pending<[UInt8]?>()
+    /// False for one that is given up where somebody who wants the tile would wait for the upstream's next free moment.
+    let isPatient = UpstreamClient.isPatient
+  }
 
   /// Larger answers are no tiles.
   static let tileBytesMax = 8 << 20
@@ -70,11 +78,11 @@ final class Upstream: Sendable {
 
   /// Fetches a tile that nobody has asked for yet, unless it is kept.
   ///
-  /// - Returns: the bytes of the tile that came; 0 when it is known already, or there is none; nil when it cannot be had now, or has to wait until more was asked for: where bytes cost, what
-  ///   comes ahead is at most half of that, 1.5 times the bytes in all.
+  /// - Returns: the bytes of the tile that came; 0 when it is known already, or there is none; nil when it cannot be had now, the description does not allow it, or it has to wait
+  ///   until more was asked for: where bytes cost, what comes ahead is at most half of that, 1.5 times the bytes in all.
   func fetchAhead(_ tile: TileID) throws -> Int? {
     guard try covers(tile), try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
-    guard !client.isAway else { return nil }
+    guard settings.fetchesAhead, !client.isAway else { return nil }
     let counts = client.counts
     var reserved = 0
     if settings.isMetered {
@@ -83,7 +91,9 @@ final class Upstream: Sendable {
       reserved = bytes
     }
     defer { counts.releaseAhead(reserved) }
-    return try UpstreamCounts.$isAhead.withValue(true) { try fetch(tile)?.count ?? 0 }
+    return try UpstreamCounts.$isAhead.withValue(true) {
+      try UpstreamClient.$isPatient.withValue(false) { try fetch(tile)?.count ?? 0 }
+    }
   }
 
   /// What is known here of a tile.
@@ -114,52 +124,74 @@ final class Upstream: Sendable {
 
   private func refreshLater(_ tile: TileID) {
     guard !client.isAway, pending.withLock({ $0[tile] == nil }) else { return }
-    _ = later { _ = try? self.fetch(tile) }
+    _ = later { UpstreamClient.$isPatient.withValue(false) { _ = try? self.fetch(tile) } }
   }
 
   /// Asks the server for a tile, or waits for who asks already.
   private func fetch(_ tile: TileID) throws -> [UInt8]? {
-    let (own, other) = pending.withLock { pending -> (Pending<[UInt8]?>?, Pending<[UInt8]?>?) in
-      if let other = pending[tile] { return (nil, other) }
-      let own = Pending<[UInt8]?>()
-      pending[tile] = own
-      return (own, nil)
+    let own = Fetch()
+    while true {
+      let other = pending.withLock { pending -> Fetch? in
+        if let other = pending[tile] { return other }
+        pending[tile] = own
+        return nil
+      }
+      guard let other else { break }
+      do {
+        return try other.answer.wait()
+      } catch where own.isPatient && !other.isPatient {
+        // It may have been given up only because it could not begin at once.
+      }
     }
-    if let other { return try other.wait() }
     let result = Result { try exchange(tile) }
     pending.withLock { _ = $0.removeValue(forKey: tile) }
-    own!.finish(result)
+    own.answer.finish(result)
     return try result.get()
   }
 
   private func exchange(_ tile: TileID) throws -> [UInt8]? {
-    let known = try bundle.find(tile, now: WallClock.seconds)
     do {
-      let news: UpstreamNews
-      if let archive {
-        news = try archive.news(tile, known, settings)
-      } else {
-        news = try client.news(tile, known)
+      for _ in 0..<Self.attemptsMax {
+        let known = try bundle.find(tile, now: WallClock.seconds)
+        let news: UpstreamNews
+        if let archive {
+          news = try archive.news(tile, known, settings, adopt)
+        } else {
+          news = try client.news(tile, known)
+        }
+        switch news {
+        case .unchanged(let expires):
+          try? bundle.refresh(tile, fetched: WallClock.seconds, expires: expires)
+          return known?.bytes
+        case .tile(let bytes, let state, let identity):
+          do {
+            if try !bundle.store(tile, bytes, state, of: identity) { client.counts.couldNotKeep() }
+          } catch is GrowingBundle.ArchiveReplaced {
+            if let identity { archive?.forget(archive: identity) }
+            continue
+          } catch {
+            // A tile that cannot be kept can be shown all the same.
+            client.counts.couldNotKeep()
+          }
+          if let known, known.bytes != bytes { noteChange() }
+          return bytes
+        }
       }
-      switch news {
-      case .unchanged(let expires):
-        try? bundle.refresh(tile, fetched: WallClock.seconds, expires: expires)
-        return known?.bytes
-      case .tile(let bytes, let state):
-        keep(tile, bytes, state)
-        if let known, known.bytes != bytes { noteChange() }
-        return bytes
-      }
+      throw UpstreamFailure(.invalid, "replaces its archive all the time")
     } catch let failure as UpstreamFailure {
-      // What is known stays good while nobody can say better.
-      if let known { return known.bytes }
+      // What is known stays good while nobody can say better: looked up again, since it may have been of an archive that is no more.
+      if let known = try bundle.find(tile, now: WallClock.seconds) { return known.bytes }
       throw failure.error(settings.host)
     }
   }
 
-  private func keep(_ tile: TileID, _ bytes: [UInt8]?, _ state: GrowingBundle.State) {
-    // A tile that cannot be kept can be shown all the same.
-    if (try? bundle.store(tile, bytes, state)) != true { client.counts.couldNotKeep() }
+  private static let attemptsMax = 3
+
+  /// Makes the bundle one of this archive. A failure to do so is one to read: better no tile than tiles of two archives.
+  func adopt(_ file: RemoteFile) throws {
+    guard try bundle.adopt(archive: file.identity, entityTag: file.entityTag) else { return }
+    knownFacts.withLock { $0 = (nil, $0.changeCount + 1) }
+    noteChange()
   }
 
   private func noteChange() {
@@ -171,6 +203,6 @@ final class Upstream: Sendable {
 enum UpstreamNews {
   /// What is kept is still right, and fresh until then.
   case unchanged(expires: Int)
-  /// Nil: there is no such tile.
-  case tile([UInt8]?, GrowingBundle.State)
+  /// Nil: there is no such tile. With the archive that says so, where it is one.
+  case tile([UInt8]?, GrowingBundle.State, archive: String?)
 }

@@ -24,7 +24,7 @@ extension UpstreamClient {
       return .unchanged(expires: expiry(answer, now))
     case 204, 304, 404, 410:
       counts.add(.missing)
-      return .tile(nil, .init(fetched: now, expires: now + settings.missingSeconds))
+      return .tile(nil, .init(fetched: now, expires: now + settings.missingSeconds), archive: nil)
     default:
       guard isTile(answer.body) else {
         counts.add(.invalid)
@@ -35,7 +35,7 @@ extension UpstreamClient {
         answer.body,
         .init(
           fetched: now, expires: expiry(answer, now), entityTag: Self.kept(answer.field("etag")),
-          lastModified: Self.kept(answer.field("last-modified"))))
+          lastModified: Self.kept(answer.field("last-modified"))), archive: nil)
     }
   }
 

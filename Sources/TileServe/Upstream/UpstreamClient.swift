@@ -22,12 +22,16 @@ final class UpstreamClient: Sendable {
   let settings: UpstreamSettings
   let counts = UpstreamCounts()
   private let health = Mutex(UpstreamHealth())
+  private let pace: Mutex<RequestPace>
+  /// False while this thread asks for what nobody waits for: that goes only where it may begin at once.
+  @TaskLocal static var isPatient = true
   /// Requests under way; AsyncHTTPClient's own limit is a wish.
   private let room: DispatchSemaphore
 
   init(_ settings: UpstreamSettings) {
     self.settings = settings
     room = DispatchSemaphore(value: settings.connections)
+    pace = Mutex(RequestPace(perSecond: settings.requestsPerSecond))
   }
 
   /// One for the process: connections are shared by all upstreams of a host. It follows no redirects, because they are followed here, where it is
@@ -65,6 +69,11 @@ final class UpstreamClient: Sendable {
       throw UpstreamFailure(.timeout, "too many requests to it are under way")
     }
     defer { room.signal() }
+    guard waitForTurn() else {
+      health.withLock { $0.release() }
+      counts.add(.limited)
+      throw limited()
+    }
     do throws(UpstreamFailure) {
       let end = NIODeadline.now() + .seconds(Int64(settings.timeoutSeconds))
       let answer = try exchange(address, fields, bytesMax: bytesMax, end: end, redirectsLeft: 3)
@@ -99,11 +108,27 @@ final class UpstreamClient: Sendable {
       guard let next = response.headers.first(name: "location").flatMap(address.redirected) else {
         throw UpstreamFailure(.refused, "redirects to another server or scheme, which is not followed")
       }
+      guard waitForTurn() else { throw limited() }
       return try exchange(next, fields, bytesMax: bytesMax, end: end, redirectsLeft: redirectsLeft - 1)
     }
     return Answer(
       status: Int(response.status.code), fields: response.headers,
       body: response.body.map { Array($0.readableBytesView) } ?? [])
+  }
+
+  /// Waits until one more request may go to the upstream.
+  ///
+  /// - Returns: false when that would take longer than a request may.
+  private func waitForTurn() -> Bool {
+    let now = MonotonicClock.seconds
+    let patience = Self.isPatient ? Double(settings.timeoutSeconds) : 0
+    guard let start = pace.withLock({ $0.begin(at: now, until: now + patience) }) else { return false }
+    if start > now { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + (start - now)) }
+    return true
+  }
+
+  private func limited() -> UpstreamFailure {
+    UpstreamFailure(.limited, "gets no more than \(settings.requestsPerSecond) requests a second from here")
   }
 
   private func refusal(_ answer: Answer) -> UpstreamFailure {
@@ -113,5 +138,26 @@ final class UpstreamClient: Sendable {
     case 500...: return UpstreamFailure(.failed, "answers \(answer.status)", retryAfter: wait)
     default: return UpstreamFailure(.refused, "answers \(answer.status)")
     }
+  }
+}
+
+/// When requests may begin, so that no second sees more of them than so many. Times are seconds of a clock that only runs forwards.
+struct RequestPace {
+  /// When the last ones began or are to begin, as many as a second may have; the oldest is next.
+  private var starts: [Double]
+  private var next = 0
+
+  /// - Parameter perSecond: at least 1.
+  init(perSecond: Int) { starts = Array(repeating: -.infinity, count: perSecond) }
+
+  /// Takes the first moment from now on at which one more request may begin.
+  ///
+  /// - Returns: nil, and nothing is taken, when that is after `end`.
+  mutating func begin(at now: Double, until end: Double) -> Double? {
+    let start = max(now, starts[next] + 1)
+    guard start <= end else { return nil }
+    starts[next] = start
+    next = (next + 1) % starts.count
+    return start
   }
 }

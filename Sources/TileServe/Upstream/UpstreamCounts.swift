@@ -19,6 +19,8 @@ final class UpstreamCounts: Sendable {
     case unreachable
     /// Not asked, because it is away.
     case skipped
+    /// Not asked, because it gets as many requests a second as its description allows.
+    case limited
 
     /// The same for ``skipped``, as a failure.
     static var away: Outcome { .skipped }

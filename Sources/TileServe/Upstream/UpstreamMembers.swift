@@ -8,6 +8,7 @@ struct UpstreamMembers {
   private static let names: Set<String> = [
     "url", "format", "minzoom", "maxzoom", "bounds", "name", "attribution", "tile-pixels", "file", "file-size",
     "when-full", "metered", "connections", "timeout", "fresh", "missing-fresh", "user-agent",
+    "prefetch", "rate",
   ]
 
   init(_ members: [JSONValue.Member], path: String) { (self.members, self.path) = (members, path) }

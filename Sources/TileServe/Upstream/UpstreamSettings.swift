@@ -23,8 +23,12 @@ struct UpstreamSettings: Hashable, Sendable {
   var file: String
   var fileBytesMax = 1 << 30
   var whenFull = GrowingBundle.WhenFull.evict
+  /// True where tiles may be asked for that nobody wants yet; other people's servers are not troubled for our convenience unless their description says so.
+  var fetchesAhead = false
   /// True where bytes cost: little is fetched ahead.
   var isMetered = false
+  /// Requests that may begin within a second.
+  var requestsPerSecond = 20
   /// Requests at a time.
   var connections = 4
   var timeoutSeconds = 10
@@ -32,7 +36,7 @@ struct UpstreamSettings: Hashable, Sendable {
   var freshSeconds = 7 * 86_400
   /// How long it is believed that a tile does not exist.
   var missingSeconds = 3600
-  var userAgent = "tileserve/0.1 (offline map server)"
+  var userAgent = "tileserve/\(TileServer.version) (offline map server)"
 
   static let suffix = ".upstream.json"
 
@@ -100,7 +104,9 @@ struct UpstreamSettings: Hashable, Sendable {
       }
       whenFull = known
     }
+    fetchesAhead = try reader.flag("prefetch") ?? false
     isMetered = try reader.flag("metered") ?? false
+    requestsPerSecond = try reader.number("rate", 1...1000) ?? requestsPerSecond
     connections = try reader.number("connections", 1...16) ?? connections
     timeoutSeconds = try reader.number("timeout", 1...120) ?? timeoutSeconds
     freshSeconds = try reader.number("fresh", 0...315_360_000) ?? freshSeconds

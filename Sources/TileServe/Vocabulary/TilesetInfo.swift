@@ -43,3 +43,11 @@ public struct TilesetInfo: Hashable, Sendable {
     self.hasPlaces = hasPlaces
   }
 }
+
+extension TilesetInfo {
+  /// What the bundle says of a picture that lies nowhere on Earth; nil for maps.
+  var flatImage: FlatImage? {
+    guard matrixSet == .webMercatorQuad else { return nil }
+    return metadata[FlatImage.metadataKey].flatMap(FlatImage.init)
+  }
+}

@@ -10,7 +10,7 @@ import TileIndex
     ("tile", ["/relief/1/0/1.png"]),
     ("tile-head", ["--head", "/relief/1/0/1.png"]),
     ("tile-not-modified", ["-H", "If-None-Match: \"x\", W/TAG", "/relief/1/0/1.png"]),
-    ("tile-not-modified-since", ["-H", "If-Modified-Since: Thu, 01 Jan 2026 00:00:00 GMT", "/relief/1/0/1.png"]),
+    ("tile-modified-since", ["-H", "If-Modified-Since: Thu, 01 Jan 2026 00:00:00 GMT", "/relief/1/0/1.png"]),
     ("tile-range", ["-H", "Range: bytes=0-9", "/relief/1/0/1.png"]),
     ("tile-missing", ["/relief/1/1/1.png"]),
     ("tile-missing-tms", ["/tms/1.0.0/relief/1/1/0.png"]),

@@ -16,11 +16,20 @@ import Testing
     let root = "http://127.0.0.1:\(server.port)/"
     #expect(
       server.process.stdout == """
-        serving 2 tilesets from \(folder.path)
+        serving 1 tileset from \(folder.path)
         viewer: \(root)
         tiles:  \(root)a%20map/{z}/{x}/{y}, described by \(root)a%20map.json
+        not served: broken: broken.mbtiles: is not an MBTiles bundle: the file is not an SQLite database, or its head is damaged
 
         """)
+    #expect(try server.get("/metrics").text.contains("\ntileserve_tilesets 1\n"))
+    // Said when it was seen, and not again for each who asks.
+    let words = "tileserve: warning: broken cannot be served: \(folder.file("broken.mbtiles"))"
+    #expect(server.process.wait(timeout: 20) { server.process.stderr.contains(words) }, "\(server.process.stderr)")
+    for _ in 0..<3 { #expect(try server.get("/broken/0/0/0").status == 503) }
+    try folder.writeBundle("new.mbtiles", zooms: 0...0)
+    #expect(server.process.wait(timeout: 20) { server.process.stderr.contains("new tileset new") })
+    #expect(server.process.stderr.matches(of: /broken cannot/).count == 1, "\(server.process.stderr)")
     #expect(try server.get("/a%20map/0/0/0").status == 200)
   }
 
@@ -92,6 +101,72 @@ import Testing
     let server = try RunningServer([folder.path, "--access-log", "-"])
     #expect(try server.get("/health").status == 200)
     #expect(server.process.wait(timeout: 20) { server.process.stdout.contains("\"GET /health HTTP/1.1\" 200 3 ") })
+  }
+
+  /// A damaged page of a bundle costs the tiles on it, and is said once for each of them, with the file.
+  @Test func damagedPages() throws {
+    let path = folder.file("flat.mbtiles")
+    var statements = "CREATE TABLE metadata (name text, value text); INSERT INTO metadata VALUES ('format', 'png');"
+    statements += "CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);"
+    statements += "CREATE UNIQUE INDEX place ON tiles (zoom_level, tile_column, tile_row);"
+    for (zoom, column) in [(0, 0)] + (0..<8).map({ (3, $0) }) {
+      statements += "INSERT INTO tiles VALUES (\(zoom), \(column), 7, x'89504e470d0a1a0a' || randomblob(3000));"
+    }
+    statements += "UPDATE tiles SET tile_row = 0 WHERE zoom_level = 0;"
+    try SQLiteFile.execute(path, "PRAGMA page_size = 4096; " + statements)
+    // The last page holds one of the last tiles.
+    var bytes = try folder.bytes("flat.mbtiles")
+    for index in bytes.count - 4096..<bytes.count - 4088 { bytes[index] = 0x55 }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let server = try RunningServer([folder.path])
+    let statuses = try (0..<8).map { column in
+      try (0..<4).map { _ in try server.get("/flat/3/\(column)/0.png").status }
+    }
+    let damaged = statuses.indices.filter { statuses[$0] == [500, 500, 500, 500] }
+    #expect(!damaged.isEmpty && damaged.count < 4, "\(statuses)")
+    #expect(
+      statuses.indices.allSatisfy { damaged.contains($0) || statuses[$0] == [200, 200, 200, 200] }, "\(statuses)")
+    let lines = server.process.stderr.split(separator: "\n")
+    #expect(lines.count == damaged.count, "\(lines)")
+    for column in damaged {
+      #expect(lines.contains { $0.contains(path) && $0.contains("3/\(column)/0") }, "\(lines)")
+    }
+  }
+
+  /// Two servers do not take each other's socket; one that was killed has none to lose.
+  @Test func aUnixSocketIsItsServers() throws {
+    let path = folder.file("s")
+    func start() throws -> ChildProcess {
+      let process = try Command(built: "tileserve").start([folder.path, "--unix-socket", path])
+      #expect(process.wait(timeout: 60) { process.stdout.contains("listening on \(path)") }, "\(process.stderr)")
+      return process
+    }
+    func answers() throws -> Bool {
+      try HTTPConnection(try Socket(unixSocket: path)).request("/health").status == 200
+    }
+    let first = try start()
+    let second = try tileserve(folder.path, "--unix-socket", path)
+    #expect(second.status == 69 && second.stdout.isEmpty && second.stderr.contains(path), "\(second)")
+    #expect(second.stderr.contains("another server"), "\(second)")
+    #expect(try answers())
+    first.send(SIGKILL)
+    _ = first.wait()
+    #expect(folder.names.contains("s"))
+    let third = try start()
+    #expect(try answers())
+    third.send(SIGTERM)
+    #expect(third.wait(timeout: 30).status == 0)
+    #expect(!folder.names.contains("s"))
+    // A socket that is not its own any more stays when it ends.
+    let fourth = try start()
+    try FileManager.default.removeItem(atPath: path)
+    let fifth = try start()
+    fourth.send(SIGTERM)
+    #expect(fourth.wait(timeout: 30).status == 0)
+    #expect(try answers())
+    fifth.send(SIGTERM)
+    #expect(fifth.wait(timeout: 30).status == 0)
+    #expect(!folder.names.contains("s"))
   }
 
   @Test func aUnixSocket() throws {

@@ -8,7 +8,7 @@ import TileIndex
   private func describe(_ folder: TemporaryFolder, _ port: Int, id: String = "relief") throws {
     let text = """
       {"url": "http://127.0.0.1:\(port)/\(id)/{z}/{x}/{y}.png", "format": "png", "maxzoom": 5, "name": "Relief, kept",
-       "timeout": 5, "connections": 4}
+       "timeout": 5, "connections": 4, "rate": 1000, "prefetch": true}
       """
     try text.write(toFile: folder.file("kept.upstream.json"), atomically: true, encoding: .utf8)
   }

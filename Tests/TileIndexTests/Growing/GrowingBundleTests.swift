@@ -48,6 +48,26 @@ import Testing
     #expect(try reader.zooms() == [3])
   }
 
+  /// Tiles of two archives are never in one bundle, whoever fills it.
+  @Test func oneArchiveAtATime() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("kept.mbtiles")
+    let (first, second) = (TileID(unchecked: 3, 5, 2), TileID(unchecked: 3, 5, 3))
+    let bundle = try GrowingBundle(path: path, metadata: [], byteCountMax: 10 << 20)
+    let other = try GrowingBundle(path: path, metadata: [], byteCountMax: 10 << 20)
+    #expect(try !bundle.adopt(archive: "one", entityTag: "one"))
+    #expect(try bundle.store(first, blob(1, 500), state(1000, tag: "one"), of: "one"))
+    #expect(try !other.adopt(archive: "one", entityTag: "one"))
+    #expect(try other.find(first, now: 1000) != nil)
+    #expect(try other.adopt(archive: "two", entityTag: "two"))
+    #expect(try bundle.find(first, now: 1000) == nil && BundleFile.open(path).tile(first) == nil)
+    #expect(throws: GrowingBundle.ArchiveReplaced.self) {
+      try bundle.store(second, blob(2, 500), state(1000, tag: "one"), of: "one")
+    }
+    #expect(try other.store(second, blob(3, 500), state(1000, tag: "two"), of: "two"))
+    #expect(try bundle.find(second, now: 1000)?.bytes == blob(3, 500))
+  }
+
   /// Others may read while it grows, and see each tile from the moment it is stored.
   @Test func isReadWhileItGrows() throws {
     let folder = try TemporaryFolder()

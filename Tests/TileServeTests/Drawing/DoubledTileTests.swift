@@ -33,10 +33,33 @@ import TileIndex
   @Test func withoutAnyOfThemThereIsNothing() throws {
     let resolver = TileResolver()
     #expect(try resolver.answer(source([]), tile: wanted, scale: 2) == .missing(.notFound))
-    #expect(try resolver.answer(source([]), tile: wanted, policy: .overzoom, scale: 2) == .missing(.notFound))
     #expect(try resolver.answer(source([]), tile: wanted, policy: .noContent, scale: 2) == .missing(.noContent))
     let blank = try #require(try resolver.answer(source([]), tile: wanted, policy: .blank, scale: 2).tile)
     #expect(try blank.decoded().size == ImageSize(width: 128, height: 128))
+  }
+
+  /// Below the last zoom, at it, and where the next one has a hole: twice the pixels of the nearest tile, in one piece.
+  @Test func underOverzoomWhatIsThereIsEnlarged() throws {
+    let resolver = TileResolver()
+    let picture = Drawings.hills(seed: 99)
+    for zooms in [nil, 3...5] as [ClosedRange<Int>?] {
+      let source = try source([], zooms: zooms)
+      for (tile, depth) in [(wanted, 0), (wanted.children[3], 1), (wanted.children[1].children[2], 2)] {
+        let drawn = try #require(try resolver.answer(source, tile: tile, policy: .overzoom, scale: 2).tile)
+        let expected = PixelBuffer(width: 128, height: 128)
+        let count = 1 << depth
+        Enlarge.draw(
+          picture, column: Enlarge.Cell(index: tile.column - wanted.column * count, count: count),
+          row: Enlarge.Cell(index: tile.row - wanted.row * count, count: count), into: expected)
+        #expect(try drawn.decoded().difference(from: expected) == nil, "\(tile)")
+      }
+      #expect(try resolver.answer(source, tile: tile(3, 0, 0), policy: .overzoom, scale: 2) == .missing(.notFound))
+      #expect(try resolver.answer(source, tile: wanted.children[3], scale: 2) == .missing(.notFound))
+    }
+    let deepest = Grids.quad.zooms.upperBound
+    let last = MemorySource("relief", matrixSet: Grids.quad, tiles: [tile(deepest, 1, 1): try picture.encoded()])
+    let drawn = try #require(try resolver.answer(last, tile: tile(deepest, 1, 1), policy: .overzoom, scale: 2).tile)
+    #expect(try drawn.decoded().size == ImageSize(width: 128, height: 128))
   }
 
   @Test func aMissingQuarterIsTransparent() throws {

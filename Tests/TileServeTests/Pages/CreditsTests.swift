@@ -24,6 +24,15 @@ import Testing
     ("a<br>b<br/>c", "a b c"),
     ("<b>bold <i>both</i></b>", "bold both"), ("<a href=https://x.example>open", link("https://x.example", "open")),
     ("<b title='>'>x</b>", "x"), ("<", "&lt;"), ("&", "&amp;"), ("&unknown;", "&amp;unknown;"), ("<a", ""), ("", ""),
+    ("Data: <https://x.example/a?b&c>", "Data: " + link("https://x.example/a?b&amp;c", "https://x.example/a?b&amp;c")),
+    ("<HTTP://x.example>", link("HTTP://x.example", "HTTP://x.example")),
+    ("<a href='https://y.example'><http://x.example></a>", link("https://y.example", "http://x.example")),
+    (
+      "<https://x.example/\"onclick=\"a>",
+      link("https://x.example/&quot;onclick=&quot;a", "https://x.example/&quot;onclick=&quot;a")
+    ),
+    ("<javascript:alert(1)>x", "x"), ("<http://open", ""), ("<https://x y>z", "z"),
+    ("© <maps@x.example>", "© &lt;maps@x.example&gt;"), ("<www.x.example>", "&lt;www.x.example&gt;"),
   ])
   func areTextAndLinks(html: String, safe: String) {
     #expect(Credits(html: html).html == safe)

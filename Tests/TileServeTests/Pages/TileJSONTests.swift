@@ -42,6 +42,36 @@ import TileIndex
     #expect(TileJSON.semanticVersion(text) == version)
   }
 
+  /// Rows that nobody here knows are for the map; those that mean something to readers of TileJSON stay ours.
+  @Test func unknownRowsAreHandedOn() throws {
+    let rows = [
+      "encoding": "terrarium", "elevation_unit": "m", "baseShift": "-10000",
+      "tiles": "https://evil.example/{z}/{x}/{y}",
+      "tilejson": "1", "TileSize": "64", "tileSize": "64", "scheme": "tms", "minzoom": "7",
+      "json": #"{"tilestats":{}}"#,
+      "type": "overlay", "template": "<script>alert(1)</script>", "legend": "<img onerror=alert(1)>", "grids": "x",
+      "places": "https://evil.example", "crs": "EPSG:9999", "tile_matrix_set": "x", "vector_layers": "[]",
+      "__proto__": "x", "": "x", "a b": "x", "é": "x", "generator": String(repeating: "y", count: 5000),
+    ]
+    let document = try Self.parsed(TileJSON.document(Samples.info(metadata: rows), at: Samples.address))
+    #expect(document["encoding"] as? String == "terrarium" && document["elevation_unit"] as? String == "m")
+    #expect(document["baseShift"] as? String == "-10000")
+    #expect(document["tileSize"] as? Int == 256 && document["minzoom"] as? Int == 0)
+    #expect(document["scheme"] as? String == "xyz" && document["tilejson"] as? String == "3.0.0")
+    #expect(document["tiles"] as? [String] == ["https://maps.example.org/tiles/park/{z}/{x}/{y}.png"])
+    let known: Set<String> = [
+      "tilejson", "tiles", "scheme", "name", "minzoom", "maxzoom", "bounds", "center", "format", "tileSize", "encoding",
+      "elevation_unit", "baseShift", "vector_layers",
+    ]
+    #expect(Set(document.keys).subtracting(known).isEmpty, "\(document.keys)")
+  }
+
+  @Test func manyRowsAreNotAllHandedOn() throws {
+    let rows = Dictionary(uniqueKeysWithValues: (0..<500).map { ("row\($0)", "x") })
+    let document = try Self.parsed(TileJSON.document(Samples.info(metadata: rows), at: Samples.address))
+    #expect(document.count < 100 && document["tiles"] != nil)
+  }
+
   @Test func vectorLayersComeFromTheMetadata() throws {
     let layers =
       #"{"vector_layers":[{"id":"roads","fields":{"kind":"String"},"minzoom":3},{"id":"lakes"},{"fields":{}},7]}"#

@@ -28,6 +28,16 @@ import TileIndex
     #expect(set.all("MatrixWidth").map(\.text) == ["1", "2", "4"])
   }
 
+  /// Neither vector tiles nor pictures that lie nowhere on Earth: both would be shown in the wrong place or not at all.
+  @Test func onlyMapsOfPicturesAreLayers() throws {
+    let contents = try #require(
+      try Self.document(
+        Samples.info(id: "map", zooms: 0...2), Samples.info(id: "roads", format: .pbf, zooms: 0...3),
+        Samples.info(id: "scan", metadata: ["flat_image": "700,300"], zooms: 0...4))["Contents"])
+    #expect(contents.all("Layer").compactMap { $0["ows:Identifier"]?.text } == ["map"])
+    #expect(contents.all("TileMatrixSet").compactMap { $0["ows:Identifier"]?.text } == ["WebMercatorQuad-0-2"])
+  }
+
   @Test func worldCRS84QuadHasTwoTilesAtLevelZero() throws {
     let set = try #require(
       try Self.document(Samples.info(matrixSet: .worldCRS84Quad, zooms: 0...1))["Contents"]?["TileMatrixSet"])

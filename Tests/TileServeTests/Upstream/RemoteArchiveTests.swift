@@ -19,7 +19,7 @@ import TileIndex
   }
 
   /// Zooms 0 to 5 with pictures of one seed, in leaf directories; 5/0/0 is missing.
-  private static func archive(_ seed: Int) throws -> [UInt8] {
+  private static func archive(_ seed: Int, name: String = "Afar") throws -> [UInt8] {
     var archive = SmallArchive()
     let images = try (0..<4).map { try SampleTiles.image(seed * 4 + $0, .png, edge: 64) }
     for zoom in 0...5 {
@@ -31,15 +31,17 @@ import TileIndex
     archive.leafEntries = 100
     // Larger than what is read at first, so that directories and tiles take requests of their own.
     archive.metadata = Array(
-      #"{"name":"Afar","attribution":"© Afar","x":"\#(String(repeating: "y", count: 9000))"}"#.utf8)
+      #"{"name":"\#(name)","attribution":"© Afar","x":"\#(String(repeating: "y", count: 9000))"}"#.utf8)
     archive.internalCompression = 1
     return archive.bytes
   }
 
   private func describe(_ origin: TileOrigin, fresh: Int) throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
-    try #"{"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "fresh": \#(fresh), "missing-fresh": \#(fresh)}"#.write(
-      toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)
+    try
+      #"{"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "rate": 1000, "fresh": \#(fresh), "missing-fresh": \#(fresh)}"#
+      .write(
+        toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)
     return folder
   }
 
@@ -132,6 +134,75 @@ import TileIndex
         // What was kept is looked at again when its time is over.
         #expect(try eventually { try served.get("/afar/5/3/7.png").body != before })
         #expect(try served.get("/afar/5/3/7.png").body == BundleBytes.tile(new, 5, 3, 7))
+      }
+    }
+  }
+
+  /// Once the archive is known to be another, nothing of the old one goes out, however fresh it was: nor its tiles, nor its facts.
+  @Test(arguments: ["\"two\"", "W/\"two\"", ""]) func aReplacedArchiveTakesItsTilesWithIt(tag: String) async throws {
+    let old = try Self.archive(1)
+    let new = try Self.archive(2, name: "Anew")
+    let current = Locked((file: old, tag: tag.replacing("two", with: "one")))
+    try await withOrigin { request in
+      let (file, tag) = current.withLock { $0 }
+      return Self.answer(request, file, tag: tag)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 3600)
+      let options: @Sendable (inout TileServerOptions) -> Void = { $0.prefetch = .off }
+      func expectNew(_ served: Served) throws {
+        for column in 1..<6 {
+          #expect(
+            try served.get("/afar/5/\(column)/7.png").body == BundleBytes.tile(new, 5, column, 7), "\(column) is old")
+        }
+        #expect(try served.get("/afar.json").text.contains("Anew"))
+      }
+      try await serving([folder.path], options) { (served) async throws in
+        for column in 1..<4 {
+          #expect(try served.get("/afar/5/\(column)/7.png").body == BundleBytes.tile(old, 5, column, 7))
+        }
+        #expect(try served.get("/afar/5/1/7.jpg").status == 200)
+        #expect(try served.get("/afar.json").text.contains("Afar"))
+      }
+      // While nobody served it.
+      current.withLock { $0 = (new, tag) }
+      try await serving([folder.path], options) { (served) async throws in
+        #expect(try served.get("/afar/5/4/7.png").body == BundleBytes.tile(new, 5, 4, 7))
+        try expectNew(served)
+      }
+      // And back again, under way.
+      try await serving([folder.path], options) { (served) async throws in
+        try expectNew(served)
+        current.withLock { $0 = (old, tag.replacing("two", with: "three")) }
+        // Without a name for its state it is looked at when it is read anew.
+        guard !tag.isEmpty, !tag.hasPrefix("W/") else { return }
+        let drawn = try served.get("/afar/5/1/7.jpg").body
+        #expect(try served.get("/afar/5/9/7.png").body == BundleBytes.tile(old, 5, 9, 7))
+        #expect(try served.get("/afar/5/1/7.png").body == BundleBytes.tile(old, 5, 1, 7))
+        #expect(try served.get("/afar/5/1/7.jpg").body != drawn)
+        #expect(try served.get("/afar.json").text.contains("Afar"))
+      }
+      let kept = try BundleFile.open(folder.file("afar.mbtiles"))
+      #expect(try tag != "\"two\"" || kept.tile(TileID(unchecked: 5, 2, 7)) == nil)
+    }
+  }
+
+  /// Bundles of older versions do not say which archive they are of.
+  @Test func aBundleOfAnOlderVersion() async throws {
+    let (old, new) = (try Self.archive(1), try Self.archive(2))
+    let current = Locked((file: old, tag: "\"one\""))
+    try await withOrigin { request in
+      let (file, tag) = current.withLock { $0 }
+      return Self.answer(request, file, tag: tag)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 3600)
+      for (file, tag) in [(old, "\"one\""), (old, "\"one\""), (new, "\"two\"")] {
+        current.withLock { $0 = (file, tag) }
+        try await serving([folder.path]) {
+          $0.prefetch = .off
+        } _: { (served) async throws in
+          #expect(try served.get("/afar/5/3/7.png").body == BundleBytes.tile(file, 5, 3, 7))
+        }
+        try Database(folder.file("afar.mbtiles")).execute("DROP TABLE upstream_archive")
       }
     }
   }

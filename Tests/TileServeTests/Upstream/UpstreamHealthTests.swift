@@ -3,6 +3,25 @@ import Testing
 
 @testable import TileServe
 
+/// No second sees more than so many, wherever it begins.
+@Suite struct RequestPaceTests {
+  @Test func noSecondSeesMore() throws {
+    var pace = RequestPace(perSecond: 3)
+    var starts: [Double] = []
+    for index in 0..<50 { starts.append(try #require(pace.begin(at: Double(index) * 0.1, until: 100))) }
+    #expect(Array(starts.prefix(3)) == [0, 0.1, 0.2])
+    for (first, fourth) in zip(starts, starts.dropFirst(3)) { #expect(fourth - first >= 1) }
+    #expect(starts == starts.sorted())
+  }
+
+  @Test func whoCannotWaitTakesNothing() {
+    var pace = RequestPace(perSecond: 1)
+    #expect(pace.begin(at: 10, until: 10) == 10)
+    #expect(pace.begin(at: 10.5, until: 10.5) == nil && pace.begin(at: 10.5, until: 10.9) == nil)
+    #expect(pace.begin(at: 10.5, until: 20) == 11)
+  }
+}
+
 @Suite(.ownThread) struct UpstreamHealthTests {
   private func asks(_ health: inout UpstreamHealth, _ now: Double, taking: Bool) -> Bool {
     health.mayAsk(at: now, taking: taking)

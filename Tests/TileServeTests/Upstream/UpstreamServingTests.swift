@@ -256,6 +256,77 @@ import TileIndex
     }
   }
 
+  /// Not more a second than the description allows: who waits for a tile waits for his turn, as long as a request may take.
+  @Test func requestsAreLimitedInTime() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, #""rate": 4"#)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        let start = MonotonicClock.seconds
+        let waiting = try (0..<10).map { _ in try served.connect() }
+        for (column, connection) in waiting.enumerated() {
+          try connection.send(HTTPConnection.head("/far/4/\(column)/2.png"))
+        }
+        for connection in waiting { #expect(try connection.response().status == 200) }
+        // The first four at once, four a second later, two after another.
+        #expect(MonotonicClock.seconds - start >= 2)
+        // What is kept needs no turn.
+        for column in 0..<10 { #expect(try served.get("/far/4/\(column)/2.png").status == 200) }
+        #expect(origin.requests.count == 10)
+      }
+    }
+  }
+
+  @Test func whoWouldWaitTooLongIsToldSo() async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin, #""rate": 1"#)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        // The description allows two seconds for a request.
+        let waiting = try (0..<6).map { _ in try served.connect() }
+        for (column, connection) in waiting.enumerated() {
+          try connection.send(HTTPConnection.head("/far/4/\(column)/2.png"))
+        }
+        let responses = try waiting.map { try $0.response() }
+        #expect(responses.contains { $0.status == 200 })
+        let refused = responses.filter { $0.status == 503 }
+        #expect(!refused.isEmpty && refused.allSatisfy { $0["Retry-After"] != nil }, "\(responses)")
+        #expect(try count(served, "limited") > 0)
+        // It is no failure of the other server's.
+        #expect(try served.metric("tileserve_upstream_away{tileset=\"far\"}") == 0)
+      }
+    }
+  }
+
+  /// Other people's servers get a request for what somebody wants, and no more, unless the description says so.
+  @Test(arguments: [TileServerOptions.Prefetch.auto, .on]) func nothingIsFetchedAheadUnasked(
+    mode: TileServerOptions.Prefetch
+  ) async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image)
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path, SampleShelf.path]) {
+        $0.prefetch = mode
+        $0.missing = .overzoom
+      } _: { (served) async throws in
+        for column in 30..<33 {
+          for row in 20..<22 { #expect(try served.get("/far/6/\(column)/\(row).png").status == 200) }
+        }
+        for suffix in [".webp", "@2x.png"] { #expect(try served.get("/far/6/30/20\(suffix)").status == 200) }
+        #expect(try served.get("/relief,far/6/31/20.png").status == 200)
+        // What was to come would have come before this, on the same lane.
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(origin.requests.count == 6 + 4, "\(origin.targets)")
+      }
+    }
+  }
+
   @Test func redirectsOnTheSameServerAreFollowed() async throws {
     let image = try Self.image.get()
     try await withOrigin { request in

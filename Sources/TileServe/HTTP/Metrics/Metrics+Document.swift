@@ -33,7 +33,7 @@ extension Metrics {
     text.single(
       "tileserve_connections_dropped_total", "counter", "Connections ended because they took too long or too much.",
       total.connectionsDropped)
-    text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", shelf.tilesets.count)
+    text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", shelf.readableTilesets.count)
     text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", shelf.failures.count)
     text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", shelf.openCount)
     text.single(

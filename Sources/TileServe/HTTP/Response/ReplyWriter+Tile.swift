@@ -8,29 +8,31 @@ extension ReplyWriter {
   func tile(_ bytes: UnsafeRawBufferPointer, format: TileFormat, _ headline: TileHeadline) -> Reply {
     var fields = headline.fields(format)
     if format == .pbf, Gunzip.isGzip(bytes) { fields += "Content-Encoding: gzip\r\n" }
-    return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline.modified)
+    return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline)
   }
 
   /// A vector tile for a client that does not take gzip.
   func unpackedTile(_ bytes: UnsafeRawBufferPointer, _ headline: TileHeadline) -> Reply {
     tile(
-      bytes, EntityTag(hash: ContentHash.hash(bytes), isUnpacked: true), headline.fields(.pbf), headline.modified)
+      bytes, EntityTag(hash: ContentHash.hash(bytes), isUnpacked: true), headline.fields(.pbf), headline)
   }
 
   /// True when the bytes are gzipped and the client does not take that.
   func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { Gunzip.isGzip(bytes) && !request.acceptsGzip }
 
   private func tile(
-    _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ modified: Int
+    _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ headline: TileHeadline
   ) -> Reply {
-    if request.hasConditions, isFresh(tag, modified) { return reply(304, fields: fields, tag: tag) }
+    if request.hasConditions, isFresh(tag, headline) { return reply(304, fields: fields, tag: tag) }
     return reply(200, fields: fields, tag: tag, body: bytes)
   }
 
   /// True when the client's copy is still good (RFC 9110, section 13.2.2: the date counts only without tags).
-  private func isFresh(_ tag: EntityTag, _ modified: Int) -> Bool {
+  ///
+  /// Only by the very date that it got with its copy: a later one may be that of another bundle, in whose place an older one was put.
+  private func isFresh(_ tag: EntityTag, _ headline: TileHeadline) -> Bool {
     if let wanted = request.ifNoneMatch { return tag.isNamed(in: wanted) }
-    guard let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
-    return modified <= since
+    guard headline.dateTells, let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
+    return headline.modified == since
   }
 }

@@ -6,13 +6,16 @@ final class TileHeadline: Sendable {
   let caching: String
   /// When the bundle changed, in seconds since 1970.
   let modified: Int
+  /// True where that date alone tells a client that its copy is still good.
+  let dateTells: Bool
   private let format: TileFormat
   /// The fields for tiles of the tileset's own format, as they go out, and for its gzipped vector tiles.
   private let fields: String
 
-  init(format: TileFormat, caching: String, modified: Int) {
+  init(format: TileFormat, caching: String, modified: Int, dateTells: Bool = false) {
     self.caching = caching
     self.modified = modified
+    self.dateTells = dateTells
     self.format = format
     fields = Self.fields(format, caching, modified)
   }

@@ -8,7 +8,10 @@ final class ServedTileset: Sendable {
   let revision: SourceRevision
   /// What the operator chose; nil for what suits the client.
   private let chosenPolicy: MissingTilePolicy?
+  /// For tiles as they are stored.
   let headline: TileHeadline
+  /// For tiles that may have been drawn: they can change without the bundle.
+  let drawnHeadline: TileHeadline
 
   init(_ tileset: Tileset, _ info: TilesetInfo, _ options: TileServerOptions) {
     self.tileset = tileset
@@ -16,8 +19,10 @@ final class ServedTileset: Sendable {
     self.info = info
     let settings = options.settings(info.id)
     chosenPolicy = settings.missing ?? options.missing
+    let caching = settings.caching ?? options.caching
     headline = TileHeadline(
-      format: info.format, caching: settings.caching ?? options.caching, modified: info.modified)
+      format: info.format, caching: caching, modified: info.modified, dateTells: tileset.hasOwnDate)
+    drawnHeadline = TileHeadline(format: info.format, caching: caching, modified: info.modified)
   }
 
   /// Vector viewers and GDAL's TMS driver take a 404 for a failure, so they get 204 unless something else was chosen.

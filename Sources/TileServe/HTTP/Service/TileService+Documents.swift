@@ -86,6 +86,7 @@ extension TileService {
   func info(of layers: [Tileset]) throws -> TilesetInfo {
     let infos = try layers.map { try info($0) }
     guard infos.count > 1, var whole = infos.last else { return infos[0] }
+    try LayerStack.checkFit(infos)
     whole.id = infos.map(\.id).joined(separator: ",")
     whole.name = infos.map(\.name).joined(separator: " + ")
     whole.zooms = infos.map(\.zooms.lowerBound).min()!...infos.map(\.zooms.upperBound).max()!
@@ -103,7 +104,8 @@ extension TileService {
     for credit in layers.compactMap(\.attribution) where !credit.isEmpty && !credits.contains(credit) {
       credits.append(credit)
     }
-    var entries = layers[layers.count - 1].entries.filter { $0.name != "attribution" }
+    // What is said of the numbers in a layer's pixels is not true of a picture drawn from several.
+    var entries = layers[layers.count - 1].entries.filter { $0.name != "attribution" && !TileJSON.isExtra($0.name) }
     if !credits.isEmpty { entries.append(.init(name: "attribution", value: credits.joined(separator: " | "))) }
     return StoredMetadata(entries)
   }

@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import Synchronization
 import TileIndex
@@ -57,7 +58,7 @@ extension TileService {
     let writer = exchange.writer(route)
     let stored = served.info.format
     do {
-      try checkMatrixSet(address, served.info)
+      try checkLayer(address, served.info, route)
       let tile = try address.tile(in: served.info.matrixSet)
       var reply: Reply?
       let read = try served.tileset.withResidentTile(tile) { bytes, file in
@@ -74,6 +75,9 @@ extension TileService {
       // What the tileset can never have is refused, whether or not it has this tile.
       if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
       return missing(policy, served.headline.caching, writer)
+    } catch is BundleError {
+      // A thread that may wait looks whether it is the tile that is damaged, and says so.
+      return nil
     } catch {
       return failure(error, route, exchange)
     }
@@ -122,7 +126,7 @@ extension TileService {
     do {
       let served = try layers.map { try serve($0) }
       let top = served[served.count - 1]
-      if address.matrixSet != nil { try checkMatrixSet(address, self.info(of: layers)) }
+      if route == .wmts { try checkLayer(address, self.info(of: layers), route) }
       let query = try query(address, served)
       follow(query, layers, exchange)
       let answer = try resolver.answer(query)
@@ -132,9 +136,21 @@ extension TileService {
       case .standIn(let tile): return try reply(tile, served, address, writer, caching: "no-store")
       }
     } catch {
+      note(error, layers)
       return failure(error, route, exchange)
     }
   }
+
+  /// Says that a tile is damaged: once for as long as its bundle is the same, since who looks at the map asks for it again and again.
+  private func note(_ error: any Error, _ layers: [Tileset]) {
+    guard let error = error as? ServeError, error.code == .damagedTile else { return }
+    let damage = Damage(message: error.message, places: layers.map(\.place))
+    let isNew = damages.withLock { $0.count < Self.damageCountMax && $0.insert(damage).inserted }
+    if isNew { logger.warning("\(layers.map(\.path).joined(separator: ", ")): \(error.message)") }
+  }
+
+  /// Damaged tiles that are named; whoever has more needs no longer list to know that the disk fails.
+  private static var damageCountMax: Int { 1000 }
 
   private func query(_ address: TileAddress, _ served: [ServedTileset]) throws -> TileQuery {
     TileQuery(
@@ -146,8 +162,8 @@ extension TileService {
   private func keptTile(
     _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: Exchange
   ) -> Reply? {
-    // A tile matrix set that is named is checked where the layers' facts are put together.
-    guard address.matrixSet == nil else { return nil }
+    // What WMTS asks for is checked where the layers' facts are put together.
+    guard route != .wmts else { return nil }
     let served = layers.compactMap(known)
     guard served.count == layers.count, let query = try? query(address, served), let tile = resolver.kept(query) else {
       return nil
@@ -175,17 +191,26 @@ extension TileService {
     _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
   ) throws -> Reply {
     let top = served[served.count - 1]
-    // A composite is as young as its youngest layer.
-    let headline =
-      served.count == 1 && caching == nil
-      ? top.headline
-      : TileHeadline(
+    let headline: TileHeadline
+    if served.count == 1, caching == nil {
+      headline = isStored(address, top) ? top.headline : top.drawnHeadline
+    } else {
+      // A composite is as young as its youngest layer.
+      headline = TileHeadline(
         format: tile.format, caching: caching ?? top.headline.caching, modified: served.map(\.info.modified).max()!)
+    }
     return try tile.bytes.withUnsafeBytes { bytes in
       guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
       let plain = try Self.unpacked(bytes, address)
       return plain.withUnsafeBytes { writer.unpackedTile($0, headline) }
     }
+  }
+
+  /// True for an answer that can only be a tile as it is stored.
+  private func isStored(_ address: TileAddress, _ served: ServedTileset) -> Bool {
+    let policy = served.policy(address)
+    return address.scale == 1 && (address.format == nil || address.format == served.info.format)
+      && (policy == .notFound || policy == .noContent)
   }
 
   /// What is known of a tileset; a failure is remembered for the lists.
@@ -196,7 +221,7 @@ extension TileService {
       shelf.note(tileset, failure: nil)
       return info
     } catch {
-      shelf.note(tileset, failure: TileShelf.reason(error))
+      shelf.note(tileset, failure: error)
       throw error
     }
   }

@@ -28,6 +28,7 @@ extension TileService {
   func capabilities(_ layers: [Tileset]?, _ exchange: Exchange) -> Plan {
     page(.wmts, exchange) { exchange in
       let infos = try layers.map { [try self.info(of: $0)] } ?? self.infos()
+      if layers != nil, let only = infos.first { try Self.checkLayer(only) }
       return exchange.writer(.wmts).document(
         WMTSCapabilities.document(infos, at: self.address(exchange)), mediaType: Self.xml)
     }
@@ -73,8 +74,18 @@ extension TileService {
     return address
   }
 
-  /// Refuses a tile of another tile matrix set than the tileset has.
-  func checkMatrixSet(_ address: TileAddress, _ info: TilesetInfo) throws {
+  /// Refuses what is no layer of WMTS.
+  private static func checkLayer(_ info: TilesetInfo) throws {
+    guard !info.isWMTSLayer else { return }
+    let what = info.isRaster ? "is a flat image, which lies on no grid of the Earth" : "has vector tiles"
+    throw ServeError(
+      .badRequest, "\(info.id) \(what), so it is no layer of WMTS: ask for its tiles by their plain URLs")
+  }
+
+  /// Refuses a tile that WMTS does not have: of what is no layer, and of another tile matrix set than the tileset's.
+  func checkLayer(_ address: TileAddress, _ info: TilesetInfo, _ route: RouteName) throws {
+    guard route == .wmts else { return }
+    try Self.checkLayer(info)
     guard let wanted = address.matrixSet else { return }
     let own = WMTSCapabilities.matrixSetIdentifiers(of: info)
     guard own.contains(wanted) else {

@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import Synchronization
 import TileIndex
@@ -53,10 +54,21 @@ final class TileService: Sendable {
   let hasEnded = Atomic(false)
   /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
   let served = Mutex<[String: ServedTileset]>([:])
+  let logger: Logger
+
+  /// A tile that could not be handed out because it is damaged, of a bundle in one state.
+  struct Damage: Hashable {
+    var message: String
+    var places: [BundlePlaces.Place]
+  }
+
+  /// The damages that were said.
+  let damages = Mutex<Set<Damage>>([])
 
   /// - Parameter boundOrigin: for clients that do not say where they reach us.
-  init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics) {
+  init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, logger: Logger) {
     self.shelf = shelf
+    self.logger = logger
     self.options = options
     self.metrics = metrics
     resolver = TileResolver(cache: metrics.cache)

@@ -2,8 +2,8 @@ import TileIndex
 
 /// TileJSON 3.0.0: where a tileset's tiles are and what they show.
 package enum TileJSON {
-  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where there are any and, in other grids than WebMercatorQuad,
-  /// `crs` and `tileMatrixSet`.
+  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where there are any, in other grids than WebMercatorQuad
+  /// `crs` and `tileMatrixSet`, and as texts the rows of the metadata that nobody here knows (``isExtra(_:)``), such as the `encoding` of heights.
   package static func document(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8] {
     let bounds = info.shownBounds
     let center = info.shownCenter
@@ -34,8 +34,39 @@ package enum TileJSON {
       members.append(.init("crs", .string(info.matrixSet.crs)))
       members.append(.init("tileMatrixSet", matrixSet(info)))
     }
+    for entry in info.metadata.entries where isExtra(entry.name) && entry.value.utf8.count <= extraBytesMax {
+      // The first of a repeated name counts.
+      if members.contains(where: { $0.name == entry.name }) { continue }
+      members.append(.init(entry.name, .string(entry.value)))
+      if members.count >= memberCountMax { break }
+    }
     return JSONValue.object(members).bytes
   }
+
+  /// True for the name of a row of the metadata that the document hands on as it is.
+  ///
+  /// Not those that mean something to readers of TileJSON or MBTiles: what is true of them stands in the document, and what else they could say (other addresses of tiles, HTML for
+  /// pages) is not the bundle's business.
+  static func isExtra(_ name: String) -> Bool {
+    guard let first = name.utf8.first, isLetter(first), name.utf8.count <= 64,
+      name.utf8.allSatisfy({ isLetter($0) || 0x30...0x39 ~= $0 || "_-.:".utf8.contains($0) })
+    else { return false }
+    return !knownNames.contains(name.lowercased())
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7a ~= byte | 0x20 }
+
+  private static let knownNames: Set<String> = [
+    // TileJSON, versions 1 to 3.
+    "tilejson", "tiles", "vector_layers", "attribution", "bounds", "center", "data", "description", "fillzoom", "grids",
+    "legend", "maxzoom", "minzoom", "name", "scheme", "template", "version",
+    // MBTiles, and what renderers take for TileJSON's.
+    "format", "json", "type", "tilestats", "url", "tileurl", "tilesize", "tile_size", "volatile", "promoteid",
+    // Ours.
+    "places", "crs", "tilematrixset", "tile_matrix_set", "tile_matrix_set_definition",
+  ]
+  private static let extraBytesMax = 4096
+  private static let memberCountMax = 64
 
   /// Credits as they are while they hold no tag; otherwise reduced to text and links, because viewers put them into pages.
   private static func safeAttribution(_ text: String) -> String {

@@ -1,10 +1,10 @@
 import TileIndex
 
-/// What WMTS offers (OGC 07-057r7, version 1.0.0): one layer a raster tileset, through KVP and REST.
+/// What WMTS offers (OGC 07-057r7, version 1.0.0): one layer a raster tileset on a map's grid, through KVP and REST.
 package enum WMTSCapabilities {
-  /// The ServiceMetadata document. Vector tilesets are left out. For one tileset alone pass only that one.
+  /// The ServiceMetadata document. Vector tilesets and flat images are left out. For one tileset alone pass only that one.
   package static func document(_ infos: [TilesetInfo], at address: ServiceAddress) -> [UInt8] {
-    let rasters = infos.filter(\.isRaster)
+    let rasters = infos.filter(\.isWMTSLayer)
     var xml = XMLWriter()
     xml.element(
       "Capabilities",

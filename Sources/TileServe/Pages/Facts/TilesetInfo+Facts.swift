@@ -4,6 +4,9 @@ extension TilesetInfo {
   /// True for tiles that are pictures.
   package var isRaster: Bool { format != .pbf }
 
+  /// True where the tiles are pictures that lie on the grid which WMTS would name; vector tiles and flat images have no words there.
+  var isWMTSLayer: Bool { isRaster && flatImage == nil }
+
   /// Bounds that make sense whatever the bundle says: within the grid's longitudes and latitudes, west below east, south below north.
   /// A region across the antimeridian becomes the whole width; without any sense the whole grid is taken.
   package var shownBounds: BoundingBox {
@@ -15,12 +18,6 @@ extension TilesetInfo {
     if wraps, matrixSet.isGlobal { (box.west, box.east) = (grid.west, grid.east) }
     guard let inside = box.intersection(grid), inside.width > 0, inside.height > 0 else { return grid }
     return inside
-  }
-
-  /// What the bundle says of a picture that lies nowhere on Earth; nil for maps.
-  var flatImage: FlatImage? {
-    guard matrixSet == .webMercatorQuad else { return nil }
-    return metadata[FlatImage.metadataKey].flatMap(FlatImage.init)
   }
 
   /// How large it is on the ground; for a flat image, its pixels.

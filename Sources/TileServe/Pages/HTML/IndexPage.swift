@@ -52,7 +52,7 @@ package enum IndexPage {
     var links = [
       link("Map", ServicePaths.viewer(info.id), address), link("TileJSON", ServicePaths.tileJSON(info.id), address),
     ]
-    if info.isRaster { links.append(link("WMTS", ServicePaths.wmtsCapabilities(info.id), address)) }
+    if info.isWMTSLayer { links.append(link("WMTS", ServicePaths.wmtsCapabilities(info.id), address)) }
     return """
       <li class="card"><a class="picture" href="\(Markup.escaped(address.path(ServicePaths.viewer(info.id))))" tabindex="-1" \
       aria-hidden="true">\(picture(info, at: address))</a>

@@ -11,7 +11,7 @@ struct CreditsReader {
   mutating func read() -> [Credits.Part] {
     while place < source.count {
       switch source[place] {
-      case "<": if !skipComment(), !readTag() { appendCharacter() }
+      case "<": if !skipComment(), !readAddress(), !readTag() { appendCharacter() }
       case "&": readEntity()
       default: appendCharacter()
       }
@@ -40,6 +40,28 @@ struct CreditsReader {
     return true
   }
 
+  /// Reads an address in angle brackets, as plain texts have them: `<https://example.org>`.
+  private mutating func readAddress() -> Bool {
+    let rest = source[(place + 1)...].prefix(Self.addressCountMax)
+    guard let end = rest.firstIndex(of: ">") else { return false }
+    let address = String(rest[..<end])
+    let start = address.prefix(8).lowercased()
+    guard start.hasPrefix("http://") || start == "https://", !address.contains(where: { $0.isWhitespace || $0 == "<" }),
+      let url = Self.safeURL(address)
+    else { return false }
+    // Within a link the words lead where that says.
+    if link == nil {
+      flush()
+      parts.append(.link(url: url, text: address))
+    } else {
+      pending += address
+    }
+    place = end + 1
+    return true
+  }
+
+  private static let addressCountMax = 2048
+
   /// Reads `<name ...>` or `</name>`; false, at the same place, when what follows is no tag.
   private mutating func readTag() -> Bool {
     var at = place + 1
@@ -51,6 +73,8 @@ struct CreditsReader {
       name.append(contentsOf: source[at].lowercased())
       at += 1
     }
+    // No element has such a name: `<maps@example.org>`, `<www.example.org>`.
+    if at < source.count, source[at] == "@" || source[at] == "." { return false }
     var attributes: [Character] = []
     var quote: Character?
     while at < source.count {

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TileIndex
 
 @testable import TileServe
 
@@ -99,6 +100,40 @@ import Testing
         let tree = try XMLTree.parsed(response.body)
         #expect(tree.name.hasSuffix("Capabilities"))
       }
+    }
+  }
+
+  /// What WMTS cannot describe it does not give out either; by its plain URLs it is there.
+  @Test func whatIsNoLayerOfWMTS() async throws {
+    let folder = try TemporaryFolder()
+    for (name, size) in [("scan", "512,512"), ("plan", "512,300")] {
+      try folder.writeBundle(
+        "\(name).mbtiles", zooms: 0...1, metadata: BundleMetadata(name: name, extra: ["flat_image": size]))
+    }
+    try await serving([SampleShelf.path, folder.path]) { (served) async throws in
+      let all = try served.get("/wmts").text
+      #expect(all.contains(">relief<") && !all.contains(">roads<") && !all.contains(">scan<"))
+      for (id, format) in [("roads", "pbf"), ("scan", "png")] {
+        #expect(try served.get("/\(id)/1/0/0.\(format)").status == 200)
+        for target in [
+          "/wmts?service=WMTS&request=GetTile&layer=\(id)&tilematrix=1&tilerow=0&tilecol=0",
+          "/wmts?service=WMTS&request=GetTile&layer=\(id)&tilematrixset=WebMercatorQuad&tilematrix=1&tilerow=0&tilecol=0",
+          "/wmts/1.0.0/\(id)/default/WebMercatorQuad/1/0/0.\(format)", "/\(id)/WMTSCapabilities.xml",
+          "/wmts/1.0.0/\(id)/WMTSCapabilities.xml", "/\(id)/wmts?service=WMTS&request=GetCapabilities",
+        ] {
+          for _ in 0..<2 {
+            let response = try served.get(target)
+            #expect(response.status == 400 && response.text.contains("no layer of WMTS"), "\(target): \(response)")
+          }
+        }
+      }
+      // Nor do they lie above or below a map.
+      for target in ["/relief,scan/1/0/0.png", "/scan,relief/1/0/0.png", "/plan,scan/1/0/0.png", "/relief,scan.json"] {
+        let response = try served.get(target)
+        #expect(response.status == 400 && response.text.contains("flat image"), "\(target): \(response)")
+      }
+      #expect(try served.get("/relief,degrees.json").status == 400)
+      #expect(try served.get("/relief,labels.json").status == 200)
     }
   }
 

@@ -199,6 +199,40 @@ import TileIndex
     }
   }
 
+  /// Looked through at the start: nobody need ask for it first. It is said once.
+  @Test func brokenBundlesAreFoundBeforeTheyAreAskedFor() async throws {
+    try folder.write("a.mbtiles", "no bundle")
+    try folder.write("c.pmtiles", "")
+    try put("b.mbtiles", seed: 1)
+    try await serving([folder.path]) { (served) async throws in
+      await served.shelf.findBroken()
+      #expect(served.shelf.readableTilesets.map(\.id) == ["b"])
+      #expect(Set(served.shelf.failures.keys) == ["a", "c"] && served.shelf.openCount == 0)
+      #expect(try served.metric("tileserve_tilesets") == 1)
+      #expect(try served.metric("tileserve_tilesets_failed") == 2)
+      let change = served.shelf.refresh()
+      #expect(change.failed["a"]?.contains(folder.file("a.mbtiles")) == true && change.failed.count == 2, "\(change)")
+      #expect(try served.get("/a/0/0/0.png").status == 503)
+      #expect(served.shelf.refresh().isEmpty)
+      try put("a.mbtiles", seed: 2)
+      #expect(served.shelf.refresh().replaced == ["a"])
+      #expect(try served.metric("tileserve_tilesets") == 2)
+    }
+  }
+
+  /// A link to a folder that it lies in leads nowhere new; one to another folder does.
+  @Test func linksInCircles() throws {
+    for name in ["x", "y"] {
+      try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+    }
+    try put("top.mbtiles", seed: 1)
+    try put("x/deep.mbtiles", seed: 2)
+    for (link, target) in [("x/up", ".."), ("x/self", "."), ("y/other", "../x"), ("x/z", "../y")] {
+      try FileManager.default.createSymbolicLink(atPath: folder.file(link), withDestinationPath: target)
+    }
+    #expect(try TileShelf([folder.path]).tilesets.map(\.id) == ["top", "x--deep", "y--other--deep"])
+  }
+
   @Test func idsComeFromSubfolders() async throws {
     try FileManager.default.createDirectory(atPath: folder.file("x/y"), withIntermediateDirectories: true)
     try put("x/y/deep.mbtiles", seed: 1)
