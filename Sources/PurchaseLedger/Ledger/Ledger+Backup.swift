@@ -23,7 +23,7 @@ extension Ledger {
     guard !owns(file) else {
       throw LedgerError(.input, at: file, "is the ledger itself; name another file for the copy")
     }
-    let new = try NewLedgerFile(for: file, replaces: replacing)
+    let new = try NewLedgerFile(for: file, replaces: replacing, remedy: "name another, or replace it with --force")
     do {
       let head = try read { db in
         // Reading fixes the view that is copied.

@@ -10,6 +10,8 @@ final class NewLedgerFile {
   private let name: String
   /// Whether a file of that name makes room.
   private let replaces: Bool
+  /// What to do when there is one and it does not.
+  private let remedy: String
   /// Where the ledger is made.
   let path: String
   private let folder: Int32
@@ -17,9 +19,12 @@ final class NewLedgerFile {
   /// Begins with an empty file that only its owner may read and write: purchases and hashes of passwords are nobody else's. SQLite gives its log the same rights.
   ///
   /// - Throws: `LedgerError`: there is something of that name, or nothing can be written there.
-  init(for target: String, replaces: Bool = false) throws(LedgerError) {
+  init(
+    for target: String, replaces: Bool = false, remedy: String = "open it, or name another for a new ledger"
+  ) throws(LedgerError) {
     self.target = target
     self.replaces = replaces
+    self.remedy = remedy
     name = Ledger.resolved(target)
     let url = URL(fileURLWithPath: name)
     let parent = url.deletingLastPathComponent()
@@ -85,8 +90,7 @@ final class NewLedgerFile {
       if type == .typeDirectory { throw LedgerDatabase.isFolder(target) }
       // An empty file is what a temporary name leaves; anything else is somebody's.
       guard type == .typeRegular, attributes[.size] as? Int == 0 || replaces else {
-        throw LedgerError(
-          .configuration, at: target, "there is a file already; open it, or name another for a new ledger")
+        throw LedgerError(.configuration, at: target, "there is a file already; \(remedy)")
       }
     }
     // SQLite would play them back into the new ledger.

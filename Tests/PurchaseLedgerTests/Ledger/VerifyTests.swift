@@ -155,6 +155,23 @@ import Testing
     #expect(report.outside == [.init(table: "credential", rows: 1), .init(table: "session", rows: 1)])
   }
 
+  /// Evidence that leaves quarantine without being booked has an event all the same.
+  @Test func whatLeavesQuarantineIsInTheChain() throws {
+    let test = try TestLedger()
+    let wait = Refusal(.signedInFuture, "tomorrow")
+    for id in ["1", "2"] { try test.book(.sample(id), bytes: Array(id.utf8), quarantine: wait) }
+    try test.book(.sample("1"), bytes: [9])
+    #expect(try test.book(.sample("1"), bytes: Array("1".utf8)).outcome == .duplicate)
+    let waiting = try test.ledger.quarantined()
+    #expect(waiting.map(\.sha256) == [EvidenceDigest(Array("2".utf8)).sha256])
+    try test.ledger.dismissEvidence(waiting[0].sha256.hexadecimal, because: "a test")
+    #expect(try test.ledger.quarantined().isEmpty && test.events(.audit) == 2)
+    let report = try test.ledger.verify()
+    #expect(report.isClean, "\(report.findings)")
+    #expect(try test.book(.sample("1"), bytes: Array("1".utf8)).outcome == .duplicate)
+    #expect(try test.events(.audit) == 2)
+  }
+
   @Test func cuttingTheEndOffIsFoundAgainstTheHeadKeptElsewhere() throws {
     let test = try filled()
     let head = try test.ledger.verify().head
