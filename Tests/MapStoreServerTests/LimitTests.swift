@@ -238,54 +238,6 @@ import Testing
     }
   }
 
-  /// Whoever knows a login can keep strangers from it, and never a device that has signed in before: not by its login's attempts, not by its address's.
-  @Test func knownDevicesAreNotLockedOut() async throws {
-    try await TestStore.run {
-      $0.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)
-      $0.limits.passwordsByLoginEverywhere = .init(burst: 4, perMinute: 1)
-      $0.limits.passwordsByAddress = .init(burst: 3, perMinute: 1)
-      $0.trustedProxies = ["127.0.0.1"]
-    } _: { store in
-      func signIn(_ password: String, from address: String, device: String? = nil) async throws -> HTTPResponse {
-        let credentials = Credentials(login: "anna", password: password, deviceToken: device)
-        return try await store.send(
-          "POST", StoreRoute.signIn.path, ["X-Forwarded-For": address], body: try WireJSON.encode(credentials))
-      }
-      let anna = try await store.person(registering: "anna")
-      let token = try #require(anna.session.deviceToken)
-      var statuses: [Int] = []
-      // By login and address, then by login.
-      for address in ["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"] {
-        statuses.append(try await signIn("a wrong password", from: address).status)
-      }
-      #expect(statuses == [401, 401, 429, 401, 429])
-      #expect(try await signIn("a long password", from: "10.0.0.4").status == 429)
-      #expect(try await signIn("a long password", from: "10.0.0.4", device: token + "0").status == 429)
-      let bert = DeviceTokens.newDevice(of: AccountID.random())
-      let foreign = store.server.service.devices.token(of: bert, now: TestStore.now)
-      #expect(try await signIn("a long password", from: "10.0.0.4", device: foreign).status == 429)
-      // From the very address that the attempts came from.
-      let known = try await signIn("a long password", from: "10.0.0.1", device: token)
-      #expect(known.status == 201, "\(known)")
-      // It is one device still, which has its own attempts and no more.
-      let next = try #require(try WireJSON.decode(SessionDetails.self, from: known.body).deviceToken)
-      #expect(try await signIn("a wrong password", from: "10.0.0.1", device: next).status == 401)
-      #expect(try await signIn("a long password", from: "10.0.0.1", device: next).status == 429)
-    }
-  }
-
-  @Test func deviceTokensLastAYear() throws {
-    let tokens = DeviceTokens(secret: Array(repeating: 7, count: 32))
-    let device = DeviceTokens.newDevice(of: AccountID.random())
-    let text = tokens.token(of: device, now: 1000)
-    #expect(tokens.device(text, now: 2000) == device && text.utf8.count < 200)
-    #expect(tokens.device(text, now: 365 * 86_400_000 + 1000) == nil)
-    #expect(DeviceTokens(secret: Array(repeating: 8, count: 32)).device(text, now: 2000) == nil)
-    for wrong in ["", ".", "1.2.3.4.5", text.replacing(device.id, with: "x"), "\(text).", String(text.dropLast())] {
-      #expect(tokens.device(wrong, now: 2000) == nil, "\(wrong)")
-    }
-  }
-
   /// Behind a proxy that is trusted, a flood of one address, or of one customer's many, is refused, and others are served meanwhile.
   @Test func aFloodBehindAProxyHoldsNobodyElse() async throws {
     try await TestStore.run {

@@ -89,7 +89,8 @@ import Testing
     try other.seek(toOffset: 5000)
     try other.write(contentsOf: Data("another".utf8))
     let server = try ServerProcess(shop)
-    #expect(server.process.stdout.contains("selling 2 of 4 regions"), "\(server.process.stdout)")
+    // One or two of them: the hash may be known already.
+    #expect(server.process.stdout.contains(/selling [12] of 4 regions/), "\(server.process.stdout)")
     #expect(server.process.stdout.contains("alps-1.mbtiles is missing; alps is not sold"))
     #expect(server.process.stdout.contains("rockies-1.mbtiles has 1000 bytes"))
     func status(_ region: String) throws -> Int { try server.get("/v1/regions/\(region)").status }

@@ -25,6 +25,27 @@ import TileIndex
     return try RegionShelf(folder: store.folder.file(name), options: options, grants: grants)
   }
 
+  /// The client keeps what it is known by beyond the session: strangers who use up the login's attempts do not keep it out.
+  @Test func aClientIsKnownAgain() async throws {
+    try await TestStore.run {
+      $0.limits.passwordsByLoginEverywhere = .init(burst: 1, perMinute: 1)
+    } _: { store in
+      let credentials = Credentials(login: "anna", password: "a long password")
+      let client = client(store, nil)
+      _ = try await client.register(credentials)
+      try await client.signIn(credentials)
+      try await client.signOut()
+      #expect(try await store.send("POST", StoreRoute.signIn.path, credentials).status == 429)
+      #expect(try await client.signIn(credentials).deviceToken != nil)
+      let token = client.session.deviceToken
+      await client.shutdown()
+      // Kept by the app while there is no session.
+      let later = StoreClient(address: store.server.url, session: StoreSession(nil, deviceToken: token))
+      try await later.signIn(credentials)
+      await later.shutdown()
+    }
+  }
+
   /// A region that is not sold any more stays its owners', who install it as before; for others it is not there.
   @Test func aRetiredRegionStaysItsOwners() async throws {
     let ready = TestShelf.regions.filter { $0 != "retired" }.map { "\(TestShelf.product($0)),ready" }

@@ -43,7 +43,7 @@ extension Accounts {
       insert.bind(3, booker.now)
       insert.bind(4, booker.now.addingReportingOverflow(max(0, milliseconds)).partialValue)
       try insert.run()
-      try Self.endOldest(of: row.number, in: booker.db)
+      try Self.endOldest(of: row.number, but: token, in: booker.db)
     }
     return token
   }
@@ -109,15 +109,17 @@ extension Accounts {
   /// Whoever signs in again and again has no more sessions than devices can be.
   private static let sessionsMax = 100
 
-  private static func endOldest(of account: Int64, in db: Database) throws {
+  /// - Parameter token: of the newest, whatever the clock says.
+  private static func endOldest(of account: Int64, but token: SessionToken, in db: Database) throws {
     let delete = try SQLStatement(
       db,
       """
       DELETE FROM session WHERE account = ?1 AND token_sha256 IN (
         SELECT token_sha256 FROM session WHERE account = ?1
-        ORDER BY opened_at DESC, token_sha256 LIMIT -1 OFFSET \(sessionsMax))
+        ORDER BY token_sha256 = ?2 DESC, opened_at DESC LIMIT -1 OFFSET \(sessionsMax))
       """)
     delete.bind(1, account)
+    delete.bind(2, token.sha256)
     try delete.run()
   }
 

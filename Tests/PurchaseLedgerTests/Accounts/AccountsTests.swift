@@ -30,6 +30,19 @@ import Testing
     #expect(try accounts.list().count == 1)
   }
 
+  /// Whoever signs in again and again does not fill the ledger with sessions; the newest is never the one that goes.
+  @Test func anAccountHasAHundredSessions() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = try await accounts.add(login: "ada", password: "correct horse")
+    var tokens: [SessionToken] = []
+    for _ in 0..<104 {
+      tokens.append(try await accounts.signIn(login: "ada", password: "correct horse", lasting: 1000))
+      #expect(try accounts.account(for: tokens.last!) == id)
+    }
+    #expect(try tokens.count { try accounts.account(for: $0) == id } == 100)
+  }
+
   @Test func sessionsOpenAndEnd() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
