@@ -1,8 +1,8 @@
 /// `POST /v1/accounts` and `POST /v1/sessions`: who somebody is.
 public struct Credentials: Sendable, Hashable, Codable {
-  /// 1 to 254 bytes; compared in lower case.
+  /// 1 to 254 bytes, none of them of characters that nobody sees; compared in lower case.
   public var login: String
-  /// 8 to 1,024 bytes.
+  /// 8 to 1,024 characters (Unicode's code points).
   public var password: String
   /// Of the last sign-in on this device, if there was one: attempts of others do not keep it waiting.
   public var deviceToken: String?

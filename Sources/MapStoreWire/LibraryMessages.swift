@@ -1,4 +1,20 @@
-/// `GET /v1/library?installed=id@edition,id@edition`: where an account stands with every region it can see.
+/// `POST /v1/library`: what a device has, for a library that says what to update. As many as fit into a body, while the address of the GET form has room for some hundred.
+public struct InstalledRegions: Sendable, Hashable, Codable {
+  public var installed: [InstalledRegion]
+
+  public init(_ installed: [InstalledRegion]) { self.installed = installed }
+}
+
+/// A whole region on a device.
+public struct InstalledRegion: Sendable, Hashable, Codable {
+  public var id: String
+  /// At most 200 characters.
+  public var edition: String
+
+  public init(id: String, edition: String) { (self.id, self.edition) = (id, edition) }
+}
+
+/// `POST /v1/library`, and `GET /v1/library?installed=id@edition,id@edition`: where an account stands with every region it can see.
 public struct Library: Sendable, Hashable, Codable {
   /// In the order of the catalogue; retired regions only for those who own them, or did.
   public var regions: [LibraryRegion]

@@ -54,6 +54,7 @@ extension StoreRoute {
   public static let changePassword = Self(.put, "/v1/account/password", .session)
   public static let eraseAccount = Self(.delete, "/v1/account", .session)
   public static let library = Self(.get, "/v1/library", .session)
+  public static let libraryOfDevice = Self(.post, "/v1/library", .session)
   public static let purchases = Self(.post, "/v1/purchases", .session)
   public static let downloads = Self(.post, "/v1/downloads", .session)
   public static let file = Self(.get, "/v1/files/{file}", .signedURL)
@@ -71,7 +72,7 @@ extension StoreRoute {
   /// All of them. Every GET route answers HEAD too.
   public static let all: [Self] = [
     catalogue, region, preview, parcels, register, signIn, signOut, signOutEverywhere, account, changePassword,
-    eraseAccount, library, purchases, downloads, file, grants, grantKeys, appleNotifications, googleNotifications,
-    home, cataloguePage, asset, health, ready, metrics,
+    eraseAccount, library, libraryOfDevice, purchases, downloads, file, grants, grantKeys, appleNotifications,
+    googleNotifications, home, cataloguePage, asset, health, ready, metrics,
   ]
 }

@@ -5,6 +5,11 @@ import TileIndex
 
 extension ChaosStore {
   func answer(_ head: HTTPRequestHead, _ body: [UInt8]) -> ChaosAnswer {
+    let path = head.uri.prefix { $0 != "?" }
+    return lie.withLock { $0 }("\(head.method.rawValue) \(path)", honestAnswer(head, body))
+  }
+
+  private func honestAnswer(_ head: HTTPRequestHead, _ body: [UInt8]) -> ChaosAnswer {
     let parts = head.uri.split(separator: "?", maxSplits: 1)
     let path = String(parts[0])
     let query = parts.count > 1 ? String(parts[1]) : ""
@@ -27,7 +32,9 @@ extension ChaosStore {
       if name == "GET /v1/grants/key" { return json(GrantKeys(keys: book.withLock { $0.grantKeys })) }
       guard token != nil else { return problem(401, .unauthorized) }
       switch name {
-      case "GET /v1/library": return json(library(query))
+      case "POST /v1/library":
+        let message = try WireJSON.decode(InstalledRegions.self, from: body)
+        return json(library(Dictionary(message.installed.map { ($0.id, $0.edition) }, uniquingKeysWith: { $1 })))
       case "POST /v1/purchases": return try purchases(body)
       case "POST /v1/downloads": return try ticket(body)
       case "GET /v1/grants":
@@ -71,13 +78,7 @@ extension ChaosStore {
       status: 201)
   }
 
-  private func library(_ query: String) -> Library {
-    let pairs = query.split(separator: "=").last.map { $0.split(separator: ",") } ?? []
-    let installed = Dictionary(
-      pairs.compactMap { pair -> (String, String)? in
-        let parts = pair.split(separator: "@")
-        return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
-      }, uniquingKeysWith: { $1 })
+  private func library(_ installed: [String: String]) -> Library {
     let (owned, pending) = book.withLock { ($0.owned, $0.pending) }
     return Library(
       regions: shop.catalogue.regions.map { region in

@@ -67,6 +67,8 @@ final class ChaosStore: Sendable {
   let shop: SampleShop
   let book = Locked(Book())
   let fault: Locked<@Sendable (FileRequest) -> Fault> = Locked({ _ in .none })
+  /// Makes another answer of the honest one, by method and path.
+  let lie: Locked<@Sendable (String, ChaosAnswer) -> ChaosAnswer> = Locked({ $1 })
   private let channel: any Channel
   let port: Int
   var address: String { "http://127.0.0.1:\(port)" }
@@ -125,7 +127,7 @@ private final class ChaosHandler: ChannelInboundHandler {
 
   private func send(_ answer: ChaosAnswer, _ context: ChannelHandlerContext) {
     var headers = HTTPHeaders(answer.headers)
-    headers.add(name: "Content-Length", value: "\(answer.body.count)")
+    if !headers.contains(name: "Content-Length") { headers.add(name: "Content-Length", value: "\(answer.body.count)") }
     let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.status), headers: headers)
     context.write(wrapOutboundOut(.head(head)), promise: nil)
     switch answer.fault {

@@ -132,8 +132,14 @@ import Testing
       let anna = try await store.person(registering: "Anna ")
       let credentials = try #require(anna.credentials)
       #expect(try await store.send("POST", StoreRoute.register.path, credentials).status == 409)
-      let short = try await store.send("POST", StoreRoute.register.path, Credentials(login: "b", password: "short"))
-      #expect(try short.status == 422 && short.problem().type == .unusableCredentials)
+      // Seven characters of 14 bytes; and a login that shows as another's.
+      for (login, password) in [
+        ("b", "short"), ("b", "пароль1"), ("an\u{202e}na", "long enough"), ("b\u{7}", "long enough"),
+      ] {
+        let refused = try await store.send(
+          "POST", StoreRoute.register.path, Credentials(login: login, password: password))
+        #expect(try refused.status == 422 && refused.problem().type == .unusableCredentials, "\(refused)")
+      }
       let wrong = Credentials(login: "anna", password: "another password")
       for credentials in [wrong, Credentials(login: "nobody", password: "another password")] {
         let answer = try await store.send("POST", StoreRoute.signIn.path, credentials)

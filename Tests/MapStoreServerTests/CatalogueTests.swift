@@ -70,11 +70,38 @@ import TileIndex
 
   @Test(arguments: [
     "near=5", "near=200,0", "near=a,b", "near=nan,0", "limit=0", "limit=501", "limit=x", "cursor=none", "q=%ff", "q=%2",
+    "limit=", "near=", "cursor=",
   ])
   func unreadableQuestions(_ query: String) async throws {
     try await TestStore.run { store in
       let answer = try await store.send("GET", "\(StoreRoute.catalogue.path)?\(query)")
       #expect(try answer.status == 400 && answer.problem().type == .badRequest, "\(answer)")
+    }
+  }
+
+  /// Forms send their fields without a word in them, too.
+  @Test func whatFormsLeaveEmptyIsNotAsked() async throws {
+    try await TestStore.run { store in
+      for (query, count) in [("q=&category=", 4), ("q=+", 4), ("q=%26", 0)] {
+        let found = try await page(store, query)
+        #expect(found.total == count, "\(query)")
+      }
+    }
+  }
+
+  /// The page behind a page answers the same question.
+  @Test func pagesGoOnWithTheirQuestion() async throws {
+    try await TestStore.run { store in
+      var target: String? = "/catalogue?q=The&near=5,45&limit=1"
+      var seen: [String] = []
+      while let page = target {
+        let text = try await store.send("GET", page).text
+        seen += text.matches(of: /data-region="([a-z]+)"/).map { String($0.1) }
+        target = text.firstMatch(of: /class="more"><a href="([^"]+)"/).map {
+          String($0.1).replacing("&amp;", with: "&")
+        }
+      }
+      #expect(seen == ["rhine", "rockies", "retired", "alps"])
     }
   }
 
@@ -132,6 +159,36 @@ import TileIndex
     }
   }
 
+  /// Words in any order, some in the region's own texts and the rest in the name of one of its places; beginnings of words before what stands within them.
+  @Test(arguments: [
+    ("longs", ["rockies", "alps"]), ("estes park rockies", ["rockies"]), ("Rockies, Estes-Park!", ["rockies"]),
+    ("peak longs", ["rockies"]), ("est par", ["rockies"]), ("longs estes", []), ("säntis alps", ["alps"]),
+    ("peak", ["alps", "rockies"]), ("rock", ["rockies", "rhine"]),
+  ])
+  func wordsAreFoundInAnyOrder(question: String, expected: [String]) async throws {
+    try await TestStore.run { store in
+      let folder = URL(fileURLWithPath: store.shelf.path).lastPathComponent
+      func write(_ region: String, _ places: [(name: String, importance: Double)]) throws {
+        try store.folder.writeBundle(
+          "\(folder)/\(region)-1.mbtiles", zooms: 0...0,
+          places: places.map { Place(name: $0.name, longitude: 0, latitude: 45, importance: $0.importance) })
+      }
+      try write("rockies", [("Longs Peak", 0.4), ("Estes Park", 0.3)])
+      // More important, and further on in the name.
+      try write("alps", [("Hotel Longs", 0.9), ("Säntis", 0.5), ("Peak of the Alps", 0.2)])
+      try write("rhine", [("Bedrock", 0.9), ("Big Rock", 0.1)])
+      try store.shelf.write(edition: "1", keepingBundles: true)
+      let isRead = try await onThread {
+        try eventually(seconds: 30) {
+          try TestStore.request(port: store.server.port, "GET", "\(StoreRoute.catalogue.path)?q=bedrock").text.contains(
+            "rhine")
+        }
+      }
+      #expect(isRead)
+      #expect(try await page(store, "q=\(PercentEncoding.encode(question))").regions.map(\.id) == expected)
+    }
+  }
+
   /// Libraries are compressed and known again, and change with what is owned.
   @Test func librariesAreTagged() async throws {
     try await TestStore.run { store in
@@ -167,7 +224,10 @@ import TileIndex
           ParcelList.self, from: try await store.send("GET", "/v1/regions/alps/parcels\(query)").body)
         #expect(parcels.parcels.count == count && parcels.bytes == 5000)
       }
-      for query in ["point=1", "point=1e300,1e300", "point=0,91", "point=181,0", "bbox=1e300,0,0,0"] {
+      for query in [
+        "point=1", "point=1e300,1e300", "point=0,91", "point=181,0", "bbox=1e300,0,0,0", "bbox=1,2,3", "bbox=1,2,x,4",
+        "bbox=", "point=", "bbox=0,100,1,200", "bbox=0,5,1,4", "bbox=-41,39,-30,51&point=-35,45",
+      ] {
         #expect(try await store.send("GET", "/v1/regions/alps/parcels?\(query)").status == 400, "\(query)")
       }
       #expect(try await store.send("GET", "/v1/regions/none").status == 404)
@@ -214,6 +274,18 @@ import TileIndex
       let document = try WireJSON.decode(GrantDocument.self, from: GrantChecks.bytes(signed.payload))
       #expect(document.grants.map(\.regionId) == ["alps", "rhine"] && document.accountId == anna.session.account.id)
       #expect(document.issuedAt == TestStore.now && document.expiresAt == TestStore.now + 30 * 86_400_000)
+    }
+  }
+
+  /// A file that was named by mistake may be worth more than a key: no advice has it written over.
+  @Test func adviceAboutKeysWritesNothingOver() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("ledger.key", "not a key")
+    for load in [{ _ = try LinkKeys(files: [path]) }, { _ = try GrantSigner(files: [path]) }] {
+      #expect { try load() } throws: { error in
+        let remedy = (error as? StoreError)?.remedy ?? ""
+        return remedy.contains("openssl") && remedy.contains("new name") && !remedy.contains(path)
+      }
     }
   }
 

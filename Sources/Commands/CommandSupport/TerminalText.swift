@@ -7,8 +7,10 @@ package func printText(_ text: String, terminator: String = "\n") {
   print(text.escapedForTerminal(keepingLines: true), terminator: terminator)
 }
 
-/// Writes to standard error, as ``printText(_:terminator:)`` does.
+/// Writes to standard error, as ``printText(_:terminator:)`` does. Errors of libraries name the place in their source where
+/// they were found; it says nothing to people, and is a path of whoever built them.
 package func printError(_ text: String) {
+  let text = text.replacing(#/\ (at\ )?[^\ "'()\[\]]+\.(swift|cc|cpp|c|h):\d+/#, with: "")
   StandardStreams.writeError(text.escapedForTerminal(keepingLines: true) + "\n")
 }
 

@@ -28,6 +28,7 @@ struct GrantVerifier: Sendable {
     let document: GrantDocument
     do {
       document = try WireJSON.decode(GrantDocument.self, from: payload)
+      try document.check()
     } catch {
       throw refused("cannot be understood: \(error)")
     }

@@ -3,21 +3,31 @@ import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 extension StoreClient {
-  func send<Answer: Decodable>(
-    _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], rawQuery: String = "",
-    attemptsMax: Int? = nil
+  /// - Parameter fits: throws an ``AnswerFault`` for an answer to another question.
+  func send<Answer: ServerAnswer>(
+    _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], attemptsMax: Int? = nil,
+    fits: (Answer) throws -> Void = { _ in }
   ) async throws -> Answer {
-    let pairs = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
-    let text = (pairs + [rawQuery]).filter { !$0.isEmpty }.joined(separator: "&")
+    let text = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+      .joined(separator: "&")
     let target = (path ?? route.path) + (text.isEmpty ? "" : "?" + text)
-    let answer = try await exchange(route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax)
-    return try decode(answer, target)
+    let bytes = try await exchange(route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax)
+    return try decode(bytes, path ?? route.path, fits)
   }
 
-  func send<Answer: Decodable>(
-    _ route: StoreRoute, body: some Encodable, repeats: Bool = true
+  func send<Answer: ServerAnswer>(
+    _ route: StoreRoute, body: some Encodable, repeats: Bool = true, fits: (Answer) throws -> Void = { _ in }
   ) async throws -> Answer {
     let bytes: [UInt8]
     do {
@@ -25,7 +35,7 @@ extension StoreClient {
     } catch {
       preconditionFailure("messages can be written: \(error)")
     }
-    return try decode(try await exchange(route, target: route.path, body: bytes, repeats: repeats), route.path)
+    return try decode(try await exchange(route, target: route.path, body: bytes, repeats: repeats), route.path, fits)
   }
 
   func sendWithoutAnswer(_ route: StoreRoute) async throws {
@@ -38,14 +48,23 @@ extension StoreClient {
       .appleNotifications, target: StoreRoute.appleNotifications.path, body: notification, repeats: true)
   }
 
-  private func decode<Answer: Decodable>(_ bytes: [UInt8], _ target: String) throws -> Answer {
+  /// The one way from bytes to a message: who has one can rely on it.
+  private func decode<Answer: ServerAnswer>(
+    _ bytes: [UInt8], _ path: String, _ fits: (Answer) throws -> Void
+  ) throws -> Answer {
     do {
-      return try WireJSON.decode(Answer.self, from: bytes)
+      let answer = try WireJSON.decode(Answer.self, from: bytes)
+      try answer.check()
+      try fits(answer)
+      return answer
     } catch {
-      throw MapStoreError(
-        .damaged, address + target, "the answer is none that is understood: \(error)",
-        remedy: "check that this is the address of a map store, and update the app")
+      throw damaged(path, "the answer is none that is understood: \(error)")
     }
+  }
+
+  private func damaged(_ path: some StringProtocol, _ complaint: String) -> MapStoreError {
+    MapStoreError(
+      .damaged, address + path, complaint, remedy: "check that this is the address of a map store, and update the app")
   }
 
   /// Asks until there is an answer, or until asking again does not help.
@@ -67,12 +86,16 @@ extension StoreClient {
         hasSignedInAgain = true
         continue
       }
+      let path = target.prefix { $0 != "?" }
       var asked: Double?
       let complaint: String
+      let remedy: String
       do {
         let answer = try await once(route, target: target, token: token, body: body)
         if (200..<300).contains(answer.status) { return answer.body }
+        // Proxies answer with pages of their own.
         let problem = try? WireJSON.decode(Problem.self, from: answer.body)
+        do { try problem?.check() } catch { throw damaged(path, "the server's reason is none: \(error)") }
         // Where all may ask, too: what is answered to nobody is another answer, and the session's end would stay unseen.
         if answer.status == 401, route.takesSession, token != nil {
           // Another request may have renewed it meanwhile.
@@ -85,26 +108,34 @@ extension StoreClient {
           continue
         }
         guard [408, 425, 429].contains(answer.status) || answer.status >= 500 else {
-          throw Self.failure(answer.status, problem, address + target.prefix { $0 != "?" })
+          throw Self.failure(answer.status, problem, address + path)
         }
         complaint = "the server answered \(answer.status)\(problem.map { ": \($0)" } ?? "")"
+        remedy = "try again later: it is there, and cannot answer now"
         asked = answer.retryAfter
       } catch let error as MapStoreError {
         throw error
+      } catch is NIOTooManyBytesError {
+        throw damaged(path, "the answer is larger than \(Self.answerBytesMax) bytes")
+      } catch let error as HTTPParserError where error != .invalidEOFState {
+        throw damaged(path, "the answer is no HTTP")
       } catch {
         try Task.checkCancellation()
         complaint = Self.text(error)
-        if !repeats {
-          throw MapStoreError(.unreachable, address, complaint, remedy: "look whether it was done, then try again")
+        let isSent = !Self.isNoConnection(error)
+        guard repeats || !isSent else {
+          throw MapStoreError(
+            .unreachable, address, complaint,
+            remedy: "it may have been done all the same: sign in, and try again only if that fails")
         }
+        remedy = isSent ? "try again: nothing is done twice" : "check the network and the address, then try again"
       }
       if let asked, asked > retry.retryAfterMax {
         throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
       }
       guard attempt < attemptsMax ?? retry.attemptsMax else {
         throw MapStoreError(
-          .unreachable, address, "gave up after \(attempt) attempts: \(complaint)",
-          remedy: "check the network and the address, then try again")
+          .unreachable, address, "gave up after \(attempt) attempts: \(complaint)", remedy: remedy)
       }
       try await Task.sleep(for: .seconds(retry.delay(attempt, asked: asked)))
     }
@@ -152,6 +183,14 @@ extension StoreClient {
     }
   }
 
+  /// Whether nobody was there to send to.
+  private static func isNoConnection(_ error: any Error) -> Bool {
+    if let error = error as? HTTPClientError { return error == .connectTimeout || error == .invalidURL }
+    // Of an address the system's own error comes; of a name one for all of its addresses.
+    if let error = error as? IOError { return ![ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode) }
+    return error is NIOConnectionError || tlsReason(error) != nil
+  }
+
   /// What went wrong below HTTP, without types' names.
   static func text(_ error: any Error) -> String {
     if let error = error as? HTTPClientError {
@@ -164,9 +203,20 @@ extension StoreClient {
       }
     }
     if let error = error as? NIOConnectionError {
-      return
-        "no connection to \(error.host):\(error.port): \(error.connectionErrors.first.map { "\($0.error)" } ?? "refused")"
+      let reason = error.connectionErrors.first.map { text($0.error) } ?? "no such host is known"
+      return "no connection to \(error.host):\(error.port): \(reason)"
     }
-    return "\(error)"
+    // Without the name of the call.
+    if let error = error as? IOError { return "\(FileSystem.SystemError(number: error.errnoCode))" }
+    if let reason = tlsReason(error) { return "no secure connection: \(reason)" }
+    return error is HTTPParserError ? "the answer ended within its head" : "\(error)"
+  }
+
+  /// Errors of TLS name places in the library's source, which are paths of whoever built it.
+  private static func tlsReason(_ error: any Error) -> String? {
+    let text = "\(error)"
+    guard text.contains("SSL") else { return nil }
+    guard let mark = text.firstRange(of: "OPENSSL_internal:") else { return "the handshake failed" }
+    return text[mark.upperBound...].prefix { $0.isLetter || $0 == "_" }.lowercased().replacing("_", with: " ")
   }
 }

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 public import MapStoreWire
 import NIOCore
 import NIOHTTP1
+import TileIndex
 
 /// Speaks with the store's server. Requests are repeated where that may help and can do no harm.
 ///
@@ -81,24 +82,36 @@ public final class StoreClient: Sendable {
   }
 
   public func region(_ id: String) async throws -> RegionDetails {
-    try await send(.region, path: StoreRoute.region.path(id))
+    try await send(.region, path: StoreRoute.region.path(id)) { answer in
+      guard answer.region.id == id else { throw AnswerFault("region.id", "is another region's than was asked for") }
+    }
   }
 
-  /// - Parameter installed: the editions on the device by their regions.
+  /// - Parameter installed: the editions on the device by their regions; any number of them.
   public func library(installed: [(region: String, edition: String)] = []) async throws -> Library {
-    let list = installed.map { "\(PercentEncoding.encode($0.region))@\(PercentEncoding.encode($0.edition))" }
-    // The value is a list of encoded parts; only its separators are left to encode.
-    return try await send(.library, rawQuery: list.isEmpty ? "" : "installed=" + list.joined(separator: ","))
+    try await send(
+      .libraryOfDevice, body: InstalledRegions(installed.map { InstalledRegion(id: $0.region, edition: $0.edition) }))
   }
 
   // MARK: Purchases and files
 
   public func submit(_ purchases: PurchaseSubmission) async throws -> PurchaseResults {
-    try await send(.purchases, body: purchases)
+    try await send(.purchases, body: purchases) { answer in
+      guard answer.results.count == purchases.transactions.count else {
+        throw AnswerFault(
+          "results", "are \(answer.results.count), and \(purchases.transactions.count) purchases were sent")
+      }
+    }
   }
 
   public func ticket(_ request: DownloadRequest) async throws -> DownloadTicket {
-    try await send(.downloads, body: request)
+    try await send(.downloads, body: request) { [address] answer in
+      try AnswerRule.url(answer.url, "url", of: address)
+      for (name, given, wanted) in [
+        ("regionId", answer.regionId, request.regionId), ("edition", answer.edition, request.edition),
+        ("file", answer.file, request.file),
+      ] where wanted != nil && given != wanted { throw AnswerFault(name, "is another than was asked for") }
+    }
   }
 
   public func grants() async throws -> SignedGrants { try await grants(attemptsMax: nil) }

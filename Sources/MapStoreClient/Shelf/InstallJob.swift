@@ -27,7 +27,23 @@ struct InstallJob: Sendable {
       return try await rounds()
     } catch let error as FileSystem.SystemError {
       throw Self.failure(error, files.folder)
+    } catch let error as MapStoreError {
+      try? giveUp(after: error)
+      throw error
     }
+  }
+
+  /// What the server refuses is nothing for a later sync to install: what is not owned, or not there, goes with all that was loaded of it; what is refused for another reason goes
+  /// where nothing of it was loaded.
+  private func giveUp(after error: MapStoreError) throws {
+    guard let download = try state.download(part) else { return }
+    let isOver =
+      switch error.code {
+      case .notOwned, .unknown: true
+      case .refused, .signedOut: try state.pieces(of: download).isEmpty
+      default: false
+      }
+    if isOver { drop(download) }
   }
 
   static func failure(_ error: FileSystem.SystemError, _ folder: String) -> MapStoreError {
@@ -38,7 +54,10 @@ struct InstallJob: Sendable {
   }
 
   private func rounds() async throws -> InstalledFile {
-    try part.check()
+    guard part.isSafe else {
+      throw MapStoreError(
+        .unknown, part.description, "no region or parcel has this name", remedy: "check it against the catalogue")
+    }
     var allowsPatch = part.parcel == nil
     for _ in 0..<Self.roundsMax {
       let region = try await client.region(part.region).region
@@ -48,6 +67,7 @@ struct InstallJob: Sendable {
           .unknown, part.description, "the shop has no such parcel in its edition \(region.edition)",
           remedy: "ask again which parcels are needed")
       }
+      try checkPlace()
       try state.note(product: region.productId, of: part.region)
       if let installed, installed.sha256 == whole.resultSHA256 {
         try dropDownload()
@@ -95,6 +115,17 @@ struct InstallJob: Sendable {
     let download = try state.begin(wanted)
     options.onStep(.planned)
     return download
+  }
+
+  /// - Throws: ``MapStoreError`` `.damaged` where the file would take another one's place: a parcel that is named as another region is.
+  private func checkPlace() throws {
+    let others = try state.installed().map(\.part) + state.downloads().map(\.wanted.part)
+    // On many disks capitals make no difference.
+    guard let other = others.first(where: { $0 != part && $0.fileName.lowercased() == part.fileName.lowercased() })
+    else { return }
+    throw MapStoreError(
+      .damaged, part.description, "would take the place of \(other), which has the same file name",
+      remedy: "remove that first; the shop has to rename one of them")
   }
 
   private func dropDownload() throws {

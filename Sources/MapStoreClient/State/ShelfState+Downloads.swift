@@ -11,8 +11,10 @@ extension ShelfState {
         """)
       var downloads: [Download] = []
       while try statement.step() {
+        // Nothing of a row that no answer could lead to any more is gone on with.
+        guard let part = statement.part(1), statement.int(6) > 0, statement.int(8) > 0 else { continue }
         let wanted = WantedFile(
-          part: statement.part(1), kind: WantedFile.Kind(rawValue: statement.text(3) ?? "") ?? .bundle,
+          part: part, kind: WantedFile.Kind(rawValue: statement.text(3) ?? "") ?? .bundle,
           edition: statement.text(4) ?? "", fromEdition: statement.text(5), bytes: statement.int(6),
           sha256: statement.text(7) ?? "", resultBytes: statement.int(8), resultSHA256: statement.text(9) ?? "",
           tilesHash: statement.text(10))
@@ -33,7 +35,7 @@ extension ShelfState {
     try change { connection in
       let insert = try connection.prepare(
         """
-        INSERT INTO download (region, parcel, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256,
+        INSERT OR REPLACE INTO download (region, parcel, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256,
         tiles_hash, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'fetching') RETURNING id
         """)
       try insert.bind(wanted.part, at: 1)

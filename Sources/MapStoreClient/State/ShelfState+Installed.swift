@@ -11,9 +11,10 @@ extension ShelfState {
         """)
       var files: [InstalledFile] = []
       while try statement.step() {
+        guard let part = statement.part(0) else { continue }
         files.append(
           InstalledFile(
-            part: statement.part(0), edition: statement.text(2) ?? "", bytes: statement.int(3),
+            part: part, edition: statement.text(2) ?? "", bytes: statement.int(3),
             sha256: statement.text(4) ?? "", tilesHash: statement.text(5), installedAt: Int64(statement.int(6)),
             usedAt: Int64(statement.int(7))))
       }

@@ -11,7 +11,12 @@ extension ShelfState {
       return messages
     }
     // A message of another version of this software is as good as none: the server is asked again soon.
-    return messages.compactMap { try? WireJSON.decode(LibraryRegion.self, from: Array($0.utf8)) }
+    return messages.compactMap { message in
+      guard let region = try? WireJSON.decode(LibraryRegion.self, from: Array(message.utf8)),
+        (try? region.check()) != nil
+      else { return nil }
+      return region
+    }
   }
 
   func replaceLibrary(_ regions: [LibraryRegion]) throws {

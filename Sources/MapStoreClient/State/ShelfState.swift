@@ -110,9 +110,10 @@ extension SQLiteStatement {
     if let text { try bind(text, at: index) } else { bindNull(at: index) }
   }
 
-  /// The columns region and parcel.
-  func part(_ column: Int32) -> ShelfPart {
+  /// The columns region and parcel; nil for names that no file of the shelf may have.
+  func part(_ column: Int32) -> ShelfPart? {
     let parcel = text(column + 1) ?? ""
-    return ShelfPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
+    let part = ShelfPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
+    return part.isSafe ? part : nil
   }
 }

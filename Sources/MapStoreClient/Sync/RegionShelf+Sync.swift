@@ -49,11 +49,6 @@ extension RegionShelf {
       let batch = Array(rest.prefix(Self.batchMax))
       rest = rest.dropFirst(batch.count)
       let answer = try await client.submit(PurchaseSubmission(transactions: batch.map(\.signed)))
-      guard answer.results.count == batch.count else {
-        throw MapStoreError(
-          .damaged, client.address, "\(batch.count) purchases were sent, and \(answer.results.count) answered",
-          remedy: "try again; nothing was finished")
-      }
       for (transaction, result) in zip(batch, answer.results) {
         let isDone = result.shouldFinish && (result.outcome == .booked || result.outcome == .alreadyOwned)
         if isDone { try await queue.finish(transaction.id) }

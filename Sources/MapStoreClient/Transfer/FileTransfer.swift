@@ -64,6 +64,7 @@ struct FileTransfer: Sendable {
       report(.downloading, wanted.bytes - missing.byteCount, nil)
       let complaint: String
       var asked: Double?
+      var isLie = false
       do {
         if ticket.map({ $0.expiresAt <= options.clock.now() }) ?? true { ticket = try await validTicket() }
         var attempt = TransferAttempt(transfer: self, file: file, missing: missing, etag: etag)
@@ -91,7 +92,7 @@ struct FileTransfer: Sendable {
           wrongAnswers += 1
           // Some proxies cannot do ranges.
           if wrongAnswers >= 2 { asksForRanges = false }
-          complaint = text
+          (complaint, isLie) = (text, true)
         case .interrupted(let text, let retryAfter): (complaint, asked) = (text, retryAfter)
         case .refused(let status):
           throw MapStoreError(.refused, wanted.part.description, "the server answered \(status) to the download")
@@ -102,7 +103,7 @@ struct FileTransfer: Sendable {
       missing = rest
       if missing.isEmpty { return }
       failures += 1
-      try await wait(after: failures, complaint, asked: asked, done: wanted.bytes - missing.byteCount)
+      try await wait(after: failures, complaint, isLie: isLie, asked: asked, done: wanted.bytes - missing.byteCount)
     }
   }
 
@@ -119,13 +120,15 @@ struct FileTransfer: Sendable {
       .unreachable, wanted.part.description, complaint, remedy: "go on in \(Int(asked)) s: what was loaded stays")
   }
 
-  private func wait(after failures: Int, _ complaint: String, asked: Double?, done: Int) async throws {
+  /// - Parameter isLie: the last answer came whole, and was none to the question.
+  private func wait(after failures: Int, _ complaint: String, isLie: Bool, asked: Double?, done: Int) async throws {
     let name = wanted.part.description
     try checkWait(asked, complaint)
     guard failures < options.retry.attemptsMax else {
       throw MapStoreError(
-        .unreachable, name, "gave up after \(failures) attempts that brought nothing: \(complaint)",
-        remedy: "go on when the network is better: what was loaded stays")
+        isLie ? .damaged : .unreachable, name,
+        "gave up after \(failures) attempts that brought nothing: \(complaint)",
+        remedy: "go on later: what was loaded stays")
     }
     report(.retrying, done, complaint)
     try await Task.sleep(for: .seconds(options.retry.delay(failures, asked: asked)))

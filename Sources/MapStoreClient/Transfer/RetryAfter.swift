@@ -1,9 +1,14 @@
 /// The `Retry-After` field (RFC 9110, section 10.2.3): seconds, or an HTTP date.
 enum RetryAfter {
-  /// Seconds from `now`, which is milliseconds since 1970; nil when it is neither.
+  /// Nobody waits longer, and longer ones are no numbers of seconds any more.
+  private static let secondsMax = 366 * 86_400.0
+
+  /// Seconds from `now`, which is milliseconds since 1970; nil when it is neither. More than a year is a year.
   static func seconds(_ text: String, now: Int64) -> Double? {
-    if let number = Int64(text) { return number >= 0 ? Double(number) : nil }
-    return HTTPDate.milliseconds(text).map { max(0, Double($0 - now) / 1000) }
+    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      return min(Double(text) ?? secondsMax, secondsMax)
+    }
+    return HTTPDate.milliseconds(text).map { min(max(0, (Double($0) - Double(now)) / 1000), secondsMax) }
   }
 }
 

@@ -29,6 +29,8 @@ struct TransferAttempt {
     let response: HTTPClientResponse
     do {
       response = try await transfer.client.http.execute(request, deadline: .distantFuture)
+    } catch let error as HTTPParserError where error != .invalidEOFState {
+      throw TransferFault.wrongAnswer("the answer is no HTTP")
     } catch {
       try Task.checkCancellation()
       throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
@@ -53,19 +55,21 @@ struct TransferAttempt {
     default: throw TransferFault.refused(status: status)
     }
     if let encoding = headers.first(name: "Content-Encoding"), encoding.lowercased() != "identity" {
-      throw TransferFault.wrongAnswer("the answer is encoded as \(encoding), which was not asked for")
+      throw TransferFault.wrongAnswer("the answer is encoded, which was not asked for")
     }
     try checkTag(headers.first(name: "ETag"))
+    let length = headers.first(name: "Content-Length").flatMap { Int($0) }
     guard status == 206 else {
-      if let length = headers.first(name: "Content-Length").flatMap({ Int($0) }), length != transfer.wanted.bytes {
-        throw TransferFault.changed
-      }
+      if let length, length != transfer.wanted.bytes { throw TransferFault.changed }
       return 0
     }
     guard let field = headers.first(name: "Content-Range"), let answer = ContentRange(field) else {
       throw TransferFault.wrongAnswer("the answer is a part, but does not say which")
     }
     if let total = answer.total, total != transfer.wanted.bytes { throw TransferFault.changed }
+    guard answer.range.upperBound <= transfer.wanted.bytes, length ?? answer.range.count == answer.range.count else {
+      throw TransferFault.wrongAnswer("the answer's length and place do not fit the file: \(field)")
+    }
     guard !missing.intersection(answer.range).isEmpty else {
       throw TransferFault.wrongAnswer("the answer is another part than was asked for: \(field)")
     }
@@ -74,7 +78,7 @@ struct TransferAttempt {
 
   private mutating func checkTag(_ tag: String?) throws {
     // Weak tags say nothing about bytes.
-    guard looksAtTags, let tag, !tag.hasPrefix("W/") else { return }
+    guard looksAtTags, let tag, !tag.hasPrefix("W/"), Self.isTag(tag) else { return }
     // Our server's tag is the file's SHA-256.
     let text = tag.filter { $0 != "\"" }
     if text.utf8.count == 64,
@@ -89,6 +93,12 @@ struct TransferAttempt {
     guard etag == nil else { return }
     etag = tag
     try transfer.state.setEntityTag(tag, of: transfer.download)
+  }
+
+  /// An `ETag` (RFC 9110, section 8.8.3) of a length that is worth keeping; another is as good as none.
+  private static func isTag(_ text: String) -> Bool {
+    guard (2...512).contains(text.utf8.count), text.hasPrefix("\""), text.hasSuffix("\"") else { return false }
+    return text.utf8.dropFirst().dropLast().allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }
   }
 
   private func receive(_ body: HTTPClientResponse.Body, from start: Int) async throws {

@@ -44,7 +44,9 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   public var suggestions: [RemovalSuggestion] = []
 
   package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
-    (self.code, self.subject, self.message, self.remedy) = (code, subject, message, remedy)
+    // All of them may quote a server.
+    (self.code, self.subject, self.message) = (code, PrintableText.of(subject), PrintableText.of(message))
+    self.remedy = remedy
   }
 
   /// `subject: message; remedy`

@@ -1,3 +1,5 @@
+import TileIndex
+
 /// What one file of the shelf holds: a whole region, or one of its parcels.
 public struct ShelfPart: Hashable, Sendable, Codable, CustomStringConvertible {
   public let region: String
@@ -11,17 +13,9 @@ public struct ShelfPart: Hashable, Sendable, Codable, CustomStringConvertible {
   /// Where it lies in the shelf's folder.
   var fileName: String { parcel ?? "\(region).mbtiles" }
 
-  /// Names come from the server and become names of files.
-  ///
-  /// - Throws: ``MapStoreError`` `.damaged` for one that could lie outside of the folder or hide in it.
-  func check() throws {
-    for name in [region, parcel ?? "a"] {
-      let isSafe =
-        !name.isEmpty && name.utf8.count <= 200 && !name.hasPrefix(".")
-        && !name.utf8.contains { $0 == 0x2f || $0 < 0x20 }
-      guard isSafe else {
-        throw MapStoreError(.damaged, region, "the server gives it a name that no file may have: \"\(name)\"")
-      }
-    }
+  /// Whether its names may be those of files: what apps ask for, and what an older version of this software has noted, was not looked at before.
+  var isSafe: Bool {
+    RegionManifest.isName(region)
+      && parcel.map { RegionManifest.isName($0, bytesMax: 200) && $0.hasSuffix(".mbtiles") } ?? true
   }
 }

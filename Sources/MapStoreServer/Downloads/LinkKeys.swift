@@ -21,7 +21,7 @@ struct LinkKeys: Sendable {
         guard bytes.count >= 32 else {
           throw StoreError(
             .unreadableInput, at: path, "holds \(bytes.count) bytes, too few for a key",
-            remedy: "make one with: openssl rand -out \(path) 32")
+            remedy: "make one under a new name: openssl rand -out NEW-FILE 32")
         }
         return SymmetricKey(data: bytes)
       })

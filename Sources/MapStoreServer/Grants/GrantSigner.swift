@@ -19,7 +19,7 @@ struct GrantSigner: Sendable {
     guard let seed, let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed) else {
       throw StoreError(
         .unreadableInput, at: path, "holds no Ed25519 key",
-        remedy: "make one with: openssl genpkey -algorithm ed25519 -out \(path)")
+        remedy: "make one under a new name: openssl genpkey -algorithm ed25519 -out NEW-FILE")
     }
     return key
   }

@@ -35,7 +35,10 @@ enum Reply {
     // The compressed form is another representation, so it has another tag (RFC 9110, section 8.8.3.3).
     let tag = "\"\(etag)\(takesGzip ? "-gzip" : "")\""
     var headers: HTTPFields = [.eTag: tag, .cacheControl: caching, .vary: "Accept-Encoding"]
-    if matches(request.field(.ifNoneMatch), tag) { return Response(status: .notModified, headers: headers) }
+    // A POST is not answered from what its client has (RFC 9110, section 13.1.2).
+    if request.route.method == .get, matches(request.field(.ifNoneMatch), tag) {
+      return Response(status: .notModified, headers: headers)
+    }
     headers[.contentType] = type
     guard takesGzip, let packed = body.gzip() else {
       return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body.plain))

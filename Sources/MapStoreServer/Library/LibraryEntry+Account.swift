@@ -41,4 +41,12 @@ extension LibraryEntry {
     }
     return editions
   }
+
+  /// - Throws: `Problem` 400 for an edition that is none: it is kept as long as the answer is.
+  static func installed(_ message: InstalledRegions) throws(Problem) -> [String: String] {
+    for (index, region) in message.installed.enumerated() where region.edition.unicodeScalars.count > 200 {
+      throw .badRequest("installed[\(index)].edition has more than 200 characters")
+    }
+    return Dictionary(message.installed.map { ($0.id, $0.edition) }, uniquingKeysWith: { $1 })
+  }
 }

@@ -2,9 +2,9 @@ import MapStoreWire
 import PurchaseLedger
 
 extension LibraryQuestion {
-  /// - Parameter installed: editions by region id.
+  /// - Parameter installed: editions by region id; those of the shelf make a difference, and are kept with the answer.
   init(_ entitlements: [Entitlement], installed: [String: String], in view: ShelfView) {
-    self.init(standing: [:], installed: installed)
+    self.init(standing: [:], installed: installed.filter { view.index(of: $0.key) != nil })
     for entitlement in entitlements {
       guard let index = entitlement.productID.flatMap(view.index(ofProduct:)),
         let found = Standing(entitlement.status)

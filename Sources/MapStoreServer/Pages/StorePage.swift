@@ -10,7 +10,6 @@ enum StorePage {
 
   /// The page's HTML in UTF-8.
   static func document(_ page: CataloguePage, question: CatalogueQuestion, hasMap: Bool) -> [UInt8] {
-    let words = question.words.joined(separator: " ")
     let library = hasMap ? ["leaflet.css", "leaflet.js"] : []
     let assets = (library + ["store.css", "store.js"]).map { name in
       let path = Markup.escaped(StoreRoute.asset.path(name))
@@ -33,7 +32,7 @@ enum StorePage {
       <header>
       <h1><a href="/catalogue">Maps</a></h1>
       <form action="/catalogue" role="search">
-      <input type="search" name="q" value="\(Markup.escaped(words))" placeholder="Search regions and places" aria-label="Search regions and places">
+      <input type="search" name="q" value="\(Markup.escaped(question.text))" placeholder="Search regions and places" aria-label="Search regions and places">
       <select name="category" aria-label="Category"><option value="">All categories</option>\
       \(page.categories.map { option($0, question.category) }.joined())</select>
       <button>Search</button>
@@ -45,7 +44,7 @@ enum StorePage {
       <ul class="regions">
       \(page.regions.map(card).joined(separator: "\n"))
       </ul>
-      \(page.nextCursor.map { more($0, question) } ?? "")
+      \(page.nextCursor.map { more(question.query(after: $0)) } ?? "")
       </main>
       <script type="application/json" id="regions">\(shapes(page.regions))</script>
       </body>
@@ -86,11 +85,8 @@ enum StorePage {
     places.map { $0.kind.isEmpty ? $0.name : "\($0.name) (\($0.kind))" }.joined(separator: ", ")
   }
 
-  private static func more(_ cursor: String, _ question: CatalogueQuestion) -> String {
-    var query = "cursor=\(PercentEncoding.encode(cursor))"
-    if !question.words.isEmpty { query += "&q=\(PercentEncoding.encode(question.words.joined(separator: " ")))" }
-    if let category = question.category { query += "&category=\(PercentEncoding.encode(category))" }
-    return "<p class=\"more\"><a href=\"/catalogue?\(Markup.escaped(query))\">More regions</a></p>"
+  private static func more(_ query: String) -> String {
+    "<p class=\"more\"><a href=\"/catalogue?\(Markup.escaped(query))\">More regions</a></p>"
   }
 
   /// What the script draws.

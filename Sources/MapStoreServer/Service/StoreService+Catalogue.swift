@@ -20,7 +20,7 @@ extension StoreService {
     of question: CatalogueQuestion, _ view: ShelfView, _ kind: String, _ make: @escaping @Sendable () throws -> [UInt8]
   ) async throws -> ReplyBody {
     let (replies, key) = (view.replies, "\(kind) \(question)")
-    if question.words.isEmpty { return try replies.body(for: key, make) }
+    if question.text.isEmpty { return try replies.body(for: key, make) }
     return try await blocking { try replies.body(for: key, make) }
   }
 
@@ -36,25 +36,35 @@ extension StoreService {
   func parcels(_ request: StoreRequest) throws -> Response {
     let (view, index) = try visible(request)
     let region = view.regions[index]
+    // Read in any case: what is wrong is wrong for regions that are not split, too.
+    let (point, box) = (try Self.point(request.query), try Self.box(request.query))
+    guard point == nil || box == nil else { throw Problem.badRequest("bbox: goes without point") }
     var chosen = Array(region.parcels.indices)
     if let parcels = view.parcelIndex(of: index) {
-      if request.query["point"] != nil {
-        let place = try request.query.numbers("point", count: 2)
-        guard abs(place[0]) <= 180, abs(place[1]) <= 90 else {
-          throw Problem.badRequest("point: is no longitude and latitude in degrees")
-        }
-        chosen = parcels.parcels(longitude: place[0], latitude: place[1])
-      } else if request.query["bbox"] != nil {
-        let box = try request.query.numbers("bbox", count: 4)
-        guard box[1] <= box[3], box.allSatisfy({ abs($0) <= 360 }) else {
-          throw Problem.badRequest("bbox: is not west, south, east, north in degrees")
-        }
-        chosen = parcels.parcels(in: BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3]))
-      }
+      if let point { chosen = parcels.parcels(longitude: point[0], latitude: point[1]) }
+      if let box { chosen = parcels.parcels(in: box) }
     }
     return try Reply.message(
       ParcelList(regionId: region.id, edition: region.edition, parcels: chosen.map { region.parcels[$0] }),
       caching: caching(view, index))
+  }
+
+  private static func point(_ query: Query) throws(Problem) -> [Double]? {
+    guard try query.value("point") != nil else { return nil }
+    let place = try query.numbers("point", count: 2)
+    guard abs(place[0]) <= 180, abs(place[1]) <= 90 else {
+      throw .badRequest("point: is no longitude and latitude in degrees")
+    }
+    return place
+  }
+
+  private static func box(_ query: Query) throws(Problem) -> BoundingBox? {
+    guard try query.value("bbox") != nil else { return nil }
+    let box = try query.numbers("bbox", count: 4)
+    guard abs(box[0]) <= 360, abs(box[2]) <= 360, -90 <= box[1], box[1] <= box[3], box[3] <= 90 else {
+      throw .badRequest("bbox: is not west, south, east, north in degrees")
+    }
+    return BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3])
   }
 
   func preview(_ request: StoreRequest) throws -> Response {

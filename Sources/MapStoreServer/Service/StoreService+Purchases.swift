@@ -7,8 +7,17 @@ extension StoreService {
   private static let transactionsMax = 500
 
   func library(_ request: StoreRequest) throws -> Response {
+    try library(try LibraryEntry.installed(request.query["installed"]), for: request)
+  }
+
+  /// The same for a device that has more regions than an address has room for.
+  func libraryOfDevice(_ request: StoreRequest) async throws -> Response {
+    let message = try await request.message(InstalledRegions.self, bytesMax: options.limits.bodyBytes)
+    return try library(try LibraryEntry.installed(message), for: request)
+  }
+
+  private func library(_ installed: [String: String], for request: StoreRequest) throws -> Response {
     let account = try request.account()
-    let installed = try LibraryEntry.installed(request.query["installed"])
     let view = shelf.view
     let question = LibraryQuestion(try ledger.entitlements(of: account), installed: installed, in: view)
     let body = view.libraries.body(for: question) { view.libraryText.document(LibraryEntry.all(of: view, question)) }

@@ -90,6 +90,7 @@ final class StoreService: Sendable {
     case .changePassword: try await changePassword(request)
     case .eraseAccount: try await eraseAccount(request)
     case .library: try library(request)
+    case .libraryOfDevice: try await libraryOfDevice(request)
     case .purchases: try await purchases(request)
     case .downloads: try await downloads(request)
     case .file: try await file(request)

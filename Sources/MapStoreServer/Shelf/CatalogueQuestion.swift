@@ -3,7 +3,9 @@ import TileIndex
 
 /// What somebody wants to see of the catalogue.
 struct CatalogueQuestion: Hashable, Sendable {
-  /// All words must occur in id, title, category or description, in any case, or in the name of a place.
+  /// What is looked for, as it was asked; empty for all.
+  var text = ""
+  /// Its words as texts and names of places are compared with them. None where the text has no letter or digit, which nothing is found by.
   var words: [String] = []
   var category: String?
   /// Nearest first, and how near; in degrees.
@@ -19,23 +21,24 @@ struct CatalogueQuestion: Hashable, Sendable {
 
   /// - Throws: `Problem` 400 that names the parameter.
   init(_ query: Query) throws(Problem) {
-    words = (query["q"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+    text = (query["q"] ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    words = PlaceQuery.words(of: PlaceQuery.plain(text))
     guard words.count <= 16 else { throw .badRequest("q: has more than 16 words") }
     category = query["category"]
-    near = try query["near"].map { (text) throws(Problem) in
+    near = try query.value("near").map { (text) throws(Problem) in
       let numbers = try query.numbers("near", count: 2)
       guard abs(numbers[0]) <= 180, abs(numbers[1]) <= 90 else {
         throw .badRequest("near: \"\(text)\" is no longitude and latitude in degrees")
       }
       return Place(longitude: numbers[0], latitude: numbers[1])
     }
-    if let text = query["limit"] {
+    if let text = try query.value("limit") {
       guard let number = Int(text), (1...Self.limitMax).contains(number) else {
         throw .badRequest("limit: is no number from 1 to \(Self.limitMax)")
       }
       limit = number
     }
-    cursor = query["cursor"]
+    cursor = try query.value("cursor")
   }
 
   /// - Throws: `Problem` 400 when the cursor names a region that is not there any more.
@@ -77,26 +80,40 @@ struct CatalogueQuestion: Hashable, Sendable {
       nextCursor: page.count < rest.count ? page.last.map { view.regions[$0].id } : nil)
   }
 
-  /// What is for sale and meant by the question: first what has the words in its texts, in the shelf's order, then what has them in the names of its places.
+  /// What is for sale and meant by the question:
+  /// 1. what has each word as the beginning of a word in its own texts, in the shelf's order;
+  /// 2. what has a place with the words that its texts do not have: first where the place's name begins so, then the most important place;
+  /// 3. what has the words within words of its texts.
   private func found(in view: ShelfView) -> (regions: [Int], places: [Int: [FoundPlace]]) {
     let sold = view.regions.indices.filter {
       view.isForSale[$0] && (category == nil || view.regions[$0].category == category)
     }
-    if words.isEmpty { return (sold, [:]) }
-    let named = sold.filter { hasWords(view.regions[$0]) }
-    let candidates = Set(sold)
-    let found = view.places.regions(having: words).filter { candidates.contains($0.region) }
-    let others = Set(named)
-    return (
-      named + found.map(\.region).filter { !others.contains($0) },
-      Dictionary(uniqueKeysWithValues: found.map { ($0.region, $0.places) })
-    )
+    if text.isEmpty { return (sold, [:]) }
+    if words.isEmpty { return ([], [:]) }
+    let missing = sold.map { index in words.filter { !view.searchTexts[index].hasBeginning($0) } }
+    var looks: [[String]: [Int: PlaceDirectory.Found]] = [words: view.places.regions(having: words)]
+    for rest in missing where !rest.isEmpty && looks.count < Self.looksMax && looks[rest] == nil {
+      looks[rest] = view.places.regions(having: rest)
+    }
+    var (named, placed, rest): ([Int], [(index: Int, found: PlaceDirectory.Found)], [Int]) = ([], [], [])
+    var places: [Int: [FoundPlace]] = [:]
+    for (index, missing) in zip(sold, missing) {
+      let found = looks[words]?[index] ?? looks[missing]?[index]
+      places[index] = found?.places
+      if missing.isEmpty {
+        named.append(index)
+      } else if let found {
+        placed.append((index, found))
+      } else if words.allSatisfy(view.searchTexts[index].contains) {
+        rest.append(index)
+      }
+    }
+    placed.sort { ($0.found.rank, $0.index) < ($1.found.rank, $1.index) }
+    return (named + placed.map(\.index) + rest, places)
   }
 
-  private func hasWords(_ region: Catalogue.Region) -> Bool {
-    let text = [region.id, region.title, region.category, region.description ?? ""].joined(separator: "\n").lowercased()
-    return words.allSatisfy { text.contains($0) }
-  }
+  /// Regions differ in which of the words their texts have; each difference costs a look into the places.
+  private static let looksMax = 8
 }
 
 extension ShelfView {
@@ -116,6 +133,16 @@ extension ShelfView {
 }
 
 extension CatalogueQuestion {
+  /// The query of the page that begins after a region, with all that this one was asked for.
+  func query(after cursor: String) -> String {
+    var pairs = [("cursor", cursor)]
+    if !text.isEmpty { pairs.append(("q", text)) }
+    if let category { pairs.append(("category", category)) }
+    if let near { pairs.append(("near", "\(near.longitude),\(near.latitude)")) }
+    if limit != Self.limitDefault { pairs.append(("limit", "\(limit)")) }
+    return pairs.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+  }
+
   /// The same for the same question: stands in the entity tag.
   var hashText: String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325

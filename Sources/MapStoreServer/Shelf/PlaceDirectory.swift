@@ -68,34 +68,45 @@ final class PlaceDirectory: Sendable {
     return connection
   }
 
-  /// The regions that have places with all of the words in their names, the last as a beginning; the region with the most important place first.
+  /// What a region has of some words.
+  struct Found: Sendable {
+    /// Names that begin with one of the words come first, then the most important.
+    var places: [FoundPlace]
+    /// Smaller is better: of the first place.
+    var rank: Int
+  }
+
+  /// The regions that have places with all of the words in their names, in any order, each as the beginning of a word.
   ///
   /// - Complexity: a few milliseconds at most.
-  func regions(having words: [String]) -> [(region: Int, places: [FoundPlace])] {
-    // Quoted, so that nothing in them is taken for the index's own language. What has no letter or digit would match nothing.
-    let quoted = words.filter { $0.contains { $0.isLetter || $0.isNumber } }
-      .map { "\"\($0.replacing("\"", with: " "))\"" }
-    guard !quoted.isEmpty else { return [] }
+  func regions(having words: [String]) -> [Int: Found] {
+    guard !words.isEmpty else { return [:] }
     return index.withLock { index in
-      guard let connection = index else { return [] }
-      var order: [Int] = []
-      var found: [Int: [FoundPlace]] = [:]
-      // A question that the index cannot answer finds nothing.
-      guard
+      // A question that the index cannot answer finds nothing. Quoted, so that nothing is taken for the index's own language.
+      guard let connection = index,
         let look = try? connection.prepare(
-          "SELECT region, name, kind, longitude, latitude FROM place WHERE place MATCH ? ORDER BY rowid LIMIT ?"),
-        (try? look.bind(quoted.joined(separator: " ") + "*", at: 1)) != nil
-      else { return [] }
+          "SELECT region, name, kind, longitude, latitude, rowid FROM place WHERE place MATCH ? ORDER BY rowid LIMIT ?"
+        ),
+        (try? look.bind(words.map { "\"\($0)\"*" }.joined(separator: " "), at: 1)) != nil
+      else { return [:] }
       look.bind(Self.hitsMax, at: 2)
+      var found: [Int: [(rank: Int, place: FoundPlace)]] = [:]
       while (try? look.step()) == true {
-        let region = look.int(0)
-        if found[region] == nil { order.append(region) }
-        guard found[region, default: []].count < Self.namedMax else { continue }
-        found[region, default: []].append(
-          FoundPlace(
-            name: look.text(1) ?? "", kind: look.text(2) ?? "", longitude: look.double(3), latitude: look.double(4)))
+        let name = look.text(1) ?? ""
+        let plain = PlaceQuery.plain(name)
+        // Rows lie in the order of importance.
+        let rank = look.int(5) + (words.contains { plain.hasPrefix($0) } ? 0 : Self.rankWithin)
+        let place = FoundPlace(
+          name: name, kind: look.text(2) ?? "", longitude: look.double(3), latitude: look.double(4))
+        found[look.int(0), default: []].append((rank, place))
       }
-      return order.map { ($0, found[$0] ?? []) }
+      return found.mapValues { hits in
+        let best = hits.sorted { $0.rank < $1.rank }.prefix(Self.namedMax)
+        return Found(places: best.map(\.place), rank: best.first?.rank ?? 0)
+      }
     }
   }
+
+  /// Behind all names that begin with a word.
+  private static let rankWithin = 1 << 40
 }

@@ -25,6 +25,7 @@ final class ShelfView: Sendable {
   /// Libraries by what makes them differ, so that they need no watching of the ledger, and accounts that own the same share one. Of a shelf of 170 regions one takes 40 kB.
   let libraries = ReplyCache<LibraryQuestion>(countMax: 1024)
   let libraryText: LibraryText
+  let searchTexts: [SearchText]
   let places: PlaceDirectory
 
   /// - Parameters:
@@ -38,6 +39,7 @@ final class ShelfView: Sendable {
     regions = catalogue.regions
     isForSale = regions.map { (products?.isReady($0.productId) ?? true) && faults[$0.file] == nil }
     listings = regions.map(RegionListing.init)
+    searchTexts = regions.map(SearchText.init)
     indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     indexByProduct = Dictionary(
       regions.enumerated().map { ($1.productId, $0) }, uniquingKeysWith: { first, _ in first })
@@ -76,4 +78,20 @@ extension RegionListing {
       preview: region.preview.map { _ in StoreRoute.preview.path(region.id) })
     previewBounds = region.preview == nil ? nil : region.previewBounds
   }
+}
+
+/// A region's own words as searches compare them: lower case, without marks on letters.
+struct SearchText: Sendable {
+  /// Each word behind a space.
+  private let text: String
+
+  init(_ region: Catalogue.Region) {
+    let texts = [region.id, region.title, region.category, region.description ?? ""]
+    text = PlaceQuery.words(of: PlaceQuery.plain(texts.joined(separator: "\n"))).reduce(into: "") { $0 += " " + $1 }
+  }
+
+  /// Whether one of its words begins so.
+  func hasBeginning(_ word: String) -> Bool { text.contains(" " + word) }
+
+  func contains(_ word: String) -> Bool { text.contains(word) }
 }

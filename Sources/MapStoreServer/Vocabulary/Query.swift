@@ -20,6 +20,16 @@ struct Query: Sendable {
   /// Nil where it is absent or empty.
   subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
+  /// The value of a parameter that no form sends without one.
+  ///
+  /// - Returns: nil where it is absent.
+  /// - Throws: `Problem` 400 where it is empty: a program that has lost a value gets no default for it.
+  func value(_ name: String) throws(Problem) -> String? {
+    guard let value = values[name] else { return nil }
+    guard !value.isEmpty else { throw .badRequest("\(name): is empty; give a value, or leave it out") }
+    return value
+  }
+
   /// Numbers with commas between them.
   func numbers(_ name: String, count: Int) throws(Problem) -> [Double] {
     let numbers = (self[name] ?? "").split(separator: ",", omittingEmptySubsequences: false).compactMap { text in

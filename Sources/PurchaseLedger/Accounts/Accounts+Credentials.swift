@@ -3,19 +3,33 @@ import GRDB
 
 extension Accounts {
   /// A login as it is kept: without spaces around it, in lower case.
+  ///
+  /// What nobody sees, or what turns the order of letters around, would make two logins that look alike.
   package static func normalised(_ login: String) throws(LedgerError) -> String {
     let trimmed = login.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCompatibilityMapping
       .lowercased()
-    guard !trimmed.isEmpty, trimmed.utf8.count <= 254,
-      !trimmed.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-    else { throw LedgerError(.account, at: "login", "must have 1 to 254 bytes and no control characters") }
+    guard !trimmed.isEmpty, trimmed.utf8.count <= 254, trimmed.unicodeScalars.allSatisfy(isVisible) else {
+      throw LedgerError(
+        .account, at: "login", "must have 1 to 254 bytes, and no control, bidirectional or other invisible characters")
+    }
     return trimmed
   }
 
-  static func check(_ password: String) throws(LedgerError) {
-    guard (8...1024).contains(password.utf8.count) else {
-      throw LedgerError(.account, at: "password", "must have 8 to 1024 bytes")
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate: false
+    default: true
     }
+  }
+
+  /// More bytes than a password has, in whatever form a keyboard spells its characters: hashing them would be work for nothing.
+  static let passwordBytesMax = 16_384
+
+  /// Characters as people count them, of whatever script, in the form that is hashed.
+  static func check(_ password: String) throws(LedgerError) {
+    guard password.utf8.count <= passwordBytesMax,
+      (8...1024).contains(password.precomposedStringWithCompatibilityMapping.unicodeScalars.count)
+    else { throw LedgerError(.account, at: "password", "must have 8 to 1,024 characters") }
   }
 
   struct Credential: Sendable {

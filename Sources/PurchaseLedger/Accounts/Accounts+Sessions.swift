@@ -20,8 +20,7 @@ extension Accounts {
       ?? PasswordHash(salt: [UInt8](repeating: 0, count: 16), hash: [UInt8](repeating: 0, count: 32), cost: cost)
     let cost = self.cost
     let (matches, renewed) = try await Self.hash(isPreferred: isPreferred) {
-      // Nobody's password is that long: hashing it would be work for nothing.
-      let matches = try password.utf8.count <= 1024 && stored.matches(password)
+      let matches = try password.utf8.count <= Self.passwordBytesMax && stored.matches(password)
       return (matches, matches && stored.cost != cost ? try PasswordHash(of: password, cost: cost) : nil)
     }
     guard let credential, matches else {
@@ -63,7 +62,7 @@ extension Accounts {
     }
     // Whoever has a session is no stranger.
     let matches = try await Self.hash(isPreferred: true) {
-      try stored.map { try password.utf8.count <= 1024 && $0.password.matches(password) } ?? false
+      try stored.map { try password.utf8.count <= Self.passwordBytesMax && $0.password.matches(password) } ?? false
     }
     guard matches else { throw LedgerError(.wrongPassword, at: "password", "the password is wrong") }
   }

@@ -36,27 +36,8 @@ extension Catalogue {
     } catch let error as DecodingError {
       throw refused("\(error.place) \(error.complaint)")
     }
-    for (index, region) in regions.enumerated() { try check(region, "regions[\(index)]", refused) }
-  }
-
-  /// What readers rely on.
-  private func check(_ region: Region, _ place: String, _ refused: (String) -> BundleError) throws {
-    func isBox(_ numbers: [Double]) -> Bool { numbers.count == 4 && numbers[1] <= numbers[3] }
-    guard isBox(region.bounds) else { throw refused("\(place).bounds are not west, south, east, north") }
-    guard region.previewBounds.map(isBox) ?? true else {
-      throw refused("\(place).previewBounds are not west, south, east, north")
-    }
-    // Names are joined to folders.
-    for file in region.files where file.file.isEmpty || file.file.utf8.contains(where: { $0 == 0x2f || $0 == 0 }) {
-      throw refused("\(place) has a file that is no name: \"\(file.file)\"")
-    }
-    for (index, parcel) in region.parcels.enumerated() {
-      guard isBox(parcel.bounds) else {
-        throw refused("\(place).parcels[\(index)].bounds are not west, south, east, north")
-      }
-      if let root = parcel.roots.first(where: { !region.matrixSet.contains($0.tile) }) {
-        throw refused("\(place).parcels[\(index)] has a root outside the grid: \(root.tile)")
-      }
+    for (index, region) in regions.enumerated() {
+      if let fault = region.fault { throw refused("regions[\(index)]\(fault)") }
     }
   }
 
@@ -71,5 +52,39 @@ extension Catalogue {
       }
     }
     return Array((text + "\n]}\n").utf8)
+  }
+}
+
+extension Catalogue.Region {
+  /// What readers rely on, and is not so: the member, as it goes on behind the region's place, and what is wrong with it. Nil where all is well.
+  package var fault: String? {
+    guard Self.isBox(bounds) else { return ".bounds are not west, south, east, north" }
+    guard previewBounds.map(Self.isBox) ?? true else { return ".previewBounds are not west, south, east, north" }
+    guard 0 <= minzoom, minzoom <= maxzoom, maxzoom <= TileID.zoomMax else { return ".maxzoom is not above minzoom" }
+    // Rings that are none have no box.
+    let rings = boundary.map { Array($0.polygons.joined()) } ?? []
+    guard rings.allSatisfy({ $0.count >= 4 && $0.allSatisfy { Self.isPlace($0.x, $0.y) } }) else {
+      return ".boundary has a ring that is not of 4 positions or more in degrees"
+    }
+    // Names are joined to folders.
+    for file in files where file.file.isEmpty || file.file.utf8.contains(where: { $0 == 0x2f || $0 == 0 }) {
+      return " has a file that is no name: \"\(file.file)\""
+    }
+    for (index, parcel) in parcels.enumerated() {
+      guard Self.isBox(parcel.bounds) else { return ".parcels[\(index)].bounds are not west, south, east, north" }
+      if let root = parcel.rootTiles.first(where: { !matrixSet.contains($0) }) {
+        return ".parcels[\(index)] has a root outside the grid: \(root)"
+      }
+    }
+    return nil
+  }
+
+  private static func isBox(_ numbers: [Double]) -> Bool {
+    numbers.count == 4 && numbers[1] <= numbers[3] && isPlace(numbers[0], numbers[1]) && isPlace(numbers[2], numbers[3])
+  }
+
+  /// On Earth, give or take rounding; turns of longitude are counted on for ground across the antimeridian.
+  private static func isPlace(_ longitude: Double, _ latitude: Double) -> Bool {
+    abs(longitude) <= 540 && abs(latitude) <= 90.000001
   }
 }

@@ -33,7 +33,12 @@ public struct PlaceQuery: Hashable, Sendable {
 
   /// The words: runs of letters, digits and the marks on them.
   var words: [String] {
-    let text = String(decoding: text.utf8.prefix(Self.textBytesMax), as: UTF8.self)
+    Self.words(of: String(decoding: text.utf8.prefix(Self.textBytesMax), as: UTF8.self)).prefix(Self.wordsMax).map {
+      $0
+    }
+  }
+
+  package static func words(of text: String) -> [String] {
     let words = text.unicodeScalars.split { scalar in
       switch scalar.properties.generalCategory {
       case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
@@ -42,7 +47,7 @@ public struct PlaceQuery: Hashable, Sendable {
       default: true
       }
     }
-    return words.prefix(Self.wordsMax).map { String($0) }.filter { !$0.isEmpty }
+    return words.map { String($0) }
   }
 
   /// The query in FTS5's words: all words whole, and the last as a beginning; nil when there are none.

@@ -16,6 +16,9 @@ public struct PlaceMatch: Hashable, Sendable {
 extension PlaceQuery {
   /// The best of some places that were found for this query, in order; as many as are wanted.
   package func best(of places: [Place]) -> [PlaceMatch] { PlaceRanking(self).ranked(places) }
+
+  /// A text as names are compared: in lower case, without marks on letters.
+  package static func plain(_ text: String) -> String { PlaceRanking.plain(text) }
 }
 
 /// Puts found places in order: by how well the name fits, then by importance, and by nearness where the searcher's place is known.
@@ -51,7 +54,7 @@ struct PlaceRanking {
   }
 
   /// Lower case, without marks on letters: as far as comparing needs, the index has its own folding.
-  private static func plain(_ text: String) -> String {
+  fileprivate static func plain(_ text: String) -> String {
     var plain = String.UnicodeScalarView()
     for character in text.lowercased() {
       // Letter and marks lie apart in the decomposed form, which comparing strings uses but does not show; the letter's name does.

@@ -14,6 +14,18 @@ import Testing
     }
   }
 
+  /// What would make an account that looks like another's, or a password that is shorter than it sounds.
+  @Test(arguments: [("ada\u{202e}gro", "long enough"), ("ada\u{1b}", "long enough"), ("ada", "пароль1")])
+  func accountsThatCannotBe(login: String, password: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("ledger.sqlite")
+    #expect(try purchaseLedger("init", "--ledger", path).status == 0)
+    let file = try folder.write("password", password)
+    let run = try purchaseLedger("account", "add", login, "--password-file", file, "--ledger", path)
+    #expect(run.status == 2 && run.stderr.contains("characters") && !run.stderr.contains("\u{202e}"), "\(run)")
+    #expect(try purchaseLedger("account", "list", "--ledger", path).stdout.isEmpty)
+  }
+
   @Test func aFileThatIsNoLedgerIsLeftAlone() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("ledger.sqlite", "not a ledger")

@@ -43,6 +43,41 @@ import Testing
     #expect(try tokens.count { try accounts.account(for: $0) == id } == 100)
   }
 
+  /// Whatever a script's characters take in bytes.
+  @Test(arguments: [
+    ("пароль12", true), ("ääääääää", true), ("🗺🗺🗺🗺🗺🗺🗺🗺", true), (String(repeating: "ä", count: 1024), true),
+    ("ääää", false), (String(repeating: "a\u{308}", count: 4), false), ("пароль1", false), ("🗺🗺", false),
+    (String(repeating: "a", count: 1025), false),
+  ])
+  func passwordsAreCountedInCharacters(password: String, isTaken: Bool) async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    if isTaken {
+      _ = try await accounts.add(login: "ada", password: password)
+      for spelling in [password, password.decomposedStringWithCanonicalMapping] {
+        _ = try await accounts.signIn(login: "ada", password: spelling, lasting: 1000)
+      }
+    } else {
+      await #expect { try await accounts.add(login: "ada", password: password) } throws: {
+        "\($0)".contains("8 to 1,024 characters")
+      }
+    }
+  }
+
+  /// Two logins that look alike would be two people's.
+  @Test(arguments: [
+    "ada\u{202e}gro", "ada\u{2066}", "\u{200f}ada", "a\u{200b}da", "ada\u{7f}", "a\nda", "a\tda", "a\u{1b}[2Jda",
+    "a\u{2028}da", "ada\u{feff}", "ada\u{61c}", "\u{0}", "ada\u{e000}",
+  ])
+  func loginsThatDoNotShowAreRefused(login: String) async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    await #expect { try await accounts.add(login: login, password: "correct horse") } throws: {
+      ($0 as? LedgerError)?.code == .account
+    }
+    #expect(try accounts.list().isEmpty)
+  }
+
   @Test func sessionsOpenAndEnd() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)

@@ -71,9 +71,12 @@ struct AroundCommand: AsyncParsableCommand {
   @OptionGroup var download: DownloadFlags
   @Argument(help: "The region.")
   var region: String
-  @Option(help: ArgumentHelp("Degrees.", valueName: "lon,lat"))
+  // Unconditional: the western hemisphere begins with a dash.
+  @Option(parsing: .unconditional, help: ArgumentHelp("Degrees.", valueName: "lon,lat"))
   var point: String?
-  @Option(help: ArgumentHelp("Degrees; a west beyond the east crosses the antimeridian.", valueName: "w,s,e,n"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Degrees; a west beyond the east crosses the antimeridian.", valueName: "w,s,e,n"))
   var bbox: String?
   @Option(help: ArgumentHelp("GPX or GeoJSON.", valueName: "file"))
   var track: String?

@@ -38,7 +38,8 @@ struct MadeUpStore {
       (authority, bundleID) = (try ThrowAwayAuthority(file.authority), file.bundleId)
     } catch {
       throw StoreKeyError(
-        description: "\(keyFile): is none of a made-up store's keys; make one with mapstore client store-key",
+        description:
+          "\(keyFile): is none of a made-up store's keys; make one under a new name: mapstore client store-key NEW-FILE",
         isUnreadable: false)
     }
     book = MadeUpBook(path: "\(keyFile).book.jsonl")

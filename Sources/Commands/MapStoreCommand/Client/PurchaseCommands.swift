@@ -133,6 +133,9 @@ struct SyncCommand: AsyncParsableCommand {
       print(RegionTable.text(regions))
     }
     try GetCommand.failures(results)
+    if let error = report.grantsError as? MapStoreError, [.damaged, .grant].contains(error.code) {
+      throw ExitCode(ClientExitStatus.status(of: error) ?? ClientExitStatus.leftUndone)
+    }
     if report.grantsError != nil || report.purchases.contains(where: \.isOpen) {
       throw ExitCode(ClientExitStatus.leftUndone)
     }

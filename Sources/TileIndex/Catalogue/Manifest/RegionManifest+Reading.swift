@@ -180,12 +180,12 @@ extension RegionManifest {
 
   static let nameRemedy = "use letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 
-  /// What may be part of file names and URLs.
-  static func isName(_ text: String) -> Bool {
+  /// What may be part of file names and URLs: ids and editions, and with more bytes the names of files.
+  package static func isName(_ text: String, bytesMax: Int = 100) -> Bool {
     func isLetterOrDigit(_ byte: UInt8) -> Bool {
       (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
     }
-    guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= 100 else { return false }
+    guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= bytesMax else { return false }
     return text.utf8.allSatisfy { isLetterOrDigit($0) || "._-".utf8.contains($0) }
   }
 }
