@@ -38,8 +38,15 @@ struct ServerSetup: Sendable {
       if let path = options.unixSocket {
         let turn = await FolderTurn(besides: path)
         try await Self.removeAbandoned(path, group)
-        let channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
-        return withExtendedLifetime(turn) { (channel, SocketFile(path)) }
+        // Under a name of its own at first: NIO removes what lies under the name that it listened on when it ends, whoever's that is by then.
+        let own = SocketFile.ownName(besides: path)
+        let channel = try await bootstrap.bind(unixDomainSocketPath: own, cleanupExistingSocketFile: true).get()
+        guard let file = SocketFile(own)?.moved(to: path) else {
+          try? await channel.close()
+          throw ServeError(
+            .cannotListen, "cannot listen on \(path): its folder cannot be written; check its permissions")
+        }
+        return withExtendedLifetime(turn) { (channel, file) }
       }
       let channel = try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .bind(host: options.listeningHost, port: options.port).get()
@@ -54,7 +61,10 @@ struct ServerSetup: Sendable {
 
   /// Removes the socket of a server that was killed. One that lives answers its connections, and keeps its socket.
   private static func removeAbandoned(_ path: String, _ group: MultiThreadedEventLoopGroup) async throws {
-    guard let file = SocketFile(path) else { return }
+    guard let file = SocketFile(path) else {
+      if FileStatus(path) == nil { return }
+      throw ServeError(.cannotListen, "cannot listen on \(path): a file that is no socket lies there; choose another")
+    }
     var reason = "another server listens there; end it, or choose another file"
     do {
       let channel = try await ClientBootstrap(group: group).connectTimeout(.seconds(2))

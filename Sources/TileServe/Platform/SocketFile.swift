@@ -8,7 +8,7 @@
 
 /// The file of a Unix socket that this process listens on.
 struct SocketFile: Sendable {
-  private let path: String
+  private var path: String
   private let device: UInt64
   private let inode: UInt64
 
@@ -25,6 +25,20 @@ struct SocketFile: Sendable {
   func remove() {
     guard let now = SocketFile(path), now.device == device, now.inode == inode else { return }
     unlink(path)
+  }
+
+  /// The same under another name; nil when it cannot be renamed.
+  func moved(to other: String) -> SocketFile? {
+    guard rename(path, other) == 0 else { return nil }
+    var moved = self
+    moved.path = other
+    return moved
+  }
+
+  /// A name that no other process takes, in the folder of a file.
+  static func ownName(besides path: String) -> String {
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+    return "\(folder).\(getpid())"
   }
 
   /// True for the error of a connection to a socket that nobody listens on any more.

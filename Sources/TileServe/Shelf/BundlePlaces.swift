@@ -20,7 +20,7 @@ struct BundlePlaces: Sendable {
     /// True where ``modified`` tells the states apart: of a file that was written where it lies, so that no other one here had this date before. Not of one that came
     /// with the date that it had elsewhere, nor where tiles may change one by one: folders, tilesets of other servers, bundles with a log.
     var hasOwnDate: Bool {
-      status.isFile && log == nil && !isUpstream && (0...60).contains(status.changed - status.modified)
+      status.isFile && log == nil && !isUpstream && (0...2).contains(status.changed - status.modified)
     }
   }
 

@@ -8,6 +8,8 @@ public final class Tileset: TileSource {
   let place: BundlePlaces.Place
   /// True where clients may tell by the date whether their copy is of this state of the tileset.
   let hasOwnDate: Bool
+  /// The latest date of all states that had this id.
+  private let latestDate: Int
   /// The name in URLs.
   public var id: String { place.id }
   /// The file or folder.
@@ -52,7 +54,9 @@ public final class Tileset: TileSource {
   /// - Parameter old: what had the same id before.
   init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil) {
     self.place = place
-    hasOwnDate = place.hasOwnDate && old?.place.modified != place.modified
+    let dateBefore = old?.latestDate ?? .min
+    hasOwnDate = place.hasOwnDate && place.modified > dateBefore
+    latestDate = max(place.modified, dateBefore)
     self.open = open
     self.work = work
     isRemote = place.isUpstream

@@ -116,20 +116,19 @@ import TileIndex
       if let date { try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path) }
       #expect(rename(path, folder.file("a.mbtiles")) == 0)
     }
-    func date() throws -> Date {
-      try #require(
-        try FileManager.default.attributesOfItem(atPath: folder.file("a.mbtiles"))[.modificationDate] as? Date)
-    }
+    let yesterday = Date(timeIntervalSinceNow: -86_400)
     try put(seed: 1, date: nil)
     var dates: Set<String> = []
     for restarts in [false, true] {
       try await serving([folder.path]) { (served) async throws in
-        for (seed, date) in [(2, Date(timeIntervalSinceNow: -86_400)), (3, try date()), (4, try date())] {
+        let puts: [(Int, Date?)] =
+          restarts ? [(12, yesterday), (13, yesterday)] : [(2, yesterday), (3, yesterday), (4, nil)]
+        for (seed, date) in puts {
           for target in ["/a/0/0/0.png", "/a/0/0/0.jpg"] {
             let response = try served.get(target)
             dates.insert(try #require(response["Last-Modified"]))
           }
-          try put(seed: seed + (restarts ? 10 : 0), date: date)
+          try put(seed: seed, date: date)
           #expect(served.shelf.refresh().replaced == ["a"])
           for since in dates {
             for target in ["/a/0/0/0.png", "/a/0/0/0.jpg"] {
@@ -138,7 +137,7 @@ import TileIndex
           }
         }
       }
-      try put(seed: 9, date: try date())
+      try put(seed: 9, date: yesterday)
       try await serving([folder.path]) { (served) async throws in
         for since in dates {
           #expect(try served.get("/a/0/0/0.png", ["If-Modified-Since": since]).status == 200)
