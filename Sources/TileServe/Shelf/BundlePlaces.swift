@@ -58,9 +58,12 @@ struct BundlePlaces: Sendable {
   }
 
   private mutating func walk(_ folder: String, prefix: String, depth: Int) {
-    guard let names = Folder.names(folder) else {
+    let names: [String]
+    do throws(FileSystem.SystemError) {
+      names = try Folder.names(folder)
+    } catch {
       if !FileStatus.isForbidden(folder) { isComplete = false }
-      refused[folder] = "cannot be listed; check its permissions"
+      refused[folder] = "cannot be listed: \(error); \(error.openingRemedy)"
       return
     }
     // Hidden files are other programs' business: bundles that are being written, for one.
@@ -89,7 +92,7 @@ struct BundlePlaces: Sendable {
   /// The youngest entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are written anew within a column are
   /// not noticed here (a look at every column would take seconds); they are served, with the old date.
   private func newest(in folder: String) -> FileStatus? {
-    Folder.names(folder)?.prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
+    try? Folder.names(folder).prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
       .max { ($0.modified, $0.modifiedNanoseconds) < ($1.modified, $1.modifiedNanoseconds) }
   }
 
