@@ -60,7 +60,9 @@ struct ConfigurationFile {
     func wrong(_ reason: String) -> SettingsError {
       SettingsError(.configuration, "tilesets: \(tileset.name): \(reason)")
     }
-    guard let settings = tileset.value.members else { throw wrong("must be an object of texts: missing, cache-control") }
+    guard let settings = tileset.value.members else {
+      throw wrong("must be an object of texts: missing, cache-control")
+    }
     for setting in settings {
       guard let text = setting.value.string else { throw wrong("\(setting.name) must be a text in quotation marks") }
       do {
@@ -84,6 +86,7 @@ struct ConfigurationFile {
     let list = known.prefix(10).joined(separator: ", ") + (known.count > 10 ? " and \(known.count - 10) more" : "")
     throw SettingsError(
       .configuration,
-      "\(path): tilesets: \(unknown): there is no such tileset; \(known.isEmpty ? "there is none at all" : "there are \(list)")")
+      "\(path): tilesets: \(unknown): there is no such tileset; \(known.isEmpty ? "there is none at all" : "there are \(list)")"
+    )
   }
 }

@@ -140,10 +140,13 @@ import Testing
   @Test func settingsOfNoTilesetAreRefused() throws {
     try folder.writeBundle("roads.mbtiles", zooms: 0...0, seed: 1)
     for id in ["releif", "relief,roads", "relief.mbtiles", ""] {
-      let file = try folder.write("serve.json", #"{"tilesets": {"roads": {"missing": "204"}, "\#(id)": {"missing": "204"}}}"#)
+      let file = try folder.write(
+        "serve.json", #"{"tilesets": {"roads": {"missing": "204"}, "\#(id)": {"missing": "204"}}}"#)
       let run = try tileserve(folder.path, "--config", file, "--port", "0", timeout: 10)
       #expect(run.status == 78 && run.stdout.isEmpty, "\(run)")
-      #expect(run.stderr == "tileserve: \(file): tilesets: \(id): there is no such tileset; there are relief, roads\n", "\(run)")
+      #expect(
+        run.stderr == "tileserve: \(file): tilesets: \(id): there is no such tileset; there are relief, roads\n",
+        "\(run)")
     }
     // One that is there and broken today may be whole tomorrow.
     try folder.write("broken.mbtiles", "no bundle")

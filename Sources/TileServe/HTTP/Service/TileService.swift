@@ -58,7 +58,8 @@ final class TileService: Sendable {
   let served = Mutex<[String: ServedTileset]>([:])
 
   /// - Parameter boundOrigin: for clients that do not say where they reach us.
-  init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm) {
+  init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm)
+  {
     self.shelf = shelf
     self.alarm = alarm
     self.options = options

@@ -152,7 +152,8 @@ import Testing
           #expect(response["Content-Type"] == "text/xml; charset=utf-8", "\(target): \(response)")
           let tree = try XMLTree.parsed(response.body)
           let exception = try #require(tree.children.first, "\(target): \(response)")
-          #expect(tree.name == "ExceptionReport" && exception.attributes["exceptionCode"] == code, "\(target): \(response)")
+          #expect(
+            tree.name == "ExceptionReport" && exception.attributes["exceptionCode"] == code, "\(target): \(response)")
           #expect(exception.attributes["locator"] == locator, "\(target): \(response)")
         }
       }

@@ -28,7 +28,9 @@ import Testing
         #expect(response.closes && connection.isAtEnd())
       }
       // What is no method at all is no request.
-      for nonsense in ["BREW\r\n\r\n", "\u{16}\u{3}\u{1} / HTTP/1.1\r\n\r\n", " / HTTP/1.1\r\n\r\n", "\"GET\" / HTTP/1.1\r\n\r\n"] {
+      for nonsense in [
+        "BREW\r\n\r\n", "\u{16}\u{3}\u{1} / HTTP/1.1\r\n\r\n", " / HTTP/1.1\r\n\r\n", "\"GET\" / HTTP/1.1\r\n\r\n",
+      ] {
         let connection = try served.connect()
         try connection.send(nonsense)
         #expect(try connection.response().status == 400, "\(nonsense)")

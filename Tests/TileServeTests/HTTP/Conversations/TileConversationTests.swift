@@ -161,7 +161,8 @@ import TileIndex
       for (plain, scaled) in [
         ("/relief/1/0/0.png", "/relief/1/0/0@1x.png"), ("/relief/1/0/0", "/relief/1/0/0@1x"),
         ("/roads/0/0/0.pbf", "/roads/0/0/0@1x.pbf"), ("/relief/1/0/0.jpg", "/%72elief/1/0/0@1x.jpg"),
-        ("/relief/1/0/1.png", "/tms/1.0.0/relief/1/0/0@1x.png"), ("/relief,labels/1/0/0.png", "/relief,labels/1/0/0@1x.png"),
+        ("/relief/1/0/1.png", "/tms/1.0.0/relief/1/0/0@1x.png"),
+        ("/relief,labels/1/0/0.png", "/relief,labels/1/0/0@1x.png"),
       ] {
         // Asked twice: once before the bundle is open, once after.
         for _ in 0..<2 {
