@@ -1,6 +1,6 @@
 # make demo    builds a shelf of fourteen sample regions, verifies and serves it once, and reconciles a made-up shop
-# make test    runs all tests
-# make test-clients  runs the tests of tileserve with real clients: GDAL, and Chromium, which it installs; pictures of the pages go to .build/screenshots
+# make test    installs what the tests need, and runs them; its last line but one says what was not tried, and how to try it
+# make test-clients  runs all cases of the tests with real clients: GDAL, Chromium, and QGIS, which it installs; pictures of the pages go to .build/screenshots
 # make bless   takes over help texts and conversations with curl as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
@@ -44,7 +44,7 @@ test:
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
 
-# What make test leaves out: it tries one map where there is a browser already.
+# What make test leaves out: it tries one case of each browser test, and no QGIS.
 test-clients:
 	@scripts/install-packages.sh --clients
 	@scripts/install-web-libraries.sh

@@ -4,17 +4,31 @@
 set -eu
 packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libdeflate-dev"
 # What the tests compare with: the field's own reader of bundles and rasters.
-peers=""
+tests="gdal-bin sqlite3 curl openssl"
+# What some of them need besides, and are left out without: a browser, which some machines have under another name, a validator of JSON Schema, and pip, which
+# fetches what Debian does not have (install-schemathesis.sh, install-web-libraries.sh).
+tests_optional="python3-pip python3-jsonschema"
+if ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+  tests_optional="$tests_optional chromium"
+fi
+# Packages that may be missing.
+optional=""
 case "${1:-}" in
-  --tests) packages="$packages gdal-bin sqlite3 curl openssl" ;;
-  # With the browser and QGIS, which are large, for the tests of pages and documents.
-  --clients) packages="$packages gdal-bin sqlite3 curl openssl chromium python3-qgis qgis-providers" ;;
+  --tests)
+    packages="$packages $tests"
+    optional="$tests_optional"
+    ;;
+  # With QGIS too, which is large.
+  --clients)
+    packages="$packages $tests python3-qgis qgis-providers"
+    optional="$tests_optional"
+    ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.
   --bench)
     packages="$packages wrk curl python3"
-    peers="nginx-light apache2-bin libapache2-mod-tile mapproxy gunicorn"
+    optional="nginx-light apache2-bin libapache2-mod-tile mapproxy gunicorn"
     ;;
 esac
 missing_of() {
@@ -26,22 +40,22 @@ missing_of() {
 # shellcheck disable=SC2086
 missing=$(missing_of $packages)
 # shellcheck disable=SC2086
-missing_peers=$(missing_of $peers)
-[ -n "$missing$missing_peers" ] || exit 0
+missing_optional=$(missing_of $optional)
+[ -n "$missing$missing_optional" ] || exit 0
 if ! command -v apt-get >/dev/null; then
-  echo "please install:$missing$missing_peers" >&2
+  echo "please install:$missing$missing_optional" >&2
   [ -n "$missing" ] && exit 1
   exit 0
 fi
-echo "installing:$missing$missing_peers"
+echo "installing:$missing$missing_optional"
 sudo=""
 [ "$(id -u)" = 0 ] || sudo="sudo"
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
 [ -z "$missing" ] || $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
-for package in $missing_peers; do
-  $sudo apt-get install -y -qq --no-install-recommends "$package" >/dev/null || echo "$package could not be installed; the comparison goes without it"
+for package in $missing_optional; do
+  $sudo apt-get install -y -qq --no-install-recommends "$package" >/dev/null || echo "$package could not be installed; what needs it is left out"
   # Its package starts it as a service on port 80; only the program is wanted.
   if [ "$package" = nginx-light ] && [ -d /run/systemd/system ]; then $sudo systemctl disable --now nginx >/dev/null 2>&1 || true; fi
 done

@@ -1,10 +1,27 @@
 #!/bin/sh
-# Reads swift test's output: what failed or was skipped, a count now and then, and the runner's own summary.
+# Reads swift test's output: what failed, a count now and then, what was not tried and how to try it, and the runner's own summary.
 exec awk '
+  # Tests that are left out say why, and what to install; those that find out while they run print it themselves.
+  function leftOut(count, reason) {
+    gsub(/^"|"$/, "", reason)
+    if (!(reason in missing)) reasons[++reasonCount] = reason
+    missing[reason] += count
+    missingCount += count
+  }
   # The arguments of a case may go over several lines.
   skipping { if (/started\.$/) skipping = 0; next }
   / Test case passing / { if (!/started\.$/) skipping = 1; next }
-  / Test run with / { print; fflush(); next }
+  / Test run with / {
+    if (missingCount > 0) {
+      line = "not tried: " missingCount (missingCount == 1 ? " test or suite" : " tests and suites")
+      for (i = 1; i <= reasonCount; i++) line = line (i == 1 ? ": " : "; ") missing[reasons[i]] " x " reasons[i]
+      print line
+    }
+    print; fflush(); next
+  }
+  / (Test|Suite) .* skipped: / { reason = $0; sub(/.* skipped: /, "", reason); leftOut(1, reason); next }
+  / Test .* was cancelled after [0-9.]+ seconds: / { reason = $0; sub(/.* seconds: /, "", reason); leftOut(1, reason); next }
+  /^skipped: / { leftOut(1, substr($0, 10)); next }
   / Test .* passed after / { if (++passed % 50 == 0) { print "  " passed " tests passed"; fflush() } next }
   / (Test|Suite) .* started\.$/ || / Suite .* passed after / { next }
   /^(\[[0-9]+\/[0-9]+\] |Building|Build complete)/ { next }

@@ -24,7 +24,7 @@ enum ExitStatus: Int32 {
       case .notFound, .readFailed: self = .unreadableInput
       // Content that may not be stored comes from a manifest.
       case .malformed, .invalidContent, .mismatch: self = .badInput
-      case .busy: self = .busy
+      case .busy, .tooManyOpenFiles: self = .busy
       case .exists: self = .outputExists
       case .writeFailed: self = .outputFailed
       default: self = .internalError

@@ -80,6 +80,11 @@ struct ServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "How long /ready answers 503 after SIGTERM before the port closes. (default: 2)", valueName: "seconds"))
+  var drainDelay: Int?
+
+  @Option(
+    help: ArgumentHelp(
       "Folders, with commas, where the viewer's libraries lie, before the usual ones.", valueName: "folders"))
   var web: String?
 }

@@ -11,10 +11,17 @@ struct ServeSettings {
   var options: TileServerOptions
   var accessLog: AccessLog?
   var logLevel: Logger.Level
+  /// Between SIGTERM and the end of listening.
+  var drainDelaySeconds: Int
+  /// Nil where options come from elsewhere only.
+  var file: ConfigurationFile?
 
   /// - Throws: ``SettingsError``, `ServeError`.
   init(_ flags: ServeFlags) async throws {
-    let config = try await Self.reader(flags)
+    file = try (flags.config ?? ProcessInfo.processInfo.environment["TILESERVE_CONFIG"]).flatMap {
+      $0.isEmpty ? nil : try ConfigurationFile($0)
+    }
+    let config = try await Self.reader(flags, file)
     paths = flags.path
     if paths.isEmpty { paths = Self.list(config.string(forKey: "path")) }
     guard !paths.isEmpty else {
@@ -35,6 +42,7 @@ struct ServeSettings {
     options.prefetch = try config.string(forKey: "prefetch").map(Self.prefetch) ?? options.prefetch
     options.loopCount = try config.number("threads")
     options.limits.connectionCountMax = try config.number("connections") ?? options.limits.connectionCountMax
+    drainDelaySeconds = try config.number("drain-delay") ?? 2
     options.webLibraryFolders = Self.webFolders(Self.list(config.string(forKey: "web")))
     switch (config.string(forKey: "tls-cert"), config.string(forKey: "tls-key")) {
     case (nil, nil): break
@@ -51,17 +59,16 @@ struct ServeSettings {
     }
   }
 
-  private static func reader(_ flags: ServeFlags) async throws -> ConfigReader {
+  private static func reader(_ flags: ServeFlags, _ file: ConfigurationFile?) async throws -> ConfigReader {
     var providers: [any ConfigProvider] = [
       InMemoryProvider(values: flags.values),
       EnvironmentVariablesProvider().prefixKeys(with: "tileserve"),
     ]
-    if let path = flags.config ?? ProcessInfo.processInfo.environment["TILESERVE_CONFIG"] {
-      try ConfigurationFile.check(path)
+    if let file {
       do {
-        providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+        providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file.path)))
       } catch {
-        throw SettingsError(.configuration, "\(path): cannot be used: \(error)")
+        throw SettingsError(.configuration, "\(file.path): cannot be used: \(error)")
       }
     }
     return ConfigReader(providers: providers)
@@ -69,7 +76,7 @@ struct ServeSettings {
 
   /// The options that are numbers.
   static let numbers: [String: ClosedRange<Int>] = [
-    "port": 0...65_535, "threads": 1...256, "connections": 1...1_000_000,
+    "port": 0...65_535, "threads": 1...256, "connections": 1...1_000_000, "drain-delay": 0...3600,
   ]
 
   /// Throws when an option cannot have this value.
@@ -193,6 +200,7 @@ extension ServeFlags {
     set("tls-key", tlsKey)
     set("threads", threads)
     set("connections", connections)
+    set("drain-delay", drainDelay)
     set("web", web)
     return values
   }

@@ -45,6 +45,7 @@ struct TileServeCommand: ParsableCommand {
     let settings = try await ServeSettings(flags)
     LoggingSystem.bootstrap { _ in ErrorLog(level: settings.logLevel) }
     let shelf = try TileShelf(settings.paths)
+    try settings.file?.check(shelf)
     let server = try await TileServer.start(shelf, settings.options, accessLog: settings.accessLog)
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
@@ -52,7 +53,8 @@ struct TileServeCommand: ParsableCommand {
     print(Greeting.text(shelf, server, settings))
     _ = StandardStreams.flush()
     for await _ in end.stream { break }
-    try await server.shutdown()
+    // Whoever presses Ctrl-C need not wait for a load balancer.
+    try await server.shutdown(afterSeconds: signals.received == SIGTERM ? settings.drainDelaySeconds : 0)
     await shelf.close()
     // Only now: a second signal while requests are finished is to kill.
     signals.stop()

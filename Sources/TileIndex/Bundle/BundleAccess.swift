@@ -72,7 +72,9 @@ enum BundleAccess {
 
   /// What a failed read means to someone who has a bundle in hand.
   static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
-    switch error.primary {
+    let systemError = FileSystem.SystemError(number: error.systemError)
+    if systemError.isOutOfDescriptors { return .unopened(systemError, path: path) }
+    return switch error.primary {
     case SQLITE_NOTADB where (try? BundleMagic.head(path).starts(with: BundleMagic.pmtiles)) == true:
       BundleError(
         .malformed, path: path, "is a PMTiles archive; only MBTiles bundles are read here",

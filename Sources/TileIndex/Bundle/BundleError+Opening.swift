@@ -4,12 +4,15 @@ extension BundleError {
     if error.isMissing {
       return BundleError(.notFound, path: path, "there is nothing of this name", remedy: "check the name")
     }
-    if error.isShortage {
+    if error.isOutOfDescriptors {
       return BundleError(
-        .busy, path: path, "cannot be opened just now: \(error)", remedy: "allow more open files (ulimit -n)")
+        .tooManyOpenFiles, path: path, "cannot be opened just now: \(error)", remedy: error.openingRemedy)
+    }
+    if error.isShortage {
+      return BundleError(.busy, path: path, "cannot be opened just now: \(error)", remedy: "free some memory")
     }
     if error.isForbidden {
-      return BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
+      return BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: error.openingRemedy)
     }
     return BundleError(.readFailed, path: path, "could not be read: \(error)", remedy: "check the disk it lies on")
   }

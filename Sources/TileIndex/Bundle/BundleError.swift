@@ -13,6 +13,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let readFailed = Code("read failed")
     /// Another process holds the bundle; try again.
     public static let busy = Code("busy")
+    /// The process may open no more files; try again, or raise its limit.
+    public static let tooManyOpenFiles = Code("too many open files")
     /// The target exists and replacing it was not asked for.
     public static let exists = Code("exists")
     /// The target is one of the files that it would be made from.

@@ -290,6 +290,8 @@ package final class GrowingBundle: @unchecked Sendable {
       return BundleError(
         .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller file-size")
     }
+    let systemError = FileSystem.SystemError(number: error.systemError)
+    if systemError.isOutOfDescriptors { return .unopened(systemError, path: path) }
     switch error.primary {
     case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_IOERR:
       return BundleError(

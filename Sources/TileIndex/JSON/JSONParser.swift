@@ -3,6 +3,8 @@ extension JSONValue {
   package struct SyntaxError: Error, Hashable, CustomStringConvertible {
     /// Counts from 1.
     package let line: Int
+    /// In bytes, counts from 1.
+    package let column: Int
     package let message: String
     package var description: String { "line \(line): \(message)" }
   }
@@ -39,8 +41,11 @@ private struct JSONParser {
   }
 
   private func error(_ message: String) -> JSONValue.SyntaxError {
-    let line = bytes[..<min(index, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
-    return JSONValue.SyntaxError(line: line, message: index >= bytes.count ? "the text ends early" : message)
+    let before = bytes[..<min(index, bytes.count)]
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    return JSONValue.SyntaxError(
+      line: line, column: before.count - lineStart + 1, message: index >= bytes.count ? "the text ends early" : message)
   }
 
   private var current: UInt8? { index < bytes.count ? bytes[index] : nil }

@@ -1,22 +1,44 @@
 import CZlib
 
-/// Unpacks gzip streams (RFC 1952), the form of PMTiles' directories and metadata.
+/// Unpacks gzip streams (RFC 1952), the form of PMTiles' directories and metadata and of vector tiles, and zlib's own (RFC 1950), in which some makers
+/// store vector tiles.
 package enum Gunzip {
   /// Why a stream could not be unpacked.
   package enum Failure: Error { case damaged, tooLarge }
+
+  /// The form of a stream, by its name as a content coding of HTTP (RFC 9110, section 8.4.1).
+  package enum Packing: String, Sendable {
+    case gzip
+    /// RFC 1950.
+    case deflate
+  }
+
+  /// How a stored vector tile is packed; nil for one that is not, which begins with the tag of a layer, 0x1a.
+  package static func packing(_ bytes: UnsafeRawBufferPointer) -> Packing? {
+    if isGzip(bytes) { return .gzip }
+    // Deflate, a window of at most 32 kB, no dictionary, and the check of these two bytes (RFC 1950, section 2.2).
+    guard bytes.count > 6, bytes[0] & 0x8f == 8, bytes[1] & 0x20 == 0, (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
+    else { return nil }
+    return .deflate
+  }
 
   /// True when bytes begin as a gzip stream does (RFC 1952, section 2.3.1).
   package static func isGzip(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.count > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b
   }
 
-  /// - Parameter byteCountMax: a stream that holds more is refused, and no more than this is held.
+  /// - Parameters:
+  ///   - byteCountMax: a stream that holds more is refused, and no more than this is held.
+  ///   - packing: the only form that is taken.
   /// - Complexity: O(unpacked bytes).
-  package static func bytes(_ packed: UnsafeRawBufferPointer, byteCountMax: Int) throws(Failure) -> [UInt8] {
+  package static func bytes(
+    _ packed: UnsafeRawBufferPointer, byteCountMax: Int, packing: Packing = .gzip
+  ) throws(Failure) -> [UInt8] {
     guard let base = packed.baseAddress, packed.count > 0, packed.count <= 1 << 30 else { throw .damaged }
     var stream = z_stream()
     // 15 bits of window, and 16 for "gzip only".
-    guard inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+    let windowBits: Int32 = packing == .gzip ? 15 + 16 : 15
+    guard inflateInit2_(&stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
       throw .tooLarge
     }
     defer { inflateEnd(&stream) }

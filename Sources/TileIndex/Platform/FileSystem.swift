@@ -17,8 +17,14 @@ package enum FileSystem {
     var isExisting: Bool { number == EEXIST }
     package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
     var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
+    /// The process, or the whole system, may open no more files.
+    package var isOutOfDescriptors: Bool { number == EMFILE || number == ENFILE }
     /// Of open files or memory: it may pass.
-    var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
+    var isShortage: Bool { isOutOfDescriptors || number == ENOMEM }
+    /// What to do where a file or folder that is there cannot be opened.
+    package var openingRemedy: String {
+      isOutOfDescriptors ? "allow more open files (ulimit -n)" : "check the permissions"
+    }
   }
 
   package enum Kind { case file, folder, other }

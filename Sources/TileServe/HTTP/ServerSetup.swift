@@ -1,12 +1,14 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import TileIndex
 
 /// Puts listeners and connections together.
 struct ServerSetup: Sendable {
   let tls: NIOSSLContext?
   let limits: ConnectionLimits
   let trustedProxies: Set<String>
+  let alarm: DescriptorAlarm
 
   /// Listens where the options say.
   ///
@@ -23,7 +25,12 @@ struct ServerSetup: Sendable {
           let pipeline = channel.pipeline.syncOperations
           if isLocal { DirectSocket(pipeline)?.sparePacing() }
           // Without descriptors accepting fails at once, again and again: it pauses.
-          try pipeline.addHandler(AcceptBackoffHandler())
+          let backoff = AcceptBackoffHandler { [alarm] error in
+            let error = FileSystem.SystemError(number: error.errnoCode)
+            if error.isOutOfDescriptors { alarm.ring("a connection cannot be accepted: \(error)") }
+            return .seconds(1)
+          }
+          try pipeline.addHandler(backoff)
         }
       }
       .serverChannelOption(.backlog, value: 4096)
@@ -111,6 +118,8 @@ struct ServerSetup: Sendable {
 
   private static func reason(_ error: any Error) -> String {
     guard let error = error as? IOError else { return "\(error)" }
+    let system = FileSystem.SystemError(number: error.errnoCode)
+    if system.isOutOfDescriptors { return "\(system); \(system.openingRemedy)" }
     switch error.errnoCode {
     case 98, 48: return "the address is in use; choose another --port or end the program that has it"
     case 13: return "not permitted; ports below 1024 need rights of their own"

@@ -51,14 +51,24 @@ public final class TileServer: Sendable {
 
   /// Starts to listen and to serve.
   ///
-  /// - Throws: ``ServeError`` with `.cannotListen` or `.invalidOption`.
+  /// - Throws: ``ServeError`` with `.cannotListen` (also where too few files may be open) or `.invalidOption`.
   public static func start(
     _ shelf: TileShelf, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
     logger: Logger = Logger(label: "tileserve")
   ) async throws -> TileServer {
-    let options = options.limited(toDescriptors: FileDescriptors.raiseLimit())
-    let tls = try options.tls.map(TLSFiles.context)
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
+    let descriptorCount = FileDescriptors.raiseLimit()
+    // Each loop has three of its own, and two more for its pipe; the rest are standard streams, listener, folders and a bundle or two.
+    let descriptorCountMin = 32 + 5 * loopCount
+    guard descriptorCount >= descriptorCountMin else {
+      throw ServeError(
+        .cannotListen,
+        "only \(descriptorCount) files may be open at a time, and a server with \(loopCount) threads needs \(descriptorCountMin); allow more (ulimit -n)"
+      )
+    }
+    let options = options.limited(toDescriptors: descriptorCount)
+    let tls = try options.tls.map(TLSFiles.context)
+    let alarm = DescriptorAlarm(logger)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
     // Drawn tiles cost far more than stored ones do, but most requests are for stored ones.
     let readyBytes = options.cacheBytes / 2
@@ -66,7 +76,7 @@ public final class TileServer: Sendable {
     let metrics = Metrics(
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: drawnBytes),
       readyReplies: ReadyReplies(byteCountMax: readyBytes))
-    let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies))
+    let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: Set(options.trustedProxies), alarm: alarm)
     do {
       let eventLoops = Array(group.makeIterator())
       var loops: [ObjectIdentifier: NIOLoopBound<LoopState>] = [:]
@@ -90,7 +100,8 @@ public final class TileServer: Sendable {
       let origin =
         options.unixSocket == nil
         ? "\(scheme)://\(Self.urlHost(options.listeningHost)):\(port ?? 0)" : "\(scheme)://localhost"
-      let service = TileService(shelf, options, boundOrigin: origin, metrics: metrics, logger: logger)
+      let service = TileService(
+        shelf, options, boundOrigin: origin, metrics: metrics, alarm: alarm, logger: logger)
       ready.service.withLock { $0 = service }
       let response = PressureResponse(service, readyBytes: readyBytes)
       let pressure = options.memoryPressure.map { readings in
@@ -118,8 +129,13 @@ public final class TileServer: Sendable {
 
   /// Stops listening, lets requests under way finish for as long as the limits say, and ends.
   /// Called again it returns at once.
-  public func shutdown() async throws {
+  ///
+  /// - Parameter seconds: before it stops listening. Meanwhile everything is answered as before but `/ready`, with 503, so that whoever shares out requests
+  ///   sends them elsewhere before the port is closed.
+  public func shutdown(afterSeconds seconds: Int = 0) async throws {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
+    service.isLeaving.store(true, ordering: .relaxed)
+    if seconds > 0 { await pause(.seconds(Int64(seconds))) }
     chores.stop()
     pressure?.stop()
     // Before the listener goes, so that no request gets another answer than the last; and again for connections that came meanwhile.
@@ -132,12 +148,17 @@ public final class TileServer: Sendable {
       var count = 0
       for loop in loops { count += (try? await loop.eventLoop.submit { loop.value.connectionCount }.get()) ?? 0 }
       if count == 0 { break }
-      try? await Task.sleep(for: .milliseconds(20))
+      await pause(.milliseconds(20))
     }
     for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
     accessLog?.flush()
     service.hasEnded.store(true, ordering: .sequentiallyConsistent)
     try await group.shutdownGracefully()
+  }
+
+  /// Lets time pass. `Task.sleep` would open descriptors of its own the first time, and end the process where there are none left.
+  private func pause(_ time: TimeAmount) async {
+    try? await group.next().scheduleTask(in: time) {}.futureResult.get()
   }
 
   /// The service, once it is known where we listen.

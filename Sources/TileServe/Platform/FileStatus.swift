@@ -1,3 +1,5 @@
+import TileIndex
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -70,9 +72,9 @@ enum Folder {
     return String(cString: resolved)
   }
 
-  /// The names in a folder but `.` and `..`, sorted by their bytes; nil when it cannot be read.
-  static func names(_ path: String) -> [String]? {
-    guard let directory = opendir(path) else { return nil }
+  /// The names in a folder but `.` and `..`, sorted by their bytes.
+  static func names(_ path: String) throws(FileSystem.SystemError) -> [String] {
+    guard let directory = opendir(path) else { throw FileSystem.SystemError(number: errno) }
     defer { closedir(directory) }
     var names: [String] = []
     while let entry = readdir(directory) {

@@ -67,9 +67,12 @@ struct BundlePlaces: Sendable {
   private mutating func walk(_ folder: String, _ status: FileStatus, prefix: String, above: [FileStatus]) {
     if above.contains(where: { $0.device == status.device && $0.inode == status.inode }) { return }
     let above = above + [status]
-    guard let names = Folder.names(folder) else {
+    let names: [String]
+    do throws(FileSystem.SystemError) {
+      names = try Folder.names(folder)
+    } catch {
       if !FileStatus.isForbidden(folder) { isComplete = false }
-      refused[folder] = "cannot be listed; check its permissions"
+      refused[folder] = "cannot be listed: \(error); \(error.openingRemedy)"
       return
     }
     // Hidden files are other programs' business: bundles that are being written, for one.
@@ -98,7 +101,7 @@ struct BundlePlaces: Sendable {
   /// The youngest entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are written anew within a column are
   /// not noticed here (a look at every column would take seconds); they are served, with the old date.
   private func newest(in folder: String) -> FileStatus? {
-    Folder.names(folder)?.prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
+    try? Folder.names(folder).prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
       .max { ($0.modified, $0.modifiedNanoseconds) < ($1.modified, $1.modifiedNanoseconds) }
   }
 

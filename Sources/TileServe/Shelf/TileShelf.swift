@@ -142,7 +142,9 @@ public final class TileShelf: Sendable {
   /// Why something cannot be served, for clients: they are told what is wrong, not where our files lie.
   static func reason(_ error: any Error) -> String {
     guard let error = error as? BundleError else { return "\(error)" }
-    return "\(BundlePlaces.name(error.path)): \(error.message)"
+    let reason = "\(BundlePlaces.name(error.path)): \(error.message)"
+    // Other remedies may name paths.
+    return error.code == .tooManyOpenFiles ? "\(reason); \(error.remedy ?? "")" : reason
   }
 
   /// Looks through the folders again. Blocks.
@@ -174,8 +176,9 @@ public final class TileShelf: Sendable {
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
           } catch {
-            // A bundle that another process holds is tried again; the file does not change when it is let go.
-            if (error as? BundleError)?.code != .busy { after.broken.insert(place) }
+            // A bundle that another process holds, or for which there was no descriptor, is tried again: it need not change to be read then.
+            let code = (error as? BundleError)?.code
+            if code != .busy, code != .tooManyOpenFiles { after.broken.insert(place) }
             after.tilesets[place.id] = old
             let reason = Self.reason(error)
             after.failures[place.id] = reason

@@ -187,15 +187,15 @@ public final class Tileset: TileSource {
   private func openUpstream() throws -> Upstream {
     try upstream.withLock { upstream in
       if let upstream { return upstream }
-      guard let bytes = FileBytes.read(path, countMax: 1 << 20) else {
-        throw ServeError(.unavailable, "\(BundlePlaces.name(path)): cannot be read; check its permissions")
-      }
       do {
+        let bytes = try FileBytes.read(path, countMax: 1 << 20)
         let new = try Upstream(UpstreamSettings(bytes, path: path)) { [work, lane] refresh in
           work.submit(lane, urgency: .later, refresh)
         }
         upstream = new
         return new
+      } catch let error as FileSystem.SystemError {
+        throw ServeError(.unavailable, "\(BundlePlaces.name(path)): cannot be read: \(error); \(error.openingRemedy)")
       } catch let error as ServeError where error.code == .invalidOption {
         // Clients are told what is wrong, not where our files lie.
         throw ServeError(.unavailable, BundlePlaces.name(path) + error.message.dropFirst(path.count))

@@ -76,7 +76,7 @@ extension BrowserTests {
     expectClean(page, server)
   }
 
-  @Test(.enabled(if: isLong, longMessage)) func indexOfThousandTilesets() throws {
+  @Test func indexOfThousandTilesets() throws {
     let folder = try TemporaryFolder()
     let colours: [UInt32] = [0xff3d_7a4c, 0xff9c_6b3f, 0xff4f_6fae, 0xffb0_4a5f]
     for (number, colour) in colours.enumerated() {

@@ -5,8 +5,8 @@ import TileServe
 
 extension BrowserTests {
   @Test(
-    .enabled(if: isLong, longMessage), .enabled(if: TestData.isPresent, .init(rawValue: TestData.skipMessage)),
-    .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: [false, true])
+    .enabled(if: TestData.isPresent, .init(rawValue: TestData.skipMessage)),
+    .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: isLong ? [false, true] : [false])
   func vectorViewer(isDark: Bool) throws {
     let server = try RunningServer([TestData.url("maps/tilesets/world_cities.mbtiles").path])
     let map = try MapPage(server, "world_cities", isDark: isDark)

@@ -5,7 +5,7 @@ import TileIndex
 
 extension BrowserTests {
   /// The search box, by keyboard and by mouse.
-  @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
+  @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func searchBox() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle(
@@ -81,8 +81,9 @@ extension BrowserTests {
 
   /// A name typed, a result picked by mouse or by keyboard: the map goes there and marks the place.
   @Test(
-    .enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)),
-    .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: MapKind.allCases, [false, true])
+    .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)),
+    .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: isLong ? MapKind.allCases : [.vector],
+    isLong ? [false, true] : [false])
   func pickedPlacesAreShown(_ kind: MapKind, byKeyboard: Bool) throws {
     let folder = try TemporaryFolder()
     let places = [

@@ -14,7 +14,7 @@ struct BrowserTests {
     var testDescription: String { ([id] + options).joined(separator: " ") }
   }
 
-  /// Whether all is tried, or only what takes some seconds.
+  /// Whether all cases are tried, or of each test only one.
   static let isLong = ProcessInfo.processInfo.environment["CLIENT_TESTS"] == "all"
   static let longMessage: Comment = "takes long: make test-clients runs it"
 
@@ -71,7 +71,7 @@ struct BrowserTests {
   }
 
   /// A picture without a place on Earth is looked at as maps are, in its own pixels.
-  @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
+  @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func flatViewer() throws {
     let server = try RunningServer([SampleBundles.flat().folder.path])
     let map = try MapPage(server, "scan")
@@ -81,7 +81,7 @@ struct BrowserTests {
     map.expectClean()
   }
 
-  @Test(.enabled(if: isLong, longMessage), .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
+  @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
   func compositeViewer() throws {
     let id = "continental-us,rocky-mountain-np"
     let server = try RunningServer(SampleBundles.folders(), ["--missing", "overzoom"])

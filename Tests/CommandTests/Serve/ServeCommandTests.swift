@@ -52,6 +52,36 @@ import Testing
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
   }
 
+  /// Who shares out requests looks at /ready, and needs some time to see it and send them elsewhere.
+  @Test func notBeingReadyIsSaidBeforeThePortCloses() throws {
+    let server = try RunningServer([folder.path], environment: ["TILESERVE_DRAIN_DELAY": "3600"])
+    let known = try server.connect()
+    #expect(try known.request("/ready").text == "ready\n")
+    server.process.send(SIGTERM)
+    #expect(try eventually { try server.get("/ready").status == 503 })
+    // All else is answered as before, on new connections and on old ones.
+    for connection in [known, try server.connect()] {
+      for _ in 0..<2 {
+        let response = try connection.request("/a%20map/0/0/0.png")
+        #expect(response.status == 200 && !response.closes, "\(response)")
+        let ready = try connection.request("/ready")
+        #expect(ready.status == 503 && ready.text == "shutting down\n" && ready["Retry-After"] != nil, "\(ready)")
+      }
+    }
+    #expect(try server.get("/health").status == 200)
+    // It would go on for an hour; whoever does not want to wait signals again.
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).ending == .signal(SIGTERM))
+  }
+
+  @Test(arguments: [(SIGTERM, "0"), (SIGTERM, "1"), (SIGINT, "3600")])
+  func thePortClosesAfterTheDelay(_ signal: Int32, _ delay: String) throws {
+    let server = try RunningServer([folder.path, "--drain-delay", delay])
+    server.process.send(signal)
+    let run = server.process.wait(timeout: 60)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+  }
+
   @Test(arguments: [SIGINT, SIGTERM]) func aSecondSignalKills(_ signal: Int32) throws {
     let server = try RunningServer([folder.path])
     let late = try server.connect()

@@ -121,6 +121,39 @@ import Testing
     #expect(run.status == 78 && run.stderr.hasPrefix("tileserve: \(file): "), "\(run)")
   }
 
+  /// Where the text stops being JSON.
+  static let syntaxErrors: [(text: String, place: String, reason: String)] = [
+    ("{\n  \"port\": 80,\n  \"host\" \"a\"\n}\n", "line 3, column 10", "colon"),
+    ("{\"port\": 80,\n}", "line 2, column 1", "name"), ("{\n\n  'port': 80}", "line 3, column 3", "name"),
+    ("{\"port\": 080}", "line 1, column 13", "value"), ("{\"cors\": \"*\"\n", "line 2, column 1", "ends early"),
+    ("// a comment\n{}", "line 1, column 1", "value"), ("{} {}", "line 1, column 4", "follows"),
+  ]
+
+  @Test(arguments: syntaxErrors.indices) func syntaxErrorsHaveTheirPlace(_ index: Int) throws {
+    let wrong = Self.syntaxErrors[index]
+    let file = try folder.write("serve.json", wrong.text)
+    let run = try tileserve(bundle, "--config", file)
+    #expect(run.status == 78 && run.stderr.hasPrefix("tileserve: \(file): \(wrong.place): "), "\(run)")
+    #expect(run.stderr.contains(wrong.reason), "\(run)")
+  }
+
+  @Test func settingsOfNoTilesetAreRefused() throws {
+    try folder.writeBundle("roads.mbtiles", zooms: 0...0, seed: 1)
+    for id in ["releif", "relief,roads", "relief.mbtiles", ""] {
+      let file = try folder.write(
+        "serve.json", #"{"tilesets": {"roads": {"missing": "204"}, "\#(id)": {"missing": "204"}}}"#)
+      let run = try tileserve(folder.path, "--config", file, "--port", "0", timeout: 10)
+      #expect(run.status == 78 && run.stdout.isEmpty, "\(run)")
+      #expect(
+        run.stderr == "tileserve: \(file): tilesets: \(id): there is no such tileset; there are relief, roads\n",
+        "\(run)")
+    }
+    // One that is there and broken today may be whole tomorrow.
+    try folder.write("broken.mbtiles", "no bundle")
+    let file = try folder.write("serve.json", #"{"tilesets": {"broken": {"missing": "204"}}}"#)
+    _ = try RunningServer([folder.path, "--config", file])
+  }
+
   @Test func theFileMustBeThere() throws {
     let run = try tileserve(bundle, "--config", folder.file("none.json"))
     #expect(run.status == 78 && run.stderr.contains("none.json"), "\(run)")

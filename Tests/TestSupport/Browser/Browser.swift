@@ -10,7 +10,7 @@ public final class Browser {
   }
   .first
   public static var isInstalled: Bool { installed != nil }
-  public static let skipMessage = "chromium is not installed (make test-clients installs it)"
+  public static let skipMessage = "chromium is not installed (apt-get install chromium)"
 
   /// What the browser did not do as it was told.
   public struct Failure: Error, CustomStringConvertible {

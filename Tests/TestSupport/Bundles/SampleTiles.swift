@@ -31,19 +31,34 @@ public enum SampleTiles {
     }
   }
 
+  /// A zlib stream (RFC 1950) that holds the bytes as they are.
+  public static func zlib(_ bytes: [UInt8]) -> [UInt8] {
+    var (a, b): (UInt32, UInt32) = (1, 0)
+    for byte in bytes {
+      a = (a + UInt32(byte)) % 65_521
+      b = (b + a) % 65_521
+    }
+    return [0x78, 0x01] + stored(bytes) + little(b << 16 | a, 4).reversed()
+  }
+
+  /// The bytes in one block of deflate (RFC 1951, section 3.2.4) that does not pack them.
+  private static func stored(_ bytes: [UInt8]) -> [UInt8] {
+    precondition(bytes.count < 65_536, "one stored block")
+    let count = UInt32(bytes.count)
+    return [1] + little(count, 2) + little(~count, 2) + bytes
+  }
+
+  private static func little(_ value: UInt32, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+  }
+
   /// A gzip stream (RFC 1952) that holds the bytes as they are.
   public static func gzip(_ bytes: [UInt8]) -> [UInt8] {
-    precondition(bytes.count < 65_536, "one stored block")
-    func little(_ value: UInt32, _ count: Int) -> [UInt8] {
-      (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-    }
     var crc: UInt32 = .max
     for byte in bytes {
       crc ^= UInt32(byte)
       for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1 == 1 ? 0xedb8_8320 : 0) }
     }
-    let count = UInt32(bytes.count)
-    return [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1] + little(count, 2) + little(~count, 2) + bytes
-      + little(~crc, 4) + little(count, 4)
+    return [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff] + stored(bytes) + little(~crc, 4) + little(UInt32(bytes.count), 4)
   }
 }

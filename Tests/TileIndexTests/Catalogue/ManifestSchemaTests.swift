@@ -46,7 +46,7 @@ import Testing
     (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
 
   /// Another program's validator and our parser are of one mind.
-  @Test(.enabled(if: hasValidator, "python3 has no jsonschema"))
+  @Test(.enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"))
   func validatorAgrees() throws {
     let region = #""id": "a", "title": "A", "category": "c", "sources": ["x"]"#
     let documents = [

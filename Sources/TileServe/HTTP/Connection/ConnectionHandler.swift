@@ -12,6 +12,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private enum Item {
     case request(RequestFacts, NIODeadline)
+    /// The body of the request that is being read may come.
+    case proceed
     /// Nothing can be read any more; this is the last answer.
     case failure(status: Int, reason: String)
   }
@@ -35,6 +37,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var isEnding = false
   /// True when what the client sends is no HTTP; the answer that says so may have to wait for others.
   private var isUnreadable = false
+  /// What the parser is being given.
+  var unparsed = ByteBuffer()
   private var readIsHeldBack = false
   private var needsFlush = false
   /// True while this handler works through its queue, so that an answer made at once does not start the work anew.
@@ -85,13 +89,21 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
     head = nil
     isUnreadable = true
-    if error == .headerOverflow {
+    switch error {
+    case .headerOverflow:
       waiting.append(.failure(status: 431, reason: "the header fields are larger than this server takes"))
-    } else {
-      waiting.append(.failure(status: 400, reason: "this is no HTTP/1.1 request"))
+    case .invalidMethod where beginsWithMethod(unparsed):
+      waiting.append(.failure(status: 405, reason: TileService.allowedMethods))
+    default: waiting.append(.failure(status: 400, reason: "this is no HTTP/1.1 request"))
     }
     work(context)
     flush(context)
+  }
+
+  /// True for a word with a space behind it, as far as it is here: a method that the parser may not know (RFC 9112, section 3).
+  private func beginsWithMethod(_ bytes: ByteBuffer) -> Bool {
+    let rest = bytes.readableBytesView.drop(while: PlainRequest.isNameByte)
+    return rest.count < bytes.readableBytes && rest.first ?? UInt8(ascii: " ") == UInt8(ascii: " ")
   }
 
   /// Closes at once, without an answer.
@@ -198,19 +210,39 @@ final class ConnectionHandler: ChannelDuplexHandler {
       idleSince = nil
       deadline = .now() + .seconds(Int64(loop.limits.requestSeconds))
       bodyCount = 0
-      head = RequestFacts(request)
+      let facts = RequestFacts(request)
+      head = facts
+      if facts.hasBody, facts.expectation != .none { meetExpectation(of: facts, context) }
     case .body(let bytes):
       bodyCount += bytes.readableBytes
-      guard bodyCount > loop.limits.bodyBytesMax, head != nil else { return }
-      head = nil
-      waiting.append(.failure(status: 413, reason: "requests have no body here"))
-      work(context)
+      guard bodyCount > loop.limits.bodyBytesMax, let facts = head else { return }
+      refuseBody(of: facts, context)
     case .end:
       guard let facts = head else { return }
       head = nil
       waiting.append(.request(facts, .now()))
       work(context)
     }
+  }
+
+  /// A client that waits before it sends its body is told to go on where the body would be read, and gets its answer at once where it would not
+  /// (RFC 9110, section 10.1.1).
+  private func meetExpectation(of facts: RequestFacts, _ context: ChannelHandlerContext) {
+    guard facts.method != .other, facts.expectation == .proceed, facts.contentLength ?? 0 <= loop.limits.bodyBytesMax
+    else { return refuseBody(of: facts, context) }
+    waiting.append(.proceed)
+    work(context)
+  }
+
+  /// Answers without the body, or the rest of it; the connection ends with that.
+  private func refuseBody(of facts: RequestFacts, _ context: ChannelHandlerContext) {
+    head = nil
+    if facts.method == .other || facts.expectation == .unknown {
+      waiting.append(.request(facts.last, .now()))
+    } else {
+      waiting.append(.failure(status: 413, reason: "requests have no body here"))
+    }
+    work(context)
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
@@ -248,6 +280,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     while !isAnswering, !isEnding, context.channel.isWritable, let item = waiting.popFirst() {
       switch item {
       case .request(let facts, let start): answer(facts, start, context)
+      case .proceed:
+        write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"), nil, context, promise: nil)
+        needsFlush = true
       case .failure(let status, let reason): fail(status, reason, context)
       }
     }
@@ -313,7 +348,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     let reply = ReplyWriter(
       request: .unreadable, route: .other, date: loop.date(),
       commonFields: CrossOriginFields.fields(service.options.crossOrigin, .unreadable), isDraining: true
-    ).failure(status, reason)
+    ).failure(status, reason, fields: status == 405 ? TileService.allow : "")
     loop.shard.record(.other, status: status, bytes: reply.bodyCount, nanoseconds: 0)
     loop.shard.dropped()
     write(reply, context)

@@ -16,11 +16,8 @@ final class RequestReader: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard isPlain else {
-      context.fireChannelRead(data)
-      return
-    }
     var bytes = unwrapInboundIn(data)
+    guard isPlain else { return parse(bytes, context) }
     while bytes.readableBytes > 0 {
       if let count = connection.answerReady(bytes) {
         bytes.moveReaderIndex(forwardBy: count)
@@ -29,12 +26,18 @@ final class RequestReader: ChannelInboundHandler {
       guard let request = PlainRequest(bytes, limits) else {
         isPlain = false
         addParser(context)
-        context.fireChannelRead(wrapInboundOut(bytes))
-        return
+        return parse(bytes, context)
       }
       connection.receive(request, in: bytes)
       bytes.moveReaderIndex(forwardBy: request.byteCount)
     }
+  }
+
+  /// What the parser finds in them, errors too, reaches the connection before this returns.
+  private func parse(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    connection.unparsed = bytes
+    context.fireChannelRead(wrapInboundOut(bytes))
+    connection.unparsed = ByteBuffer()
   }
 
   private func addParser(_ context: ChannelHandlerContext) {

@@ -30,7 +30,7 @@ final class Metrics: Sendable {
   }
 
   /// The statuses that are told apart; others count as the last.
-  static let statuses = [200, 204, 304, 400, 404, 405, 413, 414, 421, 431, 500, 501, 503, 0]
+  static let statuses = [200, 204, 304, 400, 404, 405, 413, 414, 417, 421, 431, 500, 501, 503, 0]
 
   struct Counts {
     /// By route and status, row-major.

@@ -98,8 +98,8 @@ struct PlainRequest {
     }
   }
 
-  /// Bytes of a token (RFC 9110, section 5.6.2).
-  private static func isNameByte(_ byte: UInt8) -> Bool {
+  /// Bytes of a token (RFC 9110, section 5.6.2), but those that nobody uses.
+  static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

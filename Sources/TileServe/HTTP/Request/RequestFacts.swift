@@ -1,8 +1,18 @@
 import NIOHTTP1
+import TileIndex
 
 /// What a request says that matters to us. Small, since it is handed about for every tile: fields that few requests have are looked up when they are needed.
 struct RequestFacts: Sendable {
   enum Method: Sendable { case get, head, options, other }
+
+  /// What a client waits for before it sends its body (RFC 9110, section 10.1.1).
+  enum Expectation: Sendable {
+    case none
+    /// 100 Continue.
+    case proceed
+    /// Something that nobody has defined.
+    case unknown
+  }
 
   /// The header fields, as whoever read the request left them.
   private enum Fields: Sendable {
@@ -22,6 +32,9 @@ struct RequestFacts: Sendable {
   private(set) var hostCount = 0
   /// True when the client has a copy and asks whether it is still good.
   private(set) var hasConditions = false
+  private(set) var expectation = Expectation.none
+  /// True when a body follows the head.
+  private(set) var hasBody = false
   /// True when ``PlainRequest`` read it.
   private(set) var isPlain = false
 
@@ -36,14 +49,20 @@ struct RequestFacts: Sendable {
     minorVersion = head.version.minor
     isKeepAlive = head.isKeepAlive
     fields = .parsed(head.headers)
-    for (name, _) in head.headers {
+    for (name, value) in head.headers {
       // Names are told apart by length first: most are of no interest.
       switch name.utf8.count {
       case 4 where Self.isSame(name, "host"): hostCount += 1
+      // Clients of HTTP/1.0 cannot be told to go on.
+      case 6 where minorVersion > 0 && Self.isSame(name, "expect"):
+        expectation = expectation != .unknown && Self.isSame(value, "100-continue") ? .proceed : .unknown
       // The parser reads nothing after a request for another protocol; we stay with ours and end the connection instead.
       case 7 where Self.isSame(name, "upgrade"): isKeepAlive = false
       case 13 where Self.isSame(name, "if-none-match"): hasConditions = true
+      case 14 where Self.isSame(name, "content-length"):
+        if value != "0" { hasBody = true }
       case 17 where Self.isSame(name, "if-modified-since"): hasConditions = true
+      case 17 where Self.isSame(name, "transfer-encoding"): hasBody = true
       default: break
       }
     }
@@ -75,7 +94,13 @@ struct RequestFacts: Sendable {
   }
   var ifModifiedSince: String? { values("if-modified-since").first }
   /// True when the client takes gzip as a content coding.
-  var acceptsGzip: Bool { values("accept-encoding").contains(where: Self.acceptsGzip) }
+  var acceptsGzip: Bool { accepts(.gzip) }
+  /// True when the client takes a content coding.
+  func accepts(_ packing: Gunzip.Packing) -> Bool {
+    values("accept-encoding").contains { Self.accepts(packing, $0) }
+  }
+  /// The bytes of the body where the head says it.
+  var contentLength: Int? { values("content-length").first.flatMap { Int($0) } }
   var forwardedProto: String? { values("x-forwarded-proto").first }
   var forwardedHost: String? { values("x-forwarded-host").first }
   /// Whom the proxy before us answers: the last of the list, which it added itself. Nil for what is no address.
@@ -112,17 +137,20 @@ struct RequestFacts: Sendable {
     }
   }
 
-  /// Field names are ASCII, in any case; | 0x20 makes letters small and leaves the hyphen alone.
+  /// Field names are ASCII, in any case; | 0x20 makes letters small and leaves hyphen and digits alone.
   private static func isSame(_ name: String, _ wanted: StaticString) -> Bool {
-    wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
+    name.utf8.count == wanted.utf8CodeUnitCount
+      && wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
   }
 
-  /// True when gzip, x-gzip or * is listed with a quality above 0 (RFC 9110, section 12.5.3).
-  static func acceptsGzip(_ value: String) -> Bool {
+  /// True when the coding or * is listed with a quality above 0 (RFC 9110, section 12.5.3); gzip may also be called x-gzip.
+  private static func accepts(_ packing: Gunzip.Packing, _ value: String) -> Bool {
     var star = false
     for item in value.split(separator: ",") {
       let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-      guard let coding = parts.first, ["gzip", "x-gzip", "*"].contains(coding) else { continue }
+      guard let coding = parts.first,
+        coding == packing.rawValue || coding == "*" || packing == .gzip && coding == "x-gzip"
+      else { continue }
       let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
       if coding == "*" { star = quality > 0 } else { return quality > 0 }
     }
@@ -131,6 +159,13 @@ struct RequestFacts: Sendable {
 }
 
 extension RequestFacts {
+  /// The same request as the last of its connection: what follows it is not read.
+  var last: RequestFacts {
+    var last = self
+    last.isKeepAlive = false
+    return last
+  }
+
   /// For answers to what could not be read as a request.
   static let unreadable = RequestFacts(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
 }

@@ -11,12 +11,12 @@ struct TileAddress: Hashable, Sendable {
   var isTMS = false
   /// The tile matrix set that WMTS names; nil for the tileset's.
   var matrixSet: String?
-  /// 1, or 2 for `@2x`.
+  /// 1, also as `@1x`, or 2 for `@2x`.
   var scale = 1
   /// The format that the extension names; nil without an extension.
   var format: TileFormat?
 
-  /// Reads `/{id}/{zoom}/{column}/{row}[@2x][.{ext}]` straight from the bytes, since nearly all requests are of this form; nil for any other path,
+  /// Reads `/{id}/{zoom}/{column}/{row}[@1x|@2x][.{ext}]` straight from the bytes, since nearly all requests are of this form; nil for any other path,
   /// and for ones that need more than a look (percent-encoding, unknown extensions, numbers of more than ten digits).
   init?(path: UnsafeBufferPointer<UInt8>) {
     // From the end, because only there is it clear how many segments there are.
@@ -46,8 +46,10 @@ struct TileAddress: Hashable, Sendable {
     while rowEnd < path.count, path[rowEnd] &- UInt8(ascii: "0") < 10 { rowEnd += 1 }
     guard let row = number(start..<rowEnd) else { return nil }
     var rest = UnsafeBufferPointer(rebasing: path[rowEnd...])
-    if rest.starts(with: [UInt8(ascii: "@"), UInt8(ascii: "2"), UInt8(ascii: "x")]) {
-      scale = 2
+    if rest.count > 2, rest[0] == UInt8(ascii: "@"), rest[2] == UInt8(ascii: "x"),
+      rest[1] == UInt8(ascii: "1") || rest[1] == UInt8(ascii: "2")
+    {
+      scale = Int(rest[1] - UInt8(ascii: "0"))
       rest = UnsafeBufferPointer(rebasing: rest[3...])
     }
     if let dot = rest.first {
@@ -84,8 +86,8 @@ struct TileAddress: Hashable, Sendable {
       self.format = format
       row = String(row[..<dot])
     }
-    if row.hasSuffix("@2x") {
-      scale = 2
+    if row.hasSuffix("@1x") || row.hasSuffix("@2x") {
+      scale = row.hasSuffix("@2x") ? 2 : 1
       row.removeLast(3)
     } else if row.contains("@") {
       throw ServeError(.badRequest, "the only scale beside @1x is @2x")

@@ -4,21 +4,33 @@ import TileIndex
 extension ReplyWriter {
   /// A tile, or 304 where the client has it.
   ///
-  /// Images go out as they are: compressing them again only costs. Vector tiles are stored gzipped and go out so to clients that take it.
+  /// Images go out as they are: compressing them again only costs. Vector tiles are stored packed and go out so to clients that take it.
   func tile(_ bytes: UnsafeRawBufferPointer, format: TileFormat, _ headline: TileHeadline) -> Reply {
     var fields = headline.fields(format)
-    if format == .pbf, Gunzip.isGzip(bytes) { fields += "Content-Encoding: gzip\r\n" }
+    switch Self.packing(bytes, format) {
+    case .gzip: fields += "Content-Encoding: gzip\r\n"
+    case .deflate: fields += "Content-Encoding: deflate\r\n"
+    case nil: break
+    }
     return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline)
   }
 
-  /// A vector tile for a client that does not take gzip.
+  /// A vector tile for a client that does not take it as it is packed.
   func unpackedTile(_ bytes: UnsafeRawBufferPointer, _ headline: TileHeadline) -> Reply {
     tile(
       bytes, EntityTag(hash: ContentHash.hash(bytes), isUnpacked: true), headline.fields(.pbf), headline)
   }
 
-  /// True when the bytes are gzipped and the client does not take that.
-  func needsUnpacking(_ bytes: UnsafeRawBufferPointer) -> Bool { Gunzip.isGzip(bytes) && !request.acceptsGzip }
+  /// How a tile is packed that the client does not take so; nil for one that may go out as it is.
+  func unwantedPacking(_ bytes: UnsafeRawBufferPointer, _ format: TileFormat) -> Gunzip.Packing? {
+    guard let packing = Self.packing(bytes, format), !request.accepts(packing) else { return nil }
+    return packing
+  }
+
+  /// How a tile is packed as it is stored.
+  static func packing(_ bytes: UnsafeRawBufferPointer, _ format: TileFormat) -> Gunzip.Packing? {
+    format == .pbf ? Gunzip.packing(bytes) : nil
+  }
 
   private func tile(
     _ bytes: UnsafeRawBufferPointer, _ tag: EntityTag, _ fields: String, _ headline: TileHeadline

@@ -94,6 +94,7 @@ struct ReplyWriter {
     case 405: "HTTP/1.1 405 Method Not Allowed\r\n"
     case 413: "HTTP/1.1 413 Content Too Large\r\n"
     case 414: "HTTP/1.1 414 URI Too Long\r\n"
+    case 417: "HTTP/1.1 417 Expectation Failed\r\n"
     case 421: "HTTP/1.1 421 Misdirected Request\r\n"
     case 431: "HTTP/1.1 431 Request Header Fields Too Large\r\n"
     case 500: "HTTP/1.1 500 Internal Server Error\r\n"

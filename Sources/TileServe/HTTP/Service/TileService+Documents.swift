@@ -1,3 +1,4 @@
+import Synchronization
 import TileIndex
 
 extension TileService {
@@ -15,7 +16,7 @@ extension TileService {
           exchange.writer(.metrics).document(
             Array(metrics.document(shelf, prefetcher).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
       case "tilesets.json": return page(.tilesets, exchange) { self.tilesetList($0) }
-      case "wmts": return try wmts(target, nil, exchange)
+      case "wmts": return wmts(target, nil, exchange)
       case "favicon.ico":
         return .reply(
           exchange.writer(.asset).reply(204, fields: ""))
@@ -29,7 +30,7 @@ extension TileService {
       }
     case 2 where path[1] == "": return try viewer(path[0], exchange)
     case 2 where path[1] == "places": return try places(path[0], target, exchange)
-    case 2 where path[1] == "wmts": return try wmts(target, path[0], exchange)
+    case 2 where path[1] == "wmts": return wmts(target, path[0], exchange)
     case 2 where path[1] == "WMTSCapabilities.xml": return capabilities(try layers(path[0]), exchange)
     case 2... where path[0] == "_assets": return try asset(path.dropFirst().joined(separator: "/"), exchange)
     case 3 where path[0] == "wmts" && path[1] == "1.0.0" && path[2] == "WMTSCapabilities.xml":
@@ -112,7 +113,7 @@ extension TileService {
 
   private func ready(_ exchange: Exchange) -> Reply {
     let writer = exchange.writer(.ready)
-    guard !exchange.circumstances.isDraining else { return writer.failure(503, "shutting down", fields: Self.retry) }
+    guard !isLeaving.load(ordering: .relaxed) else { return writer.failure(503, "shutting down", fields: Self.retry) }
     return writer.document(Array("ready\n".utf8), mediaType: Self.plainText)
   }
 
@@ -168,8 +169,11 @@ extension TileService {
       throw ServeError(.unknownTileset, "there is no such file for the viewer")
     }
     return page(.asset, exchange) { exchange in
-      guard let bytes = FileBytes.read(asset.path, countMax: 16 << 20) else {
-        throw ServeError(.unavailable, "the viewer's library cannot be read")
+      let bytes: [UInt8]
+      do throws(FileSystem.SystemError) {
+        bytes = try FileBytes.read(asset.path, countMax: 16 << 20)
+      } catch {
+        throw ServeError(.unavailable, "the viewer's library cannot be read: \(error); \(error.openingRemedy)")
       }
       return exchange.writer(.asset).document(bytes, mediaType: asset.mediaType)
     }

@@ -63,10 +63,10 @@ extension TileService {
       var reply: Reply?
       let read = try served.tileset.withResidentTile(tile) { bytes, file in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
-          isAnswer(format, address, served), !writer.needsUnpacking(bytes)
+          isAnswer(format, address, served), writer.unwantedPacking(bytes, format) == nil
         else { return }
         let made = writer.tile(bytes, format: format, served.headline)
-        keep(made, isGzipped: format == .pbf && Gunzip.isGzip(bytes), exchange, file)
+        keep(made, ReplyWriter.packing(bytes, format), exchange, file)
         reply = made
       }
       guard read == .absent else { return reply }
@@ -100,8 +100,9 @@ extension TileService {
   /// Keeps an answer for those who ask the same.
   ///
   /// - Parameter file: finds the body in the bundle's file.
-  private func keep(_ reply: Reply, isGzipped: Bool, _ exchange: Exchange, _ file: () -> FileBody?) {
-    guard reply.status == 200, !reply.closes, exchange.facts.isPlain,
+  private func keep(_ reply: Reply, _ packing: Gunzip.Packing?, _ exchange: Exchange, _ file: () -> FileBody?) {
+    // A connection remembers of its client whether it takes gzip; the other packing is rare.
+    guard reply.status == 200, !reply.closes, exchange.facts.isPlain, packing != .deflate,
       takesReadyReplies(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
     else { return }
     let target = Array(exchange.facts.target.utf8)
@@ -110,7 +111,7 @@ extension TileService {
     let stored = isLarge && readyReplies.wants(target, byteCount: Self.headBytesMax) ? file() : nil
     guard stored != nil || readyReplies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
     readyReplies.keep(
-      ReadyReply(reply, file: stored, target: target, generation: exchange.generation, isGzipped: isGzipped))
+      ReadyReply(reply, file: stored, target: target, generation: exchange.generation, isGzipped: packing == .gzip))
   }
 
   /// A bundle of mixed formats gives what it has; another format than the bundle's has to be made.
@@ -200,8 +201,10 @@ extension TileService {
         format: tile.format, caching: caching ?? top.headline.caching, modified: served.map(\.info.modified).max()!)
     }
     return try tile.bytes.withUnsafeBytes { bytes in
-      guard writer.needsUnpacking(bytes) else { return writer.tile(bytes, format: tile.format, headline) }
-      let plain = try Self.unpacked(bytes, address)
+      guard let packing = writer.unwantedPacking(bytes, tile.format) else {
+        return writer.tile(bytes, format: tile.format, headline)
+      }
+      let plain = try Self.unpacked(bytes, packing, address)
       return plain.withUnsafeBytes { writer.unpackedTile($0, headline) }
     }
   }
@@ -227,7 +230,13 @@ extension TileService {
   }
 
   private func missing(_ policy: MissingTilePolicy, _ caching: String, _ writer: ReplyWriter) -> Reply {
-    guard policy == .noContent else { return writer.failure(404, "no such tile", caching: caching) }
+    guard policy == .noContent else {
+      let reason = "no such tile"
+      guard writer.route == .wmts else { return writer.failure(404, reason, caching: caching) }
+      // Its standard has no other word for a tile that is in the grid and not in the tileset.
+      return exceptionReport(
+        WMTSError(.tileOutOfRange, nil, reason), status: 404, fields: "", caching: caching, writer)
+    }
     return writer.reply(204, fields: "Cache-Control: \(caching)\r\n")
   }
 
@@ -253,13 +262,14 @@ extension TileService {
     return new
   }
 
-  private static func unpacked(_ bytes: UnsafeRawBufferPointer, _ address: TileAddress) throws -> [UInt8] {
+  private static func unpacked(
+    _ bytes: UnsafeRawBufferPointer, _ packing: Gunzip.Packing, _ address: TileAddress
+  ) throws -> [UInt8] {
     do {
-      return try Gunzip.bytes(bytes, byteCountMax: 64 << 20)
+      return try Gunzip.bytes(bytes, byteCountMax: 64 << 20, packing: packing)
     } catch {
-      throw ServeError(
-        .damagedTile, "\(address.id): tile \(address.zoom)/\(address.column)/\(address.row) is no gzip stream: \(error)"
-      )
+      let tile = "\(address.zoom)/\(address.column)/\(address.row)"
+      throw ServeError(.damagedTile, "\(address.id): tile \(tile) cannot be unpacked (\(packing)): \(error)")
     }
   }
 }

@@ -3,24 +3,24 @@ import TileIndex
 /// OGC WMTS 1.0.0 (07-057r7): capabilities and tiles by key-value pairs. The REST binding's tiles are paths like any other.
 extension TileService {
   /// - Parameter id: the only tileset that is spoken of; nil for all.
-  func wmts(_ target: RequestTarget, _ id: String?, _ exchange: Exchange) throws -> Plan {
-    let query = target.query
-    if let service = query["service"], service.uppercased() != "WMTS" {
-      return exception("InvalidParameterValue", "service", "the service here is WMTS", exchange)
-    }
-    switch query["request"]?.lowercased() {
-    case "getcapabilities", nil: return capabilities(try id.map(layers), exchange)
-    case "gettile":
-      do {
-        return plan(try tileAddress(query), .wmts, exchange)
-      } catch let error as WMTSError {
-        return exception(error.code, error.locator, error.text, exchange)
+  func wmts(_ target: RequestTarget, _ id: String?, _ exchange: Exchange) -> Plan {
+    do {
+      let query = target.query
+      if let service = query["service"], service.uppercased() != "WMTS" {
+        throw WMTSError(.invalidParameterValue, "service", "the service here is WMTS")
       }
-    case "getfeatureinfo":
-      return exception("OperationNotSupported", "request", "GetFeatureInfo is not offered", exchange, status: 501)
-    default:
-      return exception(
-        "InvalidParameterValue", "request", "request must be GetCapabilities or GetTile", exchange)
+      switch query["request"]?.lowercased() {
+      case "gettile": return plan(try tileAddress(query), .wmts, exchange)
+      case nil where query["tilematrix"] != nil || query["layer"] != nil:
+        throw WMTSError(.missingParameterValue, "request", "request is missing")
+      case "getcapabilities", nil: return capabilities(try id.map(layers), exchange)
+      case "getfeatureinfo":
+        throw WMTSError(.operationNotSupported, "request", "GetFeatureInfo is not offered")
+      default:
+        throw WMTSError(.invalidParameterValue, "request", "request must be GetCapabilities or GetTile")
+      }
+    } catch {
+      return .reply(failure(error, .wmts, exchange))
     }
   }
 
@@ -34,40 +34,46 @@ extension TileService {
     }
   }
 
-  private struct WMTSError: Error {
-    var code: String
-    var locator: String
-    var text: String
-  }
-
+  /// What a GetTile request asks for (07-057r7, section 7.2). Style, format and tile matrix set may be left away: there is one of each.
   private func tileAddress(_ query: [String: String]) throws -> TileAddress {
+    /// - Parameter name: as the specification writes it; requests may write it otherwise.
+    func optional(_ name: String) -> String? { query[name.lowercased()].flatMap { $0.isEmpty ? nil : $0 } }
     func value(_ name: String) throws -> String {
-      guard let value = query[name], !value.isEmpty else {
-        throw WMTSError(code: "MissingParameterValue", locator: name, text: "\(name) is missing")
+      guard let value = optional(name) else {
+        throw WMTSError(.missingParameterValue, name, "\(name) is missing")
       }
       return value
     }
     func number(_ name: String) throws -> Int {
       let text = try value(name)
       // Some clients write the matrix as WebMercatorQuad:5.
-      let last = name == "tilematrix" ? text.split(separator: ":").last.map(String.init) ?? text : text
+      let last = name == "TileMatrix" ? text.split(separator: ":").last.map(String.init) ?? text : text
+      let digits = last.hasPrefix("-") ? last.dropFirst() : last[...]
+      guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else {
+        throw WMTSError(.invalidParameterValue, name, "\(name) is not a whole number")
+      }
       guard let number = try? TileAddress.number(last, name) else {
-        throw WMTSError(code: "InvalidParameterValue", locator: name, text: "\(name) is not a number from 0 up")
+        throw WMTSError(
+          name == "TileMatrix" ? .invalidParameterValue : .tileOutOfRange, name, "\(name) is outside every grid")
       }
       return number
     }
-    let id = try value("layer")
+    for (name, only) in [("version", "1.0.0"), ("Style", "default")] {
+      guard let value = optional(name), value != only else { continue }
+      throw WMTSError(.invalidParameterValue, name, "\(name) can only be \(only) here")
+    }
+    let id = try value("Layer")
     do {
       _ = try layers(id)
-    } catch let error as ServeError where error.code == .unknownTileset {
-      throw WMTSError(code: "InvalidParameterValue", locator: "layer", text: error.message)
+    } catch let error as ServeError where error.code != .unavailable {
+      throw WMTSError(.invalidParameterValue, "Layer", error.message)
     }
     var address = try TileAddress(
-      id: id, zoom: number("tilematrix"), column: number("tilecol"), row: number("tilerow"))
-    address.matrixSet = query["tilematrixset"].flatMap { $0.isEmpty ? nil : $0 }
-    if let format = query["format"], !format.isEmpty {
+      id: id, zoom: number("TileMatrix"), column: number("TileCol"), row: number("TileRow"))
+    address.matrixSet = optional("TileMatrixSet")
+    if let format = optional("Format") {
       guard let known = TileFormat(lenient: format) else {
-        throw WMTSError(code: "InvalidParameterValue", locator: "format", text: "no tiles of the format \(format)")
+        throw WMTSError(.invalidParameterValue, "Format", "no tiles of the format \(format)")
       }
       address.format = known
     }
@@ -89,26 +95,53 @@ extension TileService {
     guard let wanted = address.matrixSet else { return }
     let own = WMTSCapabilities.matrixSetIdentifiers(of: info)
     guard own.contains(wanted) else {
-      throw ServeError(.badRequest, "\(info.id) has the tile matrix set \(own[0]), not \(wanted)")
+      throw WMTSError(
+        .invalidParameterValue, "TileMatrixSet", "\(info.id) has the tile matrix set \(own[0]), not \(wanted)")
     }
   }
 
-  /// The report that WMTS clients expect with an error; nil for statuses that speak for themselves.
-  static func exceptionReport(_ error: any Error) -> [UInt8]? {
+  /// A failure as WMTS clients expect it: an exception report, with the status that the failure has anyway.
+  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter) -> Reply
+  {
+    writer.document(
+      OWSException.document(code: error.code.rawValue, locator: error.locator, text: error.text), status: status,
+      mediaType: Self.xml, fields: fields, caching: caching)
+  }
+}
+
+/// A refusal in WMTS' own words (07-057r7, section 7.2.4, and OWS Common).
+struct WMTSError: Error {
+  enum Code: String {
+    case missingParameterValue = "MissingParameterValue"
+    case invalidParameterValue = "InvalidParameterValue"
+    case tileOutOfRange = "TileOutOfRange"
+    case operationNotSupported = "OperationNotSupported"
+    case noApplicableCode = "NoApplicableCode"
+  }
+
+  let code: Code
+  /// The parameter at fault, where it is one.
+  let locator: String?
+  let text: String
+
+  init(_ code: Code, _ locator: String?, _ text: String) {
+    (self.code, self.locator, self.text) = (code, locator, text)
+  }
+
+  /// What any other failure is to a WMTS client.
+  ///
+  /// - Parameter reason: what everybody else is told.
+  init(_ error: any Error, reason: String) {
     switch error {
-    case let error as GridError: return OWSException.document(code: "TileOutOfRange", text: error.description)
-    case let error as ServeError where error.code == .badRequest:
-      return OWSException.document(code: "InvalidParameterValue", text: error.message)
-    default: return nil
+    case let error as WMTSError: self = error
+    case let error as GridError where error.code == .zoomOutOfRange:
+      self.init(.invalidParameterValue, "TileMatrix", reason)
+    case let error as GridError:
+      self.init(.tileOutOfRange, error.code == .columnOutOfRange ? "TileCol" : "TileRow", reason)
+    case let error as ServeError where error.code == .unknownTileset:
+      self.init(.invalidParameterValue, "Layer", reason)
+    case let error as ServeError where error.code == .badRequest: self.init(.invalidParameterValue, nil, reason)
+    default: self.init(.noApplicableCode, nil, reason)
     }
-  }
-
-  private func exception(
-    _ code: String, _ locator: String, _ text: String, _ exchange: Exchange, status: Int = 400
-  ) -> Plan {
-    .reply(
-      exchange.writer(.wmts).document(
-        OWSException.document(code: code, locator: locator, text: text), status: status, mediaType: Self.xml,
-        caching: "no-store"))
   }
 }

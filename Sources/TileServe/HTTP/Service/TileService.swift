@@ -52,6 +52,9 @@ final class TileService: Sendable {
   var readyReplies: ReadyReplies { metrics.readyReplies }
   /// True when the event loops are about to end: what threads still make reaches nobody.
   let hasEnded = Atomic(false)
+  /// True when the server is to end: no more requests should be sent here.
+  let isLeaving = Atomic(false)
+  private let alarm: DescriptorAlarm
   /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
   let served = Mutex<[String: ServedTileset]>([:])
   let logger: Logger
@@ -66,8 +69,12 @@ final class TileService: Sendable {
   let damages = Mutex<Set<Damage>>([])
 
   /// - Parameter boundOrigin: for clients that do not say where they reach us.
-  init(_ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, logger: Logger) {
+  init(
+    _ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm,
+    logger: Logger
+  ) {
     self.shelf = shelf
+    self.alarm = alarm
     self.logger = logger
     self.options = options
     self.metrics = metrics
@@ -85,10 +92,13 @@ final class TileService: Sendable {
       crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts), generation: shelf.generation)
     if let refusal = refusal(exchange) { return .reply(refusal) }
     if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, exchange) }
+    let local = addresses.local(facts.target)
     do {
-      return try plan(RequestTarget(addresses.local(facts.target)), exchange)
+      return try plan(RequestTarget(local), exchange)
     } catch {
-      return .reply(failure(error, .other, exchange))
+      // Also where the query cannot be read.
+      let isWMTS = local.prefix { $0 != "?" }.hasSuffix("/wmts")
+      return .reply(failure(error, isWMTS ? .wmts : .other, exchange))
     }
   }
 
@@ -108,12 +118,13 @@ final class TileService: Sendable {
       return writer.failure(421, "this server does not answer for this host; see --allowed-hosts")
     }
     if facts.method == .other {
-      return writer.failure(405, "only GET, HEAD and OPTIONS", fields: "Allow: GET, HEAD, OPTIONS\r\n")
+      return writer.failure(405, Self.allowedMethods, fields: Self.allow)
     }
+    if facts.expectation == .unknown { return writer.failure(417, "nothing can be expected here but 100-continue") }
     guard facts.target.utf8.count <= 4096 else { return writer.failure(414, "the URL is longer than 4096 bytes") }
     if facts.method == .options {
       return writer.reply(
-        204, fields: "Allow: GET, HEAD, OPTIONS\r\n" + CrossOriginFields.preflight(options.crossOrigin, facts))
+        204, fields: Self.allow + CrossOriginFields.preflight(options.crossOrigin, facts))
     }
     return nil
   }
@@ -121,27 +132,38 @@ final class TileService: Sendable {
   /// The reply for an error.
   func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> Reply {
     let writer = exchange.writer(route)
-    if route == .wmts, let report = Self.exceptionReport(error) {
-      return writer.document(report, status: 400, mediaType: Self.xml, caching: "no-store")
+    let (status, reason) = Self.fault(error)
+    if let error = error as? BundleError, error.code == .tooManyOpenFiles {
+      alarm.ring("\(error.path): \(error.message)")
     }
+    let fields = status == 503 ? Self.retry : ""
+    guard route == .wmts else { return writer.failure(status, reason, fields: fields) }
+    return exceptionReport(
+      WMTSError(error, reason: reason), status: status, fields: fields, caching: "no-store", writer)
+  }
+
+  private static func fault(_ error: any Error) -> (status: Int, reason: String) {
     switch error {
-    case let error as GridError: return writer.failure(400, error.description)
+    case let error as GridError: return (400, error.description)
+    case let error as WMTSError: return (error.code == .operationNotSupported ? 501 : 400, error.text)
     case let error as ServeError:
       switch error.code {
-      case .badRequest: return writer.failure(400, error.message)
-      case .unknownTileset: return writer.failure(404, error.message)
-      case .unavailable: return writer.failure(503, error.message, fields: Self.retry)
-      default: return writer.failure(500, error.message)
+      case .badRequest: return (400, error.message)
+      case .unknownTileset: return (404, error.message)
+      case .unavailable: return (503, error.message)
+      default: return (500, error.message)
       }
     case let error as BundleError:
       switch error.code {
-      case .notFound: return writer.failure(404, "the bundle is gone")
+      case .notFound: return (404, "the bundle is gone")
       // Busy, half copied, or on a disk that fails: it may be there in a moment, and a 404 would be remembered.
-      default: return writer.failure(503, TileShelf.reason(error), fields: Self.retry)
+      default: return (503, TileShelf.reason(error))
       }
-    default: return writer.failure(500, "internal error")
+    default: return (500, "internal error")
     }
   }
 
   static let retry = "Retry-After: 2\r\n"
+  static let allow = "Allow: GET, HEAD, OPTIONS\r\n"
+  static let allowedMethods = "only GET, HEAD and OPTIONS"
 }

@@ -140,42 +140,58 @@ import TileIndex
   @Test func wmtsRefusesInItsOwnWords() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let base = "service=WMTS&request=GetTile&layer=relief&tilematrixset=WebMercatorQuad"
-      let cases: [(String, String, Int)] = [
-        ("/wmts?service=WMS&request=GetMap", "InvalidParameterValue", 400),
-        ("/wmts?request=GetWeather", "InvalidParameterValue", 400),
-        ("/wmts?request=GetTile", "MissingParameterValue", 400),
-        ("/wmts?\(base)&tilematrix=1&tilerow=0", "MissingParameterValue", 400),
-        ("/wmts?\(base)&tilematrix=x&tilerow=0&tilecol=0", "InvalidParameterValue", 400),
-        ("/wmts?\(base)&tilematrix=1&tilerow=0&tilecol=2", "TileOutOfRange", 400),
-        ("/wmts?\(base)&tilematrix=1&tilerow=0&tilecol=0&format=image/gif", "InvalidParameterValue", 400),
+      let place = "tilematrix=1&tilerow=0&tilecol=0"
+      func at(_ matrix: String, _ row: String, _ column: String) -> String {
+        "/wmts?\(base)&tilematrix=\(matrix)&tilerow=\(row)&tilecol=\(column)"
+      }
+      let cases: [(String, String, String?, Int)] = [
+        ("/wmts?service=WMS&request=GetMap", "InvalidParameterValue", "service", 400),
+        ("/wmts?request=GetWeather", "InvalidParameterValue", "request", 400),
+        ("/wmts?layer=relief&\(place)", "MissingParameterValue", "request", 400),
+        ("/wmts?request=GetTile", "MissingParameterValue", "Layer", 400),
+        ("/wmts?\(base)&tilematrix=1&tilerow=0", "MissingParameterValue", "TileCol", 400),
+        ("/wmts?\(base)&tilematrix=&tilerow=0&tilecol=0", "MissingParameterValue", "TileMatrix", 400),
+        (at("x", "0", "0"), "InvalidParameterValue", "TileMatrix", 400),
+        (at("99", "0", "0"), "InvalidParameterValue", "TileMatrix", 400),
+        (at("-1", "0", "0"), "InvalidParameterValue", "TileMatrix", 400),
+        (at("1", "1.5", "0"), "InvalidParameterValue", "TileRow", 400),
+        (at("1", "0", "2"), "TileOutOfRange", "TileCol", 400), (at("1", "2", "0"), "TileOutOfRange", "TileRow", 400),
+        (at("1", "-1", "0"), "TileOutOfRange", "TileRow", 400),
+        (at("1", "0", "99999999999999999999"), "TileOutOfRange", "TileCol", 400),
+        // In the grid, and not in the tileset.
+        (at("2", "3", "3"), "TileOutOfRange", nil, 404), (at("9", "0", "0"), "TileOutOfRange", nil, 404),
+        (at("1", "0", "0") + "&format=image/gif", "InvalidParameterValue", "Format", 400),
+        (at("1", "0", "0") + "&format=application/x-protobuf", "InvalidParameterValue", nil, 400),
+        (at("1", "0", "0") + "&style=pretty", "InvalidParameterValue", "Style", 400),
+        (at("1", "0", "0") + "&version=2.0.0", "InvalidParameterValue", "version", 400),
+        (at("1", "0", "0").replacing("relief", with: "none"), "InvalidParameterValue", "Layer", 400),
+        ("/wmts?request=GetTile&layer=relief,roads&\(place)", "InvalidParameterValue", nil, 400),
         (
-          "/wmts?\(base.replacing("relief", with: "none"))&tilematrix=1&tilerow=0&tilecol=0", "InvalidParameterValue",
-          400
+          at("1", "0", "0").replacing("relief", with: Array(repeating: "relief", count: 9).joined(separator: ",")),
+          "InvalidParameterValue", "Layer", 400
         ),
-        (
-          "/wmts?\(base.replacing("WebMercatorQuad", with: "Other"))&tilematrix=1&tilerow=0&tilecol=0",
-          "InvalidParameterValue", 400
-        ),
-        ("/wmts?request=GetFeatureInfo", "OperationNotSupported", 501),
-        ("/wmts/1.0.0/relief/default/WorldCRS84Quad/1/0/1.png", "InvalidParameterValue", 400),
-        ("/wmts/1.0.0/relief/default/WebMercatorQuad/1/2/0.png", "TileOutOfRange", 400),
-        ("/wmts/1.0.0/relief,labels/default/None/1/0/0.png", "InvalidParameterValue", 400),
+        (at("1", "0", "0").replacing("WebMercatorQuad", with: "Other"), "InvalidParameterValue", "TileMatrixSet", 400),
+        (at("1", "0", "%zz"), "InvalidParameterValue", nil, 400),
+        ("/wmts?request=GetFeatureInfo", "OperationNotSupported", "request", 501),
+        ("/wmts/1.0.0/relief/default/WorldCRS84Quad/1/0/1.png", "InvalidParameterValue", "TileMatrixSet", 400),
+        ("/wmts/1.0.0/relief/default/WebMercatorQuad/1/2/0.png", "TileOutOfRange", "TileRow", 400),
+        ("/wmts/1.0.0/relief/default/WebMercatorQuad/2/3/3.png", "TileOutOfRange", nil, 404),
+        ("/wmts/1.0.0/relief,labels/default/None/1/0/0.png", "InvalidParameterValue", "TileMatrixSet", 400),
+        ("/wmts/1.0.0/none/default/WebMercatorQuad/1/0/0.png", "InvalidParameterValue", "Layer", 404),
       ]
-      for (target, code, status) in cases {
+      for (target, code, locator, status) in cases {
         // Asked twice: once before the bundle is open, once after.
         for _ in 0..<2 {
           let response = try served.get(target)
           #expect(response.status == status, "\(target): \(response)")
-          #expect(response["Content-Type"] == "text/xml; charset=utf-8", "\(target)")
+          #expect(response["Content-Type"] == "text/xml; charset=utf-8", "\(target): \(response)")
           let tree = try XMLTree.parsed(response.body)
+          let exception = try #require(tree.children.first, "\(target): \(response)")
           #expect(
-            tree.name == "ExceptionReport" && response.text.contains("exceptionCode=\"\(code)\""),
-            "\(target): \(response)")
+            tree.name == "ExceptionReport" && exception.attributes["exceptionCode"] == code, "\(target): \(response)")
+          #expect(exception.attributes["locator"] == locator, "\(target): \(response)")
         }
       }
-      #expect(
-        try served.get("/wmts?\(base.replacing("relief", with: "relief"))&tilematrix=2&tilerow=3&tilecol=3").status
-          == 404)
       let wide = "/wmts/1.0.0/air/default/WebMercatorQuad/1/0/1.webp"
       #expect(try served.get(wide).status == 400)
     }

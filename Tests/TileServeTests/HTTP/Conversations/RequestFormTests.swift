@@ -5,12 +5,82 @@ import Testing
 
 /// The forms that requests may take, and those that they may not (RFC 9110, RFC 9112).
 @Suite(.ownThread) struct RequestFormTests {
-  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT"])
+  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT", "BREW", "M-WISH", "get"])
   func otherMethodsAreNotAllowed(_ method: String) async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let response = try served.get(method == "CONNECT" ? "localhost:80" : "/relief/0/0/0.png", method: method)
       #expect(response.statusLine == "HTTP/1.1 405 Method Not Allowed")
       #expect(response["Allow"] == "GET, HEAD, OPTIONS")
+    }
+  }
+
+  /// A method that nobody has defined is refused like one that is, also where other requests came before it.
+  @Test func unknownMethodsAreNotAllowed() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      for first in ["", HTTPConnection.head("/health"), HTTPConnection.head("/health", ["Connection": "keep-alive"])] {
+        let connection = try served.connect()
+        if !first.isEmpty {
+          try connection.send(first)
+          #expect(try connection.response().status == 200)
+        }
+        let response = try connection.request("/health", method: "BREW")
+        #expect(response.status == 405 && response["Allow"] == "GET, HEAD, OPTIONS", "\(first): \(response)")
+        #expect(response.closes && connection.isAtEnd())
+      }
+      // What is no method at all is no request.
+      for nonsense in [
+        "BREW\r\n\r\n", "\u{16}\u{3}\u{1} / HTTP/1.1\r\n\r\n", " / HTTP/1.1\r\n\r\n", "\"GET\" / HTTP/1.1\r\n\r\n",
+      ] {
+        let connection = try served.connect()
+        try connection.send(nonsense)
+        #expect(try connection.response().status == 400, "\(nonsense)")
+      }
+    }
+  }
+
+  /// Who waits before sending a body is told to go on where the body is read, and gets the answer at once where it is not (RFC 9110, section 10.1.1).
+  @Test func whoWaitsBeforeABodyIsAnswered() async throws {
+    try await serving([SampleShelf.path]) {
+      $0.limits.bodyBytesMax = 1000
+    } _: { (served) async throws in
+      func head(_ method: String, _ more: String) -> String {
+        "\(method) /health HTTP/1.1\r\nHost: a\r\n\(more)\r\n\r\n"
+      }
+      let expects = "Expect: 100-continue"
+      for more in ["Content-Length: 5\r\nExpect: 100-Continue", "\(expects)\r\nTransfer-Encoding: chunked"] {
+        let connection = try served.connect()
+        // Behind an answer that is still to be made, it comes after that.
+        try connection.send(HTTPConnection.head("/photo/1/0/0.webp") + head("GET", more))
+        #expect(try connection.response().status == 200)
+        let go = try connection.response()
+        #expect(go.statusLine == "HTTP/1.1 100 Continue" && go.fields.isEmpty, "\(go)")
+        try connection.send(more.hasPrefix("Content") ? "hello" : "5\r\nhello\r\n0\r\n\r\n")
+        #expect(try connection.response().text == "ok\n")
+        #expect(try connection.request("/health").status == 200)
+      }
+      let refusals = [
+        (head("POST", "Content-Length: 5\r\n\(expects)"), 405), (head("BREW", "Content-Length: 5\r\n\(expects)"), 405),
+        (head("PUT", "Transfer-Encoding: chunked\r\n\(expects)"), 405),
+        (head("GET", "Content-Length: 1001\r\n\(expects)"), 413),
+        (head("GET", "Content-Length: 5\r\nExpect: 200-maybe"), 417),
+        (head("GET", "Content-Length: 5\r\nExpect: 100-continue, 200-maybe"), 417),
+        (head("GET", "Content-Length: 5\r\n\(expects)\r\nExpect: 200-maybe"), 417),
+      ]
+      for (request, status) in refusals {
+        let connection = try served.connect()
+        try connection.send(request)
+        let response = try connection.response()
+        #expect(response.status == status && response.closes, "\(request): \(response)")
+        #expect(connection.isAtEnd())
+      }
+      // Without a body nothing has to be waited for, and HTTP/1.0 knows no 100.
+      #expect(try served.get("/health", ["Expect": "100-continue"]).status == 200)
+      let strange = try served.connect()
+      #expect(try strange.request("/health", ["Expect": "tea"]).statusLine == "HTTP/1.1 417 Expectation Failed")
+      #expect(try strange.request("/health").status == 200)
+      let old = try served.connect()
+      try old.send("GET /health HTTP/1.0\r\nContent-Length: 5\r\n\(expects)\r\n\r\nhello")
+      #expect(try old.response().status == 200)
     }
   }
 

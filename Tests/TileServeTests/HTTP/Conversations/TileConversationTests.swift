@@ -170,6 +170,52 @@ import TileIndex
     }
   }
 
+  /// Some makers pack vector tiles with zlib, which HTTP calls deflate.
+  @Test func vectorTilesOfZlibAreSaidToBe() async throws {
+    let plain = Array("\u{1a}no real vector tile".utf8)
+    let packed = SampleTiles.zlib(plain)
+    let folder = try TemporaryFolder()
+    try folder.writeBundle("roads.mbtiles", .pbf, zooms: 0...0)
+    let digits = packed.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    try Database(folder.file("roads.mbtiles")).execute("UPDATE images SET tile_data = x'\(digits)'")
+    try FileManager.default.createDirectory(atPath: folder.file("files/0/0"), withIntermediateDirectories: true)
+    try folder.write("files/0/0/0.pbf", bytes: packed)
+    try folder.write("files/metadata.json", #"{"format": "pbf"}"#)
+    try await serving([folder.path]) { (served) async throws in
+      for id in ["roads", "files"] {
+        // More than once: by a thread, from memory, and as an answer that is ready.
+        let connection = try served.connect()
+        for accepted in ["deflate", "gzip, deflate", "*", "gzip", "gzip;q=1, deflate;q=0", nil, "deflate", "gzip"] {
+          let fields = accepted.map { ["Accept-Encoding": $0] } ?? [:]
+          let takesIt = accepted == "*" || accepted?.hasSuffix("deflate") == true
+          let response = try connection.request("/\(id)/0/0/0.pbf", fields)
+          #expect(response.status == 200 && response["Vary"] == "Accept-Encoding")
+          #expect(response.body == (takesIt ? packed : plain), "\(id), \(accepted ?? "-"): \(response)")
+          #expect(response["Content-Encoding"] == (takesIt ? "deflate" : nil), "\(id), \(accepted ?? "-")")
+        }
+      }
+    }
+  }
+
+  @Test func theScaleOfOneIsThePlainTile() async throws {
+    try await serving([SampleShelf.path]) { (served) async throws in
+      for (plain, scaled) in [
+        ("/relief/1/0/0.png", "/relief/1/0/0@1x.png"), ("/relief/1/0/0", "/relief/1/0/0@1x"),
+        ("/roads/0/0/0.pbf", "/roads/0/0/0@1x.pbf"), ("/relief/1/0/0.jpg", "/%72elief/1/0/0@1x.jpg"),
+        ("/relief/1/0/1.png", "/tms/1.0.0/relief/1/0/0@1x.png"),
+        ("/relief,labels/1/0/0.png", "/relief,labels/1/0/0@1x.png"),
+      ] {
+        // Asked twice: once before the bundle is open, once after.
+        for _ in 0..<2 {
+          let response = try served.get(scaled)
+          #expect(response.status == 200, "\(scaled): \(response)")
+          #expect(try response["ETag"] == served.get(plain)["ETag"], "\(scaled)")
+        }
+      }
+      #expect(try served.get("/relief/2/3/3@1x.png").status == 404)
+    }
+  }
+
   @Test func cachingIsThatOfTheTileset() async throws {
     try await serving([SampleShelf.path]) { options in
       options.caching = "no-cache"

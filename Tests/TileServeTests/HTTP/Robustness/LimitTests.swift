@@ -20,7 +20,8 @@ import Testing
         ("GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 30) + "\r\n", [431]),
         ("GET / HTTP/1.1\r\nHost: a\r\n\(long + long): x\r\n\r\n", [431]),
         ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n\(long)", [413]),
-        ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n\(long)\r\n0\r\n\r\n", [413]),
+        ("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n\(long)\r\n0\r\n\r\n", [413]),
+        ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n\(long)\r\n0\r\n\r\n", [405]),
       ]
       for (request, statuses) in cases {
         let connection = try served.connect()

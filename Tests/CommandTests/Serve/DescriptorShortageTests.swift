@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A process that may open no more files says so. It must not look like broken bundles or missing rights.
+@Suite(.ownThread) struct DescriptorShortageTests {
+  /// Runs `tileserve` with a limit that it cannot raise.
+  private func start(limit: Int, _ arguments: [String]) throws -> ChildProcess {
+    let line = "ulimit -n \(limit) && exec \"$0\" \"$@\""
+    return try Command(path: "/bin/sh").start(
+      ["-c", line, try Command(built: "tileserve").path, "--port", "0", "--threads", "1"] + arguments,
+      environment: RunningServer.environment)
+  }
+
+  @Test func itIsSaidByItsName() throws {
+    let folder = try TemporaryFolder()
+    for number in 0..<40 { try folder.writeBundle("map-\(number).mbtiles", zooms: 0...0, edge: 64) }
+    let process = try start(limit: 48, [folder.path, "--connections", "8"])
+    let hasBegun = process.wait(timeout: 60) { process.stdout.contains("viewer: ") && process.stdout.hasSuffix("\n") }
+    let port = try #require(
+      hasBegun ? process.stdout.firstMatch(of: /:(\d+)\//).flatMap { Int($0.output.1) } : nil, "\(process.stderr)")
+    // Each bundle that was asked for keeps a file open.
+    let connection = try HTTPConnection(port: port)
+    let answers = try (0..<40).map { try connection.request("/map-\($0)/0/0/0.png") }
+    #expect(answers[0].status == 200)
+    let refused = answers.filter { $0.status != 200 }
+    #expect(!refused.isEmpty)
+    for answer in refused {
+      #expect(answer.status == 503 && answer["Retry-After"] != nil, "\(answer)")
+      #expect(answer.text.contains("too many open files") && answer.text.contains("ulimit -n"), "\(answer)")
+      #expect(!answer.text.contains(folder.path), "\(answer)")
+    }
+    #expect(process.wait { process.stderr.contains("\n") })
+    // A look at the folder takes a descriptor, and so does a client.
+    let waiting = try? HTTPConnection(port: port)
+    #expect(process.wait { process.stderr.contains("cannot be listed: too many open files; ") }, "\(process.stderr)")
+    withExtendedLifetime(waiting) {}
+    let lines = process.stderr.split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("tileserve: error: ") && $0.contains("48 are allowed") }, "\(lines)")
+    for line in lines { #expect(line.contains("too many open files") && line.contains("ulimit -n"), "\(line)") }
+    #expect(lines.count < 10, "\(lines)")
+    process.send(SIGTERM)
+    let run = process.wait(timeout: 60)
+    #expect(run.status == 0, "\(run)")
+  }
+
+  @Test func aLimitThatIsTooLowIsRefused() throws {
+    let folder = try TemporaryFolder()
+    try folder.writeBundle("map.mbtiles", zooms: 0...0, edge: 64)
+    let run = try start(limit: 16, [folder.path]).wait(timeout: 60)
+    #expect(run.status == 69 && run.stdout.isEmpty, "\(run)")
+    #expect(run.stderr.contains("only 16 files") && run.stderr.contains("ulimit -n"), "\(run)")
+  }
+}
