@@ -139,7 +139,7 @@ final class Upstream: Sendable {
       guard let other else { break }
       do {
         return try other.answer.wait()
-      } catch where own.isPatient && !other.isPatient {
+      } catch  where own.isPatient && !other.isPatient {
         // It may have been given up only because it could not begin at once.
       }
     }

@@ -131,7 +131,8 @@ struct StoreRequests: Sendable {
         ?? "no connection: the name of the host is not known"
     case let error as HTTPClientError: return "no answer: \(error.shortDescription.lowercased())"
     case is NIOTooManyBytesError: return "an answer longer than \(answerBytesMax) bytes"
-    case let error as IOError: return "the connection failed: " + String(cString: strerror(error.errnoCode)).lowercased()
+    case let error as IOError:
+      return "the connection failed: " + String(cString: strerror(error.errnoCode)).lowercased()
     default: return "\(error)".withoutControls
     }
   }
