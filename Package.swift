@@ -141,6 +141,7 @@ let package = Package(
     .target(
       name: "PurchaseLedger",
       dependencies: [
+        "CSystemShim",
         .product(name: "GRDB", package: "GRDB.swift"),
         // SQLite's own functions, for the statements that run once for each piece of evidence.
         .product(name: "GRDBSQLite", package: "GRDB.swift"),

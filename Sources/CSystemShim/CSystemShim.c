@@ -2,6 +2,16 @@
 #define _GNU_SOURCE
 #include "CSystemShim.h"
 
+#include <sys/stat.h>
+
+int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
+  struct stat status;
+  if (stat(path, &status) != 0) return -1;
+  *device = (uint64_t)status.st_dev;
+  *inode = (uint64_t)status.st_ino;
+  return 0;
+}
+
 #if defined(__linux__)
 #include <fcntl.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-import Foundation
+import CSystemShim
 import Synchronization
 
 /// Device and inode, which all names of a file share.
@@ -8,9 +8,9 @@ struct FileIdentity: Hashable, Sendable {
 
   /// Nil of what is not there.
   init?(_ path: String) {
-    var info = stat()
-    guard stat(path, &info) == 0 else { return nil }
-    (device, inode) = (UInt64(info.st_dev), UInt64(info.st_ino))
+    var (device, inode): (UInt64, UInt64) = (0, 0)
+    guard csystem_file_identity(path, &device, &inode) == 0 else { return nil }
+    (self.device, self.inode) = (device, inode)
   }
 }
 
