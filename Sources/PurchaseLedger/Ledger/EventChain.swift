@@ -40,7 +40,7 @@ struct EventChain: Sendable {
   ) -> [UInt8] {
     var encoder = CanonicalEncoder(reserving: 128 + body.count)
     encoder.raw(hash)
-    encoder.i64(seq + 1)
+    encoder.i64(seq &+ 1)
     encoder.u16(type)
     encoder.u16(version)
     encoder.i64(recordedAt)
@@ -58,7 +58,19 @@ struct EventChain: Sendable {
   }
 
   mutating func advance(to hash: [UInt8]) {
-    seq += 1
+    seq &+= 1
     self.hash = hash
+  }
+
+  /// Goes on over a row selected as `LedgerEvent.columns`, from the number and hash that it has: one changed row breaks the chain once.
+  ///
+  /// - Returns: Whether its number follows this head's, and whether its hash follows from it and the one before.
+  mutating func advance(over row: borrowing SQLStatement) -> (isNext: Bool, isChained: Bool) {
+    let isNext = row.int(0) == seq &+ 1
+    seq = row.int(0) &- 1
+    let stored = row.blob(7)
+    let isChained = next(row) == stored
+    advance(to: stored)
+    return (isNext, isChained)
   }
 }

@@ -36,6 +36,14 @@ public enum EventContent: Sendable, Hashable {
     }
   }
 
+  /// What the store said, where the event says that.
+  var fact: StoreTransaction? {
+    switch self {
+    case .transaction(let fact), .amendment(let fact, _): fact
+    default: nil
+    }
+  }
+
   /// The transaction that the event is about.
   public var transactionKey: TransactionKey? {
     switch self {

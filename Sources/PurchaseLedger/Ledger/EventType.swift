@@ -13,3 +13,13 @@ public enum EventType: UInt16, Sendable, Hashable, CaseIterable {
   case audit = 11
   case amendment = 12
 }
+
+extension EventType {
+  /// Of facts and messages: what a store says by the evidence that the event names.
+  static let stating: [Self] = [.transaction, .notification, .amendment]
+  /// These and claims: what such an event names was verified when it was booked.
+  static let vouching = stating + [.claim]
+
+  /// As SQL writes them.
+  static func list(_ types: [Self]) -> String { "(" + types.map { "\($0.rawValue)" }.joined(separator: ", ") + ")" }
+}

@@ -16,8 +16,9 @@ struct EvidenceCheck {
     let select = try SQLStatement(
       db,
       """
-      SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id, v.evidence = e.sha256 AND v.type IN (1, 2, 3, 12)
-      FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id LEFT JOIN event AS v ON v.seq = e.event
+      SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id,
+        v.evidence = e.sha256 AND v.type IN \(EventType.list(EventType.vouching))
+      FROM \(KeptEvidence.source) LEFT JOIN event AS v ON v.seq = e.event
       """)
     defer { select.reset() }
     var prefixes: Set<Int64> = []
@@ -74,7 +75,13 @@ struct OutsideCheck {
     ] {
       try count(table, "SELECT count(*) FROM \(table)", &report)
     }
-    try count("evidence not booked", "SELECT count(*) FROM evidence WHERE outcome IN (2, 4)", &report)
+    // What was pulled stays so when a part of it is booked by `reconcile --apply`.
+    try count(
+      "evidence not booked",
+      """
+      SELECT count(*) FROM evidence WHERE outcome IN (2, 4) AND sha256 NOT IN
+        (SELECT evidence FROM event WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL)
+      """, &report)
     for table in ["credential", "session"] {
       let strangers = try SQLStatement(
         db,
@@ -101,9 +108,7 @@ struct OutsideCheck {
     let evidence = try SQLStatement(db, "SELECT 1 FROM evidence WHERE sha256 = ?")
     defer { select.reset() }
     while try select.step() {
-      let key = RowKey(
-        store: UInt8(truncatingIfNeeded: select.int(0)), environment: UInt8(truncatingIfNeeded: select.int(1)),
-        id: select.text(2))
+      let key = RowKey(select)
       let location = "store_snapshot \(key.store)/\(key.environment)/\(key.id)"
       guard let facts = try? SnapshotFacts(bodies: select.blob(5), digests: select.blob(6)) else {
         report.find(location, "its facts cannot be read; pull it again")

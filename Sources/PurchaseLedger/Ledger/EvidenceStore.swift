@@ -8,7 +8,7 @@ struct EvidenceStore {
     case quarantined = 2
     /// Was in quarantine until somebody decided that it may be forgotten.
     case dismissed = 3
-    /// Verified, and put into a snapshot of the store's book: nothing was booked of it yet.
+    /// Verified, and put into a snapshot of the store's book: `reconcile --apply` alone may have booked some of it.
     case pulled = 4
   }
 

@@ -1,6 +1,6 @@
 import GRDB
 
-/// What SQLite itself can say of the file: pages, indexes against their tables, references; and whether the schema is ours.
+/// What SQLite itself can say of the file: pages, indexes against their tables, references; and whether the schema is ours, and what stands in it of its types.
 ///
 /// Answers come out of indexes, and SQLite believes them: a changed page of one answers something else than the table.
 struct FileCheck {
@@ -8,11 +8,38 @@ struct FileCheck {
 
   init(_ db: Database) { self.db = db }
 
-  func run(_ report: inout VerifyReport) throws {
-    try checkSchema(&report)
+  /// - Returns: The tables that are defined as a ledger has them.
+  func run(_ report: inout VerifyReport) throws -> [String] {
+    let tables = try checkSchema(&report)
     try checkPages(&report)
     for row in try Row.fetchAll(db, sql: "PRAGMA foreign_key_check") {
       report.find("\(row["table"] as String) \(row["rowid"] as Int64? ?? 0)", "names a row that is not there")
+    }
+    return tables
+  }
+
+  // MARK: Types
+
+  /// SQLite takes values of any type into any column, finds text by no bytes and bytes by no text, and hands out one as the other.
+  func checkTypes(of table: String, _ report: inout VerifyReport) throws {
+    let columns = try db.columns(in: table)
+    let others = columns.map { (name: $0.name, isSo: "typeof(\($0.name)) NOT IN ('\($0.type.lowercased())', 'null')") }
+    let names = others.map { "iif(\($0.isSo), ', \($0.name)', '')" }.joined(separator: " || ")
+    // Digests are no names for people.
+    let key = columns.filter { $0.primaryKeyIndex > 0 && $0.type != "BLOB" }
+      .sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }.map(\.name)
+    let select = try SQLStatement(
+      db,
+      """
+      SELECT \(key.isEmpty ? "''" : key.joined(separator: " || '/' || ")), \(names) FROM \(table)
+      WHERE \(others.map(\.isSo).joined(separator: " OR "))
+      """)
+    defer { select.reset() }
+    while try select.step() {
+      report.find(
+        key.isEmpty ? table : "\(table) \(select.text(0))",
+        "\(select.text(1).dropFirst(2)) of another type than the column's; `rebuild` makes projections anew, else restore a backup"
+      )
     }
   }
 
@@ -56,7 +83,7 @@ struct FileCheck {
   // MARK: Schema
 
   /// A trigger or a view changes what statements do without a row being changed.
-  private func checkSchema(_ report: inout VerifyReport) throws {
+  private func checkSchema(_ report: inout VerifyReport) throws -> [String] {
     let ours = try Self.objects(db)
     let expected = try LedgerDatabase.scratch().write { db in
       try LedgerSchema.createPrimary(db)
@@ -71,6 +98,9 @@ struct FileCheck {
     }
     for name in expected.keys.sorted() where ours[name] == nil {
       report.find(name, "is missing; restore a backup")
+    }
+    return expected.keys.sorted().filter { $0.hasPrefix("table ") && ours[$0] == expected[$0] }.map {
+      String($0.dropFirst("table ".count))
     }
   }
 

@@ -11,9 +11,11 @@ struct KeptEvidence: Sendable {
 }
 
 extension KeptEvidence {
+  /// Evidence with its prefix: its bytes are `p.bytes`, then `e.bytes`.
+  static let source = "evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id"
+
   static let select = """
-    SELECT e.sha256, e.kind, e.outcome, e.reason, p.bytes, e.bytes
-    FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id WHERE e.sha256 = ?
+    SELECT e.sha256, e.kind, e.outcome, e.reason, p.bytes, e.bytes FROM \(source) WHERE e.sha256 = ?
     """
 
   static let selectNames = "SELECT store, environment, transaction_id FROM quarantined_transaction WHERE evidence = ?"

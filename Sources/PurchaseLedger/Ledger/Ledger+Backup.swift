@@ -46,13 +46,11 @@ extension Ledger {
     defer { select.reset() }
     var chain = EventChain()
     while try select.step() {
-      let hash = chain.next(select)
-      guard select.int(0) == chain.seq + 1, hash == select.blob(7) else {
+      guard chain.advance(over: select) == (true, true) else {
         throw LedgerError(
           .damaged, at: "\(path): event \(select.int(0))",
           "does not follow from the one before, and no copy was made; run `purchase-ledger verify`")
       }
-      chain.advance(to: hash)
     }
     guard chain.seq == head.seq, chain.hash == head.hash else {
       throw LedgerError(.database, at: path, "the copy ends in another event than the ledger; check the disk")

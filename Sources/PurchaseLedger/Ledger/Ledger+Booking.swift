@@ -68,7 +68,7 @@ extension Ledger {
   /// One row of each table by its key. What was only pulled is not known: no event says that it was verified.
   static let selectKnown = """
     SELECT e.kind FROM evidence AS e CROSS JOIN event AS v ON v.seq = e.event
-    WHERE e.sha256 = ? AND e.outcome = 1 AND v.evidence = e.sha256 AND v.type IN (1, 2, 3, 12)
+    WHERE e.sha256 = ? AND e.outcome = 1 AND v.evidence = e.sha256 AND v.type IN \(EventType.list(EventType.vouching))
     """
 
   /// As what evidence with each SHA-256 was accepted before, where its signature was verified then; nil for all other bytes. Bytes that were

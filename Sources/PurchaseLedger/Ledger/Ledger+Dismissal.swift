@@ -23,7 +23,7 @@ extension Ledger {
       let select = try SQLStatement(
         db,
         """
-        SELECT e.id, p.bytes, e.bytes FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id
+        SELECT e.id, p.bytes, e.bytes FROM \(KeptEvidence.source)
         WHERE e.outcome = 2 AND e.id > ? ORDER BY e.id LIMIT 256
         """)
       select.bind(1, last)

@@ -2,7 +2,8 @@ import GRDB
 
 extension Ledger {
   /// Checks everything that can be checked without the stores' keys, on one view of the file:
-  /// 1. the file: every index has what its table has, and nothing is in the schema that we did not put there;
+  /// 1. the file: every index has what its table has, nothing is in the schema that we did not put there, and every value is of its
+  ///    column's type;
   /// 2. numbers without gaps, each hash from the one before, each key from its body, bodies that can be read;
   /// 3. evidence equal to its digest, there for every event that names one, and named by an event if it counts as booked;
   /// 4. postings that balance;
@@ -14,8 +15,10 @@ extension Ledger {
   public func verify(head: [UInt8]? = nil, progress: (Int, Int) -> Void = { _, _ in }) throws -> VerifyReport {
     try read { db in
       var report = VerifyReport()
-      try FileCheck(db).run(&report)
+      let file = FileCheck(db)
+      let tables = try file.run(&report)
       do {
+        for table in tables { try file.checkTypes(of: table, &report) }
         try LedgerDatabase.scratch().write { beside in
           try LedgerSchema.createProjections(beside)
           let dismissed = try Self.checkEvents(
@@ -43,43 +46,10 @@ extension Ledger {
   ) throws -> [String: Set<String>] {
     let replay = try EventReplay(db, path: path)
     let projections = try Projections(beside, policy: try replay.finalPolicy())
-    var chain = EventChain()
-    var findings: [(String, String)] = []
-    var hasHead = head == nil || head == chain.hash
-    var leftQuarantine: [String: Set<String>] = [:]
-    try replay.run(into: projections, progress: progress) { row in
-      let seq = row.int(0)
-      let location = "event \(seq)"
-      if seq != chain.seq + 1 {
-        findings.append((location, "follows event \(chain.seq): those between are missing"))
-        chain = EventChain(seq: seq - 1, hash: chain.hash)
-      }
-      let body = row.blob(6)
-      let expected = chain.next(row)
-      let stored = row.blob(7)
-      if expected != stored { findings.append((location, "its hash does not follow from it and the one before")) }
-      // Goes on from what is stored, so that one changed row is one finding.
-      chain.advance(to: stored)
-      if stored == head { hasHead = true }
-      guard let event = try? LedgerEvent(row, in: path) else {
-        findings.append((location, "its body cannot be read"))
-        return nil
-      }
-      if event.content.key(body: body).bytes != row.blob(4) {
-        findings.append((location, "its key is of another body"))
-      }
-      if case .audit(let kind, _, let subject?, _, _, _) = event.content,
-        [Booker.released, Booker.dismissed].contains(kind)
-      {
-        leftQuarantine[kind, default: []].insert(subject)
-      }
-      return event
-    }
-    for (location, message) in findings { report.find(location, message) }
-    if !hasHead { report.find("head", "is not in the chain: its end was cut off, or the history rewritten") }
-    report.events = Int(chain.seq)
-    report.head = chain.hash
-    return leftQuarantine
+    var check = EventCheck(path: path, head: head)
+    try replay.run(into: projections, progress: progress) { check.event($0, &report) }
+    check.finish(&report)
+    return check.leftQuarantine
   }
 
   private static func checkPostings(_ db: Database, report: inout VerifyReport) throws {
@@ -106,5 +76,65 @@ extension Ledger {
         currency: $0.text(0), sales: Int128($0.int(1)) << 32 + Int128($0.int(2)),
         refunds: Int128($0.int(3)) << 32 + Int128($0.int(4)))
     }
+  }
+}
+
+/// Follows the chain, and what in it decides about the rest.
+private struct EventCheck {
+  private let path: String
+  private let head: [UInt8]?
+  private var chain = EventChain()
+  private var hasHead: Bool
+  private(set) var leftQuarantine: [String: Set<String>] = [:]
+  /// As it is where the chain has come to.
+  private var policy = LedgerPolicy()
+  /// Unsigned facts that no import may have brought: events by their transaction, until `reconcile --apply` says that it booked them.
+  private var refused: [TransactionKey: [Int64]] = [:]
+
+  init(path: String, head: [UInt8]?) {
+    self.path = path
+    self.head = head
+    hasHead = head == nil || head == chain.hash
+  }
+
+  /// - Returns: The event of a row, nil if it cannot be read.
+  mutating func event(_ row: borrowing SQLStatement, _ report: inout VerifyReport) -> LedgerEvent? {
+    let location = "event \(row.int(0))"
+    let last = chain.seq
+    let (isNext, isChained) = chain.advance(over: row)
+    if !isNext { report.find(location, "follows event \(last): those between are missing") }
+    if !isChained { report.find(location, "its hash does not follow from it and the one before") }
+    if chain.hash == head { hasHead = true }
+    guard let event = try? LedgerEvent(row, in: path) else {
+      report.find(location, "its body cannot be read")
+      return nil
+    }
+    if event.content.key(body: row.blob(6)).bytes != row.blob(4) {
+      report.find(location, "its key is of another body")
+    }
+    note(event, &report)
+    return event
+  }
+
+  private mutating func note(_ event: LedgerEvent, _ report: inout VerifyReport) {
+    switch event.content {
+    case .transaction(let fact) where fact.trust == .unsigned, .amendment(let fact, _) where fact.trust == .unsigned:
+      report.unsigned += 1
+      if policy.unsignedEvidence == .refuse { refused[fact.key, default: []].append(event.seq) }
+    case .correction(_, _, let key): refused[key] = nil
+    case .policy(let name, let value, _): try? policy.set(name, to: value)
+    case .audit(let kind, _, let subject?, _, _, _) where [Booker.released, Booker.dismissed].contains(kind):
+      leftQuarantine[kind, default: []].insert(subject)
+    default: break
+    }
+  }
+
+  func finish(_ report: inout VerifyReport) {
+    for seq in refused.values.joined().sorted() {
+      report.find("event \(seq)", "states what no store signed, while the policy unsigned-evidence refused that")
+    }
+    if !hasHead { report.find("head", "is not in the chain: its end was cut off, or the history rewritten") }
+    report.events = Int(chain.seq)
+    report.head = chain.hash
   }
 }

@@ -12,7 +12,9 @@ enum LedgerUpgrade {
         """)
   }
 
-  /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented again.
+  /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented again,
+  ///    and so is what the first version pulled and `reconcile --apply` may have booked a part of: a notification without its
+  ///    own event, which only an import books; receipts, of which nothing tells, if anything was ever applied.
   /// 2. Of imports no names of files are kept: they may be people's.
   /// 3. What is in quarantine is named by its event.
   /// 4. All that follows from the events is made anew: the greater value of a field held, whenever it was said, and the
@@ -24,9 +26,11 @@ enum LedgerUpgrade {
         ALTER TABLE evidence ADD COLUMN event INTEGER;
         UPDATE evidence SET event = named.seq FROM
           (SELECT evidence AS sha256, min(seq) AS seq FROM event
-            WHERE type IN (1, 2, 3) AND evidence IS NOT NULL GROUP BY evidence) AS named
+            WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL GROUP BY evidence) AS named
         WHERE evidence.sha256 = named.sha256 AND outcome = 1;
-        UPDATE evidence SET outcome = 4 WHERE outcome = 1 AND event IS NULL;
+        UPDATE evidence SET outcome = 4, event = NULL WHERE outcome = 1 AND (event IS NULL
+          OR (kind = 2 AND sha256 NOT IN (SELECT evidence FROM event WHERE type = 2 AND evidence IS NOT NULL))
+          OR (kind = 4 AND EXISTS (SELECT 1 FROM event WHERE type = 9)));
         UPDATE progress SET input = '', position = '' WHERE command = 'import';
         """)
     try nameQuarantined(db, path: path)
@@ -85,9 +89,7 @@ enum LedgerUpgrade {
       select.bind(1, from)
       let page = try select.all { row in
         (
-          RowKey(
-            store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-            id: row.text(2)), try? SnapshotFacts(bodies: row.blob(3), digests: row.blob(4))
+          RowKey(row), try? SnapshotFacts(bodies: row.blob(3), digests: row.blob(4))
         )
       }
       for (key, facts) in page {

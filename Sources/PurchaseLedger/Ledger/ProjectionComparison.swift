@@ -71,22 +71,20 @@ struct ProjectionComparison {
 }
 
 extension SQLStatement {
-  /// Orders this row and another's by columns, as SQLite does: NULL, then integers, then bytes. Negative, zero or positive.
+  /// Orders this row and another's by columns, as SQLite does: NULL, then numbers, then text, then bytes. Negative, zero or positive. Values of two types are never
+  /// equal: SQLite finds neither by the other.
   func compare(_ other: SQLStatement, columns: Range<Int32>) -> Int {
     for column in columns {
-      switch (isNull(column), other.isNull(column)) {
-      case (true, true): continue
-      case (true, false): return -1
-      case (false, true): return 1
-      case (false, false): break
-      }
-      if isInteger(column) || other.isInteger(column) {
-        guard isInteger(column), other.isInteger(column) else { return isInteger(column) ? -1 : 1 }
+      let types = (type(column), other.type(column))
+      if types.0 != types.1 { return types.0 < types.1 ? -1 : 1 }
+      switch types.0 {
+      case .null: continue
+      case .integer:
         if int(column) != other.int(column) { return int(column) < other.int(column) ? -1 : 1 }
-        continue
+      case .real, .text, .blob:
+        let order = Self.order(bytes(column), other.bytes(column))
+        if order != 0 { return order }
       }
-      let order = Self.order(bytes(column), other.bytes(column))
-      if order != 0 { return order }
     }
     return 0
   }

@@ -15,6 +15,13 @@ struct RowKey: Sendable, Hashable, Comparable {
 }
 
 extension RowKey {
+  /// Reads store, environment and id, the first three columns of a row.
+  init(_ row: borrowing SQLStatement) {
+    self.init(
+      store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
+      id: row.text(2))
+  }
+
   /// Nil for an environment that is never booked.
   init?(_ key: TransactionKey) {
     guard let environment = key.environment.code else { return nil }

@@ -145,7 +145,22 @@ struct SQLStatement {
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 
-  func isInteger(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_INTEGER }
+  /// What a value is, in the order in which SQLite sorts them.
+  enum ValueType: Int, Comparable {
+    case null, integer, real, text, blob
+
+    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  func type(_ column: Int32) -> ValueType {
+    switch sqlite3_column_type(raw, column) {
+    case SQLITE_INTEGER: .integer
+    case SQLITE_FLOAT: .real
+    case SQLITE_TEXT: .text
+    case SQLITE_BLOB: .blob
+    default: .null
+    }
+  }
 
   func optionalInt(_ column: Int32) -> Int64? { isNull(column) ? nil : int(column) }
 

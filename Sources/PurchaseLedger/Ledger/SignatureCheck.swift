@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension Ledger {
-  /// Checks every signature again, and that what events say was said by the evidence that they name. Evidence without a signature is the operator's word,
-  /// and left alone.
+  /// Checks every signature again, and that what events say is what the evidence that they name says, signed or not. What stood beside Google's evidence is
+  /// nowhere but in the event; of evidence without a signature nothing can be said but that.
   ///
   /// - Parameters:
   ///   - verifier: Its roots and keys are those that the evidence must chain to.
@@ -45,6 +45,37 @@ private struct SignatureCheck: Sendable {
     var key: EventKey?
     /// Whether the row says that the store signed it.
     var isSigned = false
+    /// What may have stood beside the evidence, as the row has it; nil where the row says nothing.
+    var context: EvidenceContext?
+
+    /// Evidence by itself.
+    init(location: String, sha256: [UInt8]) {
+      self.location = location
+      self.sha256 = sha256
+    }
+
+    init(location: String, sha256: [UInt8], fact: StoreTransaction) {
+      self.init(location: location, sha256: sha256)
+      // An amendment repeats a fact: what it has to be is what its evidence says.
+      key = PreparedFact(fact, isKnown: true).key
+      isSigned = fact.trust == .signed
+      context = EvidenceContext(
+        productID: fact.productID, purchaseToken: fact.purchaseToken, environment: fact.environment)
+    }
+
+    /// What cannot be read was named already.
+    init(location: String, sha256: [UInt8], content: EventContent?) {
+      if let fact = content?.fact {
+        self.init(location: location, sha256: sha256, fact: fact)
+        return
+      }
+      self.init(location: location, sha256: sha256)
+      guard case .notification(let message)? = content else { return }
+      key = content?.key(body: [])
+      // The product is not in it, whatever it was.
+      context = EvidenceContext(
+        productID: "any", purchaseToken: message.transaction?.id, environment: message.environment)
+    }
   }
 
   /// A piece of evidence, looked at again.
@@ -52,8 +83,8 @@ private struct SignatureCheck: Sendable {
     var id: Int64
     var kind: EvidenceKind?
     var refusal: Refusal?
-    /// The keys of the events that it states; nil where they do not follow from its bytes alone.
-    var keys: Set<EventKey>?
+    /// The keys of the events that it states, with what the rows that name it say stood beside it.
+    var keys: Set<EventKey> = []
     /// Whether it counts as booked although something that it states is not.
     var isPartlyBooked = false
 
@@ -110,7 +141,7 @@ private struct SignatureCheck: Sendable {
     guard let verdict, verdict.refusal == nil else { return }
     if statement.isSigned, verdict.kind?.isSigned != true {
       report.find(statement.location, "says that the store signed it, and its evidence has no signature")
-    } else if let key = statement.key, let keys = verdict.keys, !keys.contains(key) {
+    } else if let key = statement.key, !verdict.keys.contains(key) {
       report.find(statement.location, "is not what its evidence says")
     }
   }
@@ -118,7 +149,8 @@ private struct SignatureCheck: Sendable {
   // MARK: Verifying
 
   private func verdicts(on statements: [Statement]) async throws -> [[UInt8]: Verdict] {
-    let digests = Array(Set(statements.map(\.sha256)))
+    let contexts = Dictionary(grouping: statements, by: \.sha256).mapValues { Set($0.compactMap(\.context)) }
+    let digests = Array(contexts)
     let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, digests.count / 16))
     let share = max(1, (digests.count + workers - 1) / workers)
     return try await withThrowingTaskGroup(of: [([UInt8], Verdict)].self) { group in
@@ -126,8 +158,8 @@ private struct SignatureCheck: Sendable {
         let part = digests[start..<min(start + share, digests.count)]
         group.addTask {
           var verdicts: [([UInt8], Verdict)] = []
-          for digest in part {
-            if let verdict = try await verdict(on: digest) { verdicts.append((digest, verdict)) }
+          for (digest, contexts) in part {
+            if let verdict = try await verdict(on: digest, in: contexts) { verdicts.append((digest, verdict)) }
           }
           return verdicts
         }
@@ -138,36 +170,46 @@ private struct SignatureCheck: Sendable {
     }
   }
 
-  private func verdict(on sha256: [UInt8]) async throws -> Verdict? {
+  private func verdict(on sha256: [UInt8], in contexts: Set<EvidenceContext>) async throws -> Verdict? {
     let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
       let select = try SQLStatement(
         db,
         """
         SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
-        FROM evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id WHERE e.sha256 = ?
+        FROM \(KeptEvidence.source) WHERE e.sha256 = ?
         """)
       select.bind(1, sha256)
       return try select.first { ($0.int(0), $0.int(1), $0.int(2) != 0, $0.blob(3) + $0.blob(4)) }
     }
     guard let kept else { return nil }
     var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
-    guard let kind = verdict.kind, kind.isSigned else { return verdict }
+    // Of a kind that there is not it states nothing; and nothing is to be said of what has no signature and is named by nobody.
+    guard let kind = verdict.kind, kind.isSigned || !contexts.isEmpty else { return verdict }
+    var isWaiting = false
     do throws(Refusal) {
-      let content = try await verifier.verify(
-        kept.bytes, as: kind, context: EvidenceContext(environment: environment), at: ledger.clock.now())
-      guard kind.isWhole, content.quarantine == nil else { return verdict }
-      var keys = Set(
-        content.transactions.filter { $0.environment.code != nil }.map { PreparedFact($0, isKnown: true).key })
-      if let notification = content.notification?.content(in: environment) {
-        keys.insert(notification.key(body: notification.body))
+      for (count, context) in self.contexts(contexts, for: kind).enumerated() {
+        let content = try await verifier.verify(
+          kept.bytes, as: kind, context: context, at: ledger.clock.now(), trusted: count > 0)
+        for fact in content.transactions where fact.environment.code != nil {
+          verdict.keys.insert(PreparedFact(fact, isKnown: true).key)
+        }
+        if let message = content.notification?.content(in: context.environment ?? environment) {
+          verdict.keys.insert(message.key(body: []))
+        }
+        isWaiting = content.quarantine != nil
       }
-      verdict.keys = keys
     } catch {
       verdict.refusal = error
       return verdict
     }
-    if kept.isBooked, let keys = verdict.keys { verdict.isPartlyBooked = try !areBooked(keys) }
+    if kept.isBooked, kind.isSigned, kind.isWhole, !isWaiting { verdict.isPartlyBooked = try !areBooked(verdict.keys) }
     return verdict
+  }
+
+  /// What evidence of a kind is to be decoded with: only an answer to a question leaves product and token to what stands beside it.
+  private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
+    if stated.isEmpty { return [EvidenceContext(environment: environment)] }
+    return kind == .googleProduct ? stated : Set(stated.map { EvidenceContext(environment: $0.environment) })
   }
 
   private func areBooked(_ keys: Set<EventKey>) throws -> Bool {
@@ -183,11 +225,11 @@ private struct SignatureCheck: Sendable {
   // MARK: Reading
 
   /// Events that state what a store says.
-  private static let statingEvents = "event WHERE type IN (1, 2)"
+  private static let statingEvents = "event WHERE type IN \(EventType.list(EventType.stating))"
   /// Evidence whose own event, if it has one, is not such an event.
   private static let silentEvidence = """
-    evidence AS e LEFT JOIN event AS v ON v.seq = e.event AND v.evidence = e.sha256 AND v.type IN (1, 2)
-    WHERE v.seq IS NULL
+    evidence AS e LEFT JOIN event AS v ON v.seq = e.event AND v.evidence = e.sha256
+      AND v.type IN \(EventType.list(EventType.stating)) WHERE v.seq IS NULL
     """
 
   private func count() throws -> Int {
@@ -209,11 +251,8 @@ private struct SignatureCheck: Sendable {
       var last = seq
       let statements = try select.all { row -> Statement in
         last = row.int(0)
-        // What cannot be read was named already.
-        let event = try? LedgerEvent(row, in: ledger.path)
-        let key = event.map { $0.content.key(body: row.blob(6)) }
         return Statement(
-          location: "event \(last)", sha256: row.blob(5), key: key, isSigned: event?.content.isSignedFact ?? false)
+          location: "event \(last)", sha256: row.blob(5), content: (try? LedgerEvent(row, in: ledger.path))?.content)
       }
       return statements.isEmpty ? nil : (statements, last)
     }
@@ -245,23 +284,16 @@ private struct SignatureCheck: Sendable {
       select.bind(1, key)
       var last: RowKey?
       let statements = try select.all { row -> [Statement] in
-        let key = RowKey(
-          store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-          id: row.text(2))
+        let key = RowKey(row)
         last = key
         let entries = (try? SnapshotFacts(bodies: row.blob(3), digests: row.blob(4)))?.entries ?? []
         return entries.map {
           Statement(
             location: "store_snapshot \(key.store)/\(key.environment)/\(key.id)", sha256: $0.evidence,
-            key: $0.fact.key, isSigned: $0.fact.transaction.trust == .signed)
+            fact: $0.fact.transaction)
         }
       }
       return last.map { (statements.flatMap(\.self), $0) }
     }
   }
-}
-
-extension EventContent {
-  /// A fact that is booked as verified.
-  fileprivate var isSignedFact: Bool { if case .transaction(let fact) = self { fact.trust == .signed } else { false } }
 }

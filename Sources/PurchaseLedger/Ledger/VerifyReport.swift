@@ -13,6 +13,8 @@ public struct VerifyReport: Sendable {
   /// The hash of the last one: kept elsewhere, it finds a history that was cut off or rewritten as a whole.
   public internal(set) var head: [UInt8] = EventChain.genesis
   public internal(set) var evidence = 0
+  /// Facts in the chain that no store signed: the operator vouched for them.
+  public internal(set) var unsigned = 0
   /// The first hundred; `findingCount` counts all.
   public private(set) var findings: [Finding] = []
   public private(set) var findingCount = 0

@@ -58,6 +58,9 @@ import Testing
     #expect(refused.status == 2 && refused.stderr.contains("copy.sqlite: there is a file already"), "\(refused)")
     #expect(try String(decoding: shop.folder.bytes("copy.sqlite"), as: UTF8.self) == "somebody's")
     #expect(try shop.run("backup", copy, "--force").status == 0)
+    // A terminal obeys no name, and a line break in one makes no line.
+    let odd = try shop.run("backup", shop.folder.file("\u{1b}[2J\n.sqlite"))
+    #expect(odd.status == 0 && odd.stdout.contains(#"/\u001b[2J\n.sqlite: "#), "\(odd)")
     try expectClean(shop, copy, "replaced")
     try FileManager.default.createSymbolicLink(
       atPath: shop.folder.file("link"), withDestinationPath: shop.ledgerPath)

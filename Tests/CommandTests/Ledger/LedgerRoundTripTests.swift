@@ -59,8 +59,8 @@ import Testing
     let id = try #require(bought["transactionId"] as? String)
     #expect(try shop.run("history", id).stdout.contains("transaction \(id)"))
 
-    let verified = try shop.run("verify", "--json")
-    #expect(verified.status == 0, "\(verified)")
+    let verified = try shop.run("verify", "--signatures", "--json")
+    #expect(verified.status == 0 && !verified.stdout.contains(#""unsignedFacts":0,"#), "\(verified)")
     let export = try shop.run("export")
     let last = try #require(try lines(export).last)
     let head = try #require(last["head"] as? String)
@@ -150,15 +150,18 @@ import Testing
     #expect(run.status == 0, "\(run)")
     for text in ["== import: ", "These are in", ": clean", "head "] { #expect(run.stdout.contains(text), "\(run)") }
     let config = folder.file("shop/config.json")
-    #expect(try purchaseLedger("verify", "--config", config).status == 0)
+    let verified = try purchaseLedger("verify", "--signatures", "--config", config)
+    #expect(verified.status == 0 && verified.stdout.contains("the operator's word"), "\(verified)")
     #expect(try purchaseLedger("demo", "--output", folder.file("shop")).status == 2)
-    let kept = folder.file("kept.sqlite")
+    // A terminal obeys no name.
+    let kept = folder.file("kept\u{7}.sqlite")
+    let printed = folder.file(#"kept\u0007.sqlite"#)
     let keeping = try purchaseLedger("demo", "--buyers", "3", "--ledger", kept, "--now", "2027-03-01")
-    #expect(keeping.status == 0 && keeping.stdout.contains("--ledger \(kept)"), "\(keeping)")
+    #expect(keeping.status == 0 && keeping.stdout.contains("--ledger \(printed)"), "\(keeping)")
     #expect(try purchaseLedger("verify", "--ledger", kept).status == 0)
     #expect(try purchaseLedger("export", "--ledger", kept).stdout.contains("1803859200000"))
     let twice = try purchaseLedger("demo", "--buyers", "3", "--ledger", kept)
-    #expect(twice.status == 2 && twice.stderr.contains(kept), "\(twice)")
+    #expect(twice.status == 2 && twice.stderr.contains(printed), "\(twice)")
     // A shop's configuration shapes the made-up ledger, and does not say where it goes.
     let shop = try folder.write("c.json", "{\"ledger\": \"shop.sqlite\", \"policy\": {\"second-claim\": \"transfer\"}}")
     #expect(try purchaseLedger("demo", "--buyers", "3", "--config", shop, "--output", folder.file("b")).status == 0)

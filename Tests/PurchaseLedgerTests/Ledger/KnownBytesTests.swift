@@ -1,3 +1,4 @@
+import CryptoExtras
 import Foundation
 import GRDB
 import TestSupport
@@ -211,6 +212,81 @@ import Testing
     let found = try await check(verifier)
     #expect(
       found.findings.map(\.location) == ["event \(try #require(seq))", "evidence 2"], "\(found.findings)")
+  }
+
+  /// A decision repeats a fact, and needs as much evidence as the fact.
+  @Test func amendmentsAreCheckedAgain() async throws {
+    let genuine = try transaction(authority)
+    #expect(try await imported([genuine]).map(\.outcome) == [.accepted])
+    let fact = try await verifier.verify(Array(genuine.utf8), at: Self.now).transactions[0]
+    var made = fact
+    (made.transactionID, made.originalTransactionID) = ("667", "667")
+    let digest = EvidenceDigest(Array(genuine.utf8)).sha256
+    let seqs = try ledger.write { booker in
+      [
+        try booker.append(.amendment(fact, revision: 1), evidence: digest),
+        try booker.append(.amendment(made, revision: 1), evidence: digest),
+        try booker.append(.amendment(made, revision: 2)),
+      ].compactMap(\.self)
+    }
+    var report = try ledger.verify()
+    #expect(report.isClean && seqs.count == 3, "\(report.findings)")
+    try await ledger.verifySignatures(with: verifier, into: &report)
+    #expect(report.findings.map(\.location) == seqs.dropFirst().map { "event \($0)" }, "\(report.findings)")
+  }
+
+  /// What stood beside an answer is in the event alone; all else has to be in the bytes, signed or not.
+  @Test func whatNobodySignedIsReadAgain() async throws {
+    let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    let verifier = try EvidenceVerifier(
+      identity: StoreIdentity(
+        rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps",
+        googlePublicKey: Array(key.publicKey.derRepresentation), packageName: "org.example.maps"))
+    let receipt =
+      #"{"status":0,"environment":"Production","receipt":{"bundle_id":"org.example.maps","receipt_type":"Production","#
+      + #""request_date_ms":"1789999990000","in_app":[{"product_id":"region.003","transaction_id":"900","#
+      + #""original_transaction_id":"900","purchase_date_ms":"1789000000000","quantity":"1"}]}}"#
+    let hint = #"{"notification_type":"X","bid":"org.example.maps","environment":"Production"}"#
+    let signed = try SignedPurchase.wrap(
+      #"{"packageName":"org.example.maps","productId":"region.004","orderId":"GPA.4","#
+        + #""purchaseTime":1789000000000,"purchaseState":0,"purchaseToken":"t4"}"#, key)
+    let beside = EvidenceContext(productID: "region.005", purchaseToken: "t5")
+    let pieces: [(EvidenceKind, String, EvidenceContext)] = [
+      (.verifyReceipt, receipt, .init()), (.notificationV1, hint, .init()),
+      (.googlePurchase, signed, .init(environment: .sandbox)),
+      (.googleProduct, #"{"purchaseTimeMillis":"1789000000000","purchaseState":0,"orderId":"GPA.5"}"#, beside),
+      (.googleProduct, #"{"purchaseTimeMillis":"1789000000000","purchaseState":9}"#, beside),
+      (
+        .googleVoided, #"{"voidedPurchases":[{"orderId":"GPA.6","voidedTimeMillis":"1789000000000"}]}"#,
+        .init(environment: .production)
+      ),
+    ]
+    for (kind, text, context) in pieces {
+      let piece = Submission(evidence: Array(text.utf8), kind: kind, context: context, channel: .operatorImport)
+      #expect(try await ledger.book(piece, with: verifier).outcome == .accepted, "\(kind)")
+    }
+    func check() async throws -> VerifyReport {
+      var report = try ledger.verify()
+      #expect(report.isClean, "\(report.findings)")
+      try await ledger.verifySignatures(with: verifier, into: &report)
+      return report
+    }
+    let clean = try await check()
+    #expect(clean.isClean && clean.unsigned == 3 && clean.signatures == 1, "\(clean.findings)")
+
+    // Each kind of evidence in the name of a fact that it does not state.
+    var seqs: [Int64] = []
+    for (number, (kind, text, _)) in pieces.enumerated() {
+      let fact = StoreTransaction(
+        store: kind.store, environment: .production, transactionID: "66\(number)",
+        originalTransactionID: "66\(number)", productID: "region.002", productType: .nonConsumable,
+        purchaseDate: Self.now, purchaseToken: "t", signedDate: Self.now, trust: kind.isSigned ? .signed : .unsigned,
+        statement: .purchased)
+      let digest = EvidenceDigest(Array(text.utf8)).sha256
+      seqs.append(try #require(try ledger.write { try $0.append(.transaction(fact), evidence: digest) }))
+    }
+    let found = try await check()
+    #expect(found.findings.map(\.location) == seqs.map { "event \($0)" }, "\(found.findings)")
   }
 
   /// The secret that a version 1 notification carries is nowhere in the file.

@@ -64,6 +64,30 @@ extension TestLedger {
     #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == Int(LedgerSchema.version))
   }
 
+  /// The first version did not tell what was pulled from what was imported: of a notification that it pulled, `reconcile --apply`
+  /// booked the transaction and nothing else.
+  @Test func aNotificationOfWhichOnlyTheTransactionWasAppliedIsNews() throws {
+    let test = try TestLedger()
+    func message(_ id: String) -> NotificationFact {
+      NotificationFact(
+        store: .apple, environment: .production, uuid: id, type: "TEST", subtype: nil, signedDate: TestLedger.now,
+        transaction: StoreTransaction.sample(id).key)
+    }
+    let pulled = TestLedger.piece([.sample("3")], message("3"), nil, true, .operatorImport, [3])
+    try test.book(.sample("4"), notification: message("4"), bytes: [4])
+    try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try pulled.1.get())], cursor: nil))
+    #expect(try Reconciler(ledger: test.ledger).run(apply: true).applied == 1)
+    try test.ledger.pool.close()
+    try TestLedger.ageToFirstVersion(test.path)
+
+    let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    let known = try ledger.knownEvidence([[3], [4]].map { EvidenceDigest($0).sha256 })
+    #expect(known == [nil, .init(kind: .notification, isBooked: true)])
+    #expect(try ledger.verify().isClean)
+    #expect(try ledger.commit([pulled], progress: nil).map(\.outcome) == [.accepted])
+    #expect(try ledger.verify().isClean)
+  }
+
   /// There the greater value of a field held, whenever it was said.
   @Test func theSecondVersionIsFoldedAnew() throws {
     let test = try TestLedger()

@@ -93,6 +93,18 @@ import Testing
       sql: "INSERT INTO store_snapshot VALUES (1, 1, 'x', zeroblob(16), NULL, zeroblob(9), zeroblob(32))",
       location: "store_snapshot 1/1/x"),
     Edit(sql: "DELETE FROM claim WHERE transaction_id = '2' AND account = 2", location: "claim 1/1/2/"),
+    // Of another type, which SQLite hands out as if it were the right one, and finds by nothing.
+    Edit(sql: "UPDATE account SET id = CAST(id AS TEXT) WHERE number = 2", location: "account 2"),
+    Edit(sql: "UPDATE event SET key = CAST(key AS TEXT) WHERE seq = 32", location: "event 32"),
+    Edit(sql: "UPDATE event SET recorded_at = recorded_at + 0.5 WHERE seq = 31", location: "event 31"),
+    Edit(sql: "UPDATE evidence SET sha256 = CAST(sha256 AS TEXT) WHERE id = 7", location: "evidence 7"),
+    Edit(
+      sql: """
+        INSERT INTO credential VALUES (2, 'ada', x'01', x'02', 1, 1, 1, 0);
+        UPDATE credential SET login = CAST(login AS BLOB)
+        """, location: "credential 2"),
+    Edit(
+      sql: "INSERT INTO session VALUES (CAST(zeroblob(32) AS TEXT), 2, 0, 9223372036854775807)", location: "session"),
   ])
   func case44_aRowEditedInTheFileIsNamed(_ edit: Edit) throws {
     let test = try filled()
@@ -153,6 +165,39 @@ import Testing
     _ = try await accounts.signIn(login: "ada", password: "correct horse", lasting: 1000)
     let report = try test.ledger.verify()
     #expect(report.outside == [.init(table: "credential", rows: 1), .init(table: "session", rows: 1)])
+  }
+
+  /// Evidence that was pulled stays what it is when `reconcile --apply` books of it, and an event names it from then on.
+  @Test func whatWasPulledAndAppliedIsBooked() throws {
+    let test = try TestLedger()
+    let piece = TestLedger.piece([.sample("3")], nil, nil, true, .operatorImport, [3])
+    try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
+    func notBooked() throws -> Int? {
+      try test.ledger.verify().outside.first { $0.table == "evidence not booked" }?.rows
+    }
+    #expect(try notBooked() == 1)
+    #expect(try Reconciler(ledger: test.ledger).run(apply: true).applied == 1)
+    #expect(try notBooked() == nil)
+  }
+
+  /// Under the policy that refuses what no store signed only `reconcile --apply` books such a fact, and says so.
+  @Test func unsignedFactsAreCountedAndRefusedByThePolicyOfTheirTime() throws {
+    let test = try TestLedger()
+    func unsigned(_ id: String) -> StoreTransaction { .sample(id) { $0.trust = .unsigned } }
+    try test.book(unsigned("1"))
+    try test.book(.sample("2"))
+    try test.ledger.write { booker in
+      let last = try booker.projections.policy.unsignedEvidence
+      #expect(last == .import)
+      _ = try booker.append(.policy(name: "unsigned-evidence", value: "refuse", after: 0))
+    }
+    let before = try test.ledger.verify()
+    #expect(before.isClean && before.unsigned == 1, "\(before.findings)")
+    let seq = try #require(try test.ledger.write { try $0.append(.transaction(unsigned("3"))) })
+    let refused = try test.ledger.verify()
+    #expect(refused.findings.map(\.location) == ["event \(seq)"] && refused.unsigned == 2, "\(refused.findings)")
+    _ = try test.ledger.write { try $0.append(.correction(run: 1, class: .storeOnly, unsigned("3").key)) }
+    #expect(try test.ledger.verify().isClean)
   }
 
   /// Evidence that leaves quarantine without being booked has an event all the same.

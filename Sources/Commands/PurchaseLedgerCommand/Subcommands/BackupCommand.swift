@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import PurchaseLedger
 
 /// `purchase-ledger backup`
@@ -23,10 +24,14 @@ struct BackupCommand: AsyncParsableCommand {
     let backup = try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
     printer.finish()
     let head = Hexadecimal.text(backup.head)
-    print(
-      options.json
-        ? JSONValue.fields([
-          ("backup", .string(file)), ("events", .init(backup.events)), ("head", .string(head)),
-        ]).text : "\(file): \(backup.events) events\nhead \(head)")
+    if options.json {
+      let fields: [(String, JSONValue)] = [
+        ("backup", .string(file)), ("events", .init(backup.events)), ("head", .string(head)),
+      ]
+      printText(JSONValue.fields(fields).text)
+    } else {
+      printLine("\(file): \(backup.events) events")
+      printLine("head \(head)")
+    }
   }
 }

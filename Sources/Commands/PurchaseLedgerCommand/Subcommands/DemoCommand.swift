@@ -75,7 +75,7 @@ struct DemoCommand: AsyncParsableCommand {
     } progress: { _ in
     }
     say("import: \(ImportText.summary(counts))", start)
-    if !json { for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { print("  \(count) \(reason)") } }
+    if !json { for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { printLine("  \(count) \(reason)") } }
 
     _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl"))
     say("reconcile: what the stores say against what we have; the first of each kind", start)
@@ -89,7 +89,7 @@ struct DemoCommand: AsyncParsableCommand {
     if json {
       let imported = counts.map { JSONValue.Member(name: $0.key.rawValue, value: .init($0.value)) }
       let refused = reasons.map { JSONValue.Member(name: $0.key, value: .init($0.value)) }
-      print(
+      printText(
         JSONValue.fields([
           ("buyers", .init(buyers)), ("seed", .string("\(seed)")), ("evidence", .init(shop.evidence.count)),
           ("imported", .object(imported.sorted { $0.name < $1.name })),
@@ -98,7 +98,7 @@ struct DemoCommand: AsyncParsableCommand {
           ("verify", VerifyCommand.json(report)),
         ]).text)
     } else {
-      print(VerifyCommand.text(report))
+      printText(VerifyCommand.text(report))
       folder.sayWhatNext()
     }
     if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
@@ -109,7 +109,7 @@ struct DemoCommand: AsyncParsableCommand {
     let isSilent = json
     var writer = ReconcileWriter(.text) { if !isSilent { printText($0, terminator: "") } }
     var counts: [ReconcileClass: Int] = [:]
-    if !json { print() }
+    if !json { printLine("") }
     let report = try Reconciler(ledger: ledger).run(apply: false) { line in
       counts[line.class, default: 0] += 1
       if counts[line.class, default: 0] <= shown { try writer.add(line) }
@@ -125,6 +125,6 @@ struct DemoCommand: AsyncParsableCommand {
   private func say(_ text: String, _ start: ContinuousClock.Instant) {
     guard !json else { return }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
-    print("\n== \(text) [\(String(format: "%.1f", seconds)) s]")
+    printText("\n== \(text) [\(String(format: "%.1f", seconds)) s]")
   }
 }

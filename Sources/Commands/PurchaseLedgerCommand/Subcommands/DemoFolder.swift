@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import PurchaseLedger
 
@@ -58,10 +59,14 @@ struct DemoFolder {
 
   func sayWhatNext() {
     guard !isTemporary else {
-      if let keptLedger { print("\nthe ledger: purchase-ledger export --format hledger --ledger \(keptLedger)") }
-      print("\nto look around in it: purchase-ledger demo --output demo-shop")
-      return
+      if let keptLedger { say("the ledger: purchase-ledger export --format hledger --ledger \(keptLedger)") }
+      return say("to look around in it: purchase-ledger demo --output demo-shop")
     }
-    print("\nto look around: purchase-ledger reconcile --config \(path("config.json")) --report csv")
+    say("to look around: purchase-ledger reconcile --config \(path("config.json")) --report csv")
+  }
+
+  private func say(_ line: String) {
+    printLine("")
+    printLine(line)
   }
 }

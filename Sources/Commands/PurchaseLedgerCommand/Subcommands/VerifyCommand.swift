@@ -9,7 +9,8 @@ struct VerifyCommand: AsyncParsableCommand {
     abstract:
       "Checks the file, the hash chain, the evidence, that postings balance, and that answers are those of the events.",
     discussion: """
-      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing can tell whether somebody changed it.
+      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing can tell whether somebody changed it. So are \
+      facts that no store signed.
       """)
 
   @Option(
@@ -73,6 +74,9 @@ struct VerifyCommand: AsyncParsableCommand {
     for total in report.totals {
       lines.append("\(total.currency): sales \(total.sales), refunds \(total.refunds) in minor units")
     }
+    if report.unsigned > 0 {
+      lines.append("no store signed \(report.unsigned) of the facts: they are the operator's word")
+    }
     if !report.outside.isEmpty {
       let tables = report.outside.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")
       lines.append("not in the chain: \(tables)")
@@ -88,7 +92,8 @@ struct VerifyCommand: AsyncParsableCommand {
   static func json(_ report: VerifyReport) -> JSONValue {
     .fields([
       ("clean", .bool(report.isClean)), ("events", .init(report.events)), ("evidence", .init(report.evidence)),
-      ("signatures", report.signatures.map { .init($0) } ?? .null), ("head", .string(Hexadecimal.text(report.head))),
+      ("signatures", report.signatures.map { .init($0) } ?? .null), ("unsignedFacts", .init(report.unsigned)),
+      ("head", .string(Hexadecimal.text(report.head))),
       (
         "findings",
         .array(
