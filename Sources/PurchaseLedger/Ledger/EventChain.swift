@@ -62,7 +62,8 @@ struct EventChain: Sendable {
     self.hash = hash
   }
 
-  /// Goes on over a row selected as `LedgerEvent.columns`, from the number and hash that it has: one changed row breaks the chain once.
+  /// Goes on over a row selected as `LedgerEvent.columns`, from the number and hash that it has: one changed row breaks
+  /// the chain once.
   ///
   /// - Returns: Whether its number follows this head's, and whether its hash follows from it and the one before.
   mutating func advance(over row: borrowing SQLStatement) -> (isNext: Bool, isChained: Bool) {

@@ -1,6 +1,7 @@
 import GRDB
 
-/// What SQLite itself can say of the file: pages, indexes against their tables, references; and whether the schema is ours, and what stands in it of its types.
+/// What SQLite itself can say of the file: pages, indexes against their tables, references; and whether the schema is
+/// ours, and what stands in it of its types.
 ///
 /// Answers come out of indexes, and SQLite believes them: a changed page of one answers something else than the table.
 struct FileCheck {
@@ -20,7 +21,8 @@ struct FileCheck {
 
   // MARK: Types
 
-  /// SQLite takes values of any type into any column, finds text by no bytes and bytes by no text, and hands out one as the other.
+  /// SQLite takes values of any type into any column, finds text by no bytes and bytes by no text, and hands out one as
+  /// the other.
   func checkTypes(of table: String, _ report: inout VerifyReport) throws {
     let columns = try db.columns(in: table)
     let others = columns.map { (name: $0.name, isSo: "typeof(\($0.name)) NOT IN ('\($0.type.lowercased())', 'null')") }
@@ -38,7 +40,7 @@ struct FileCheck {
     while try select.step() {
       report.find(
         key.isEmpty ? table : "\(table) \(select.text(0))",
-        "\(select.text(1).dropFirst(2)) of another type than the column's; `rebuild` makes projections anew, else restore a backup"
+        "\(select.text(1).dropFirst(2)) not of the column's type; `rebuild` makes projections anew, else restore a backup"
       )
     }
   }

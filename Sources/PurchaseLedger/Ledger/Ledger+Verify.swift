@@ -2,8 +2,8 @@ import GRDB
 
 extension Ledger {
   /// Checks everything that can be checked without the stores' keys, on one view of the file:
-  /// 1. the file: every index has what its table has, nothing is in the schema that we did not put there, and every value is of its
-  ///    column's type;
+  /// 1. the file: every index has what its table has, nothing is in the schema that we did not put there, and every
+  ///    value is of its column's type;
   /// 2. numbers without gaps, each hash from the one before, each key from its body, bodies that can be read;
   /// 3. evidence equal to its digest, there for every event that names one, and named by an event if it counts as booked;
   /// 4. postings that balance;
@@ -88,7 +88,8 @@ private struct EventCheck {
   private(set) var leftQuarantine: [String: Set<String>] = [:]
   /// As it is where the chain has come to.
   private var policy = LedgerPolicy()
-  /// Unsigned facts that no import may have brought: events by their transaction, until `reconcile --apply` says that it booked them.
+  /// Unsigned facts that no import may have brought: events by their transaction, until `reconcile --apply` says that
+  /// it booked them.
   private var refused: [TransactionKey: [Int64]] = [:]
 
   init(path: String, head: [UInt8]?) {

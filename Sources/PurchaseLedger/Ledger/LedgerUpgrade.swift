@@ -12,9 +12,10 @@ enum LedgerUpgrade {
         """)
   }
 
-  /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented again,
-  ///    and so is what the first version pulled and `reconcile --apply` may have booked a part of: a notification without its
-  ///    own event, which only an import books; receipts, of which nothing tells, if anything was ever applied.
+  /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented
+  ///    again, and so is what the first version pulled and `reconcile --apply` may have booked a part of: a
+  ///    notification without its own event, which only an import books; receipts, of which nothing tells, if anything
+  ///    was ever applied.
   /// 2. Of imports no names of files are kept: they may be people's.
   /// 3. What is in quarantine is named by its event.
   /// 4. All that follows from the events is made anew: the greater value of a field held, whenever it was said, and the

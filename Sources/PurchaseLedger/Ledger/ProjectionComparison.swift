@@ -71,8 +71,8 @@ struct ProjectionComparison {
 }
 
 extension SQLStatement {
-  /// Orders this row and another's by columns, as SQLite does: NULL, then numbers, then text, then bytes. Negative, zero or positive. Values of two types are never
-  /// equal: SQLite finds neither by the other.
+  /// Orders this row and another's by columns, as SQLite does: NULL, then numbers, then text, then bytes. Negative,
+  /// zero or positive. Values of two types are never equal: SQLite finds neither by the other.
   func compare(_ other: SQLStatement, columns: Range<Int32>) -> Int {
     for column in columns {
       let types = (type(column), other.type(column))

@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 
 extension Ledger {
-  /// Checks every signature again, and that what events say is what the evidence that they name says, signed or not. What stood beside Google's evidence is
-  /// nowhere but in the event; of evidence without a signature nothing can be said but that.
+  /// Checks every signature again, and that what events say is what the evidence that they name says, signed or not.
+  /// What stood beside Google's evidence is nowhere but in the event; of evidence without a signature nothing can be
+  /// said but that.
   ///
   /// - Parameters:
   ///   - verifier: Its roots and keys are those that the evidence must chain to.
@@ -183,7 +184,8 @@ private struct SignatureCheck: Sendable {
     }
     guard let kept else { return nil }
     var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
-    // Of a kind that there is not it states nothing; and nothing is to be said of what has no signature and is named by nobody.
+    // Of a kind that there is not it states nothing; and nothing is to be said of what has no signature and is named by
+    // nobody.
     guard let kind = verdict.kind, kind.isSigned || !contexts.isEmpty else { return verdict }
     var isWaiting = false
     do throws(Refusal) {
@@ -206,7 +208,8 @@ private struct SignatureCheck: Sendable {
     return verdict
   }
 
-  /// What evidence of a kind is to be decoded with: only an answer to a question leaves product and token to what stands beside it.
+  /// What evidence of a kind is to be decoded with: only an answer to a question leaves product and token to what
+  /// stands beside it.
   private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
     if stated.isEmpty { return [EvidenceContext(environment: environment)] }
     return kind == .googleProduct ? stated : Set(stated.map { EvidenceContext(environment: $0.environment) })

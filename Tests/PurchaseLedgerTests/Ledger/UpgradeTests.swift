@@ -64,8 +64,8 @@ extension TestLedger {
     #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == Int(LedgerSchema.version))
   }
 
-  /// The first version did not tell what was pulled from what was imported: of a notification that it pulled, `reconcile --apply`
-  /// booked the transaction and nothing else.
+  /// The first version did not tell what was pulled from what was imported: of a notification that it pulled,
+  /// `reconcile --apply` booked the transaction and nothing else.
   @Test func aNotificationOfWhichOnlyTheTransactionWasAppliedIsNews() throws {
     let test = try TestLedger()
     func message(_ id: String) -> NotificationFact {

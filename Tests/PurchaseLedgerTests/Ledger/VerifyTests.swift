@@ -167,7 +167,8 @@ import Testing
     #expect(report.outside == [.init(table: "credential", rows: 1), .init(table: "session", rows: 1)])
   }
 
-  /// Evidence that was pulled stays what it is when `reconcile --apply` books of it, and an event names it from then on.
+  /// Evidence that was pulled stays what it is when `reconcile --apply` books of it, and an event names it from then
+  /// on.
   @Test func whatWasPulledAndAppliedIsBooked() throws {
     let test = try TestLedger()
     let piece = TestLedger.piece([.sample("3")], nil, nil, true, .operatorImport, [3])

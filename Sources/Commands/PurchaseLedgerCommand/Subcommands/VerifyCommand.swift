@@ -9,8 +9,8 @@ struct VerifyCommand: AsyncParsableCommand {
     abstract:
       "Checks the file, the hash chain, the evidence, that postings balance, and that answers are those of the events.",
     discussion: """
-      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing can tell whether somebody changed it. So are \
-      facts that no store signed.
+      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing can \
+      tell whether somebody changed it. So are facts that no store signed.
       """)
 
   @Option(
