@@ -92,7 +92,10 @@ extension StoreService {
       guard bytes.count <= options.limits.smallBodyBytes else { throw Problem.tooLarge(options.limits.smallBodyBytes) }
       try take(unsignedMessages, "all", "too many messages without a signature")
     }
-    let booking = try await ledger.book(Submission(evidence: bytes, channel: .storeNotification), with: verifier)
+    let booking = try await ledger.book(
+      Submission(
+        evidence: bytes, channel: .storeNotification, origin: isVouchedFor ? "vouched for" : request.address),
+      with: verifier)
     if booking.outcome == .refused {
       throw Rejection(
         .badRequest("the notification was refused: \(booking.reason?.description ?? "")"),

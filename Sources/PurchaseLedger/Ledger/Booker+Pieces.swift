@@ -38,7 +38,7 @@ extension Booker {
       return booking
     }
 
-    let queued = try remember(content.lookups)
+    let queued = try remember(content.lookups, from: piece.submission.source)
     if queued < content.lookups.count {
       guard queued > 0 else {
         return booking.refused(
@@ -75,15 +75,21 @@ extension Booker {
     }
     if hasNews {
       try evidence.keep(piece, kind: content.kind, outcome: .accepted, event: firstEvent)
-    } else if try evidence.release(piece.sha256, kind: content.kind) {
-      // Its facts came by other bytes meanwhile; it waits for nothing any more, and no other event says so.
-      try append(
-        .audit(
-          kind: Self.released, account: nil, subject: piece.sha256.hexadecimal, outcome: "duplicate", detail: nil,
-          nonce: AccountID.random()))
+    } else {
+      // Its facts came by other bytes meanwhile, so it waits for nothing any more.
+      try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .accepted, because: "duplicate")
     }
     booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
     return booking
+  }
+
+  /// Takes a piece out of quarantine, if it is there, and books that, since no other event says so.
+  func release(_ sha256: [UInt8], kind: Int64, as outcome: EvidenceStore.Outcome, because reason: String) throws {
+    guard try evidence.release(sha256, kind: kind, as: outcome) else { return }
+    try append(
+      .audit(
+        kind: Self.released, account: nil, subject: sha256.hexadecimal, outcome: reason, detail: nil,
+        nonce: AccountID.random()))
   }
 
   /// Unsigned answers are believed only when the operator brings them.
@@ -130,13 +136,22 @@ extension Booker {
   /// Has the store asked about what an unsigned message names.
   ///
   /// - Returns: How many of its questions wait for the next pull.
-  func remember(_ hints: [LookupHint]) throws -> Int {
+  func remember(_ hints: [LookupHint], from source: LookupQueue.Source = .unknown) throws -> Int {
     var count = 0
     for (place, hint) in hints.enumerated() {
       let isKnown = try RowKey(hint.key).map { try projections.row($0) != nil } ?? false
-      if try lookups().offer(hint, place: place, isKnown: isKnown) { count += 1 }
+      if try lookups().offer(hint, place: place, isKnown: isKnown, from: source) { count += 1 }
     }
     return count
+  }
+}
+
+extension Submission {
+  /// Whose questions those are that it makes us ask.
+  fileprivate var source: LookupQueue.Source {
+    if let account { return .named("account \(account)") }
+    if let origin { return .named("network \(origin)") }
+    return channel == .operatorImport ? .operatorImport : .unknown
   }
 }
 

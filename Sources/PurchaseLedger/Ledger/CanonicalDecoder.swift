@@ -15,6 +15,8 @@ struct CanonicalDecoder {
     return bytes[position]
   }
 
+  mutating func u16() throws -> UInt16 { UInt16(try u8()) << 8 | UInt16(try u8()) }
+
   mutating func u64() throws -> UInt64 {
     guard bytes.count - position >= 8 else { throw Damaged() }
     defer { position += 8 }

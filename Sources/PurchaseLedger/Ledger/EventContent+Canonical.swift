@@ -53,7 +53,8 @@ extension EventContent {
       encoder.optional(detail) { $0.text($1) }
       encoder.id16(nonce.uuid)
     case .amendment(let fact, let revision):
-      encoder.i64(revision)
+      encoder.i64(revision.number)
+      encoder.u16(revision.mask)
       fact.encodeBody(into: &encoder)
     }
     return encoder.bytes

@@ -48,7 +48,9 @@ extension EventContent {
         subject: try decoder.optional { try $0.text() }, outcome: try decoder.text(),
         detail: try decoder.optional { try $0.text() }, nonce: AccountID(try decoder.id16()))
     case .amendment:
-      let revision = try decoder.i64()
+      guard let revision = Revision(try decoder.i64(), mask: try decoder.u16()) else {
+        throw CanonicalDecoder.Damaged()
+      }
       return .amendment(try StoreTransaction(from: &decoder), revision: revision)
     }
   }

@@ -16,8 +16,8 @@ public enum EventContent: Sendable, Hashable {
   case acknowledgement(TransactionKey)
   case audit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?, nonce: AccountID)
-  /// A person's decision for what a fact says, where only the order of bytes or an earlier decision spoke against it; decisions count from 1.
-  case amendment(StoreTransaction, revision: Int64)
+  /// A person's decision for what a fact says of some fields, where only the order of bytes or an earlier decision spoke against it.
+  case amendment(StoreTransaction, revision: Revision)
 
   public var type: EventType {
     switch self {

@@ -3,7 +3,7 @@ import GRDB
 
 /// Keeps evidence once, headers of JWS apart. Lives within one transaction of the database.
 struct EvidenceStore {
-  enum Outcome: Int64 {
+  enum Outcome: Int64, CaseIterable {
     case accepted = 1
     case quarantined = 2
     /// Was in quarantine until somebody decided that it may be forgotten.
@@ -30,8 +30,9 @@ struct EvidenceStore {
       INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes, event)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (sha256) DO UPDATE SET
-        outcome = excluded.outcome, kind = excluded.kind, reason = NULL, event = excluded.event
-      WHERE (outcome > 1 AND excluded.outcome IN (1, 4)) OR (event IS NULL AND excluded.outcome = 1)
+        outcome = excluded.outcome, kind = excluded.kind, reason = excluded.reason,
+        event = coalesce(excluded.event, event)
+      WHERE CASE excluded.outcome WHEN 1 THEN outcome > 1 OR event IS NULL WHEN 4 THEN outcome = 3 ELSE outcome <> 2 END
       """)
   }
 
@@ -70,21 +71,33 @@ struct EvidenceStore {
     }
   }
 
-  /// Notes that all that a piece says is booked, if it was in quarantine.
+  /// Takes a piece out of quarantine without an event of its own, if it is there: all that it says is booked, or it stands in a snapshot.
   ///
   /// - Returns: Whether it was.
-  mutating func release(_ sha256: [UInt8], kind: EvidenceKind) throws -> Bool {
+  mutating func release(_ sha256: [UInt8], kind: Int64, as outcome: Outcome) throws -> Bool {
     if hasQuarantined == nil {
       hasQuarantined =
         try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
     }
     guard hasQuarantined == true else { return false }
     let update = try SQLStatement(
-      db, "UPDATE evidence SET outcome = 1, kind = ?, reason = NULL WHERE sha256 = ? AND outcome = 2")
-    update.bind(1, kind.rawValue)
-    update.bind(2, sha256)
+      db,
+      """
+      UPDATE evidence SET outcome = CASE WHEN event IS NULL THEN ? ELSE 1 END, kind = ?, reason = NULL
+      WHERE sha256 = ? AND outcome = 2
+      """)
+    update.bind(1, outcome.rawValue)
+    update.bind(2, kind)
+    update.bind(3, sha256)
     try update.run()
     return update.changes > 0
+  }
+
+  /// What became of a piece; nil if it is not kept.
+  func outcome(of sha256: [UInt8]) throws -> Outcome? {
+    let select = try SQLStatement(db, "SELECT outcome FROM evidence WHERE sha256 = ?")
+    select.bind(1, sha256)
+    return try select.first { Outcome(rawValue: $0.int(0)) } ?? nil
   }
 
   /// Sets a piece in quarantine aside: it is listed no more, and judged anew when it is presented again.

@@ -35,15 +35,15 @@ extension DescribedField {
 }
 
 extension TransactionRow {
-  /// What the row says of a field, for people; equal texts are equal values.
+  /// What the row says of a field, for people.
   private func text(_ field: DescribedField) -> String? {
     guard states(field) else { return nil }
     return switch field {
     case .originalID: originalID
     case .productID: productID
     case .productType: productType.rawValue
-    case .purchaseDate: Self.text(purchaseDate)
-    case .expiresDate: expiresDate.map(Self.text)
+    case .purchaseDate: Self.dateText(purchaseDate)
+    case .expiresDate: expiresDate.map(Self.dateText)
     case .quantity: "\(quantity)"
     case .ownership: ownership
     case .price: price.map { "\(Posting.decimal($0)) \($0.currency)" }
@@ -52,9 +52,11 @@ extension TransactionRow {
     }
   }
 
-  private static func text(_ milliseconds: Int64) -> String {
-    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(
-      Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  /// To the millisecond, which a fraction of seconds in binary does not hold.
+  private static func dateText(_ milliseconds: Int64) -> String {
+    let rest = (milliseconds % 1000 + 1000) % 1000
+    let second = Date(timeIntervalSince1970: Double((milliseconds - rest) / 1000)).formatted(.iso8601)
+    return "\(second.dropLast()).\(String(1000 + rest).dropFirst())Z"
   }
 
   private func difference(_ field: DescribedField, from theirs: TransactionRow) -> FieldDifference {
@@ -68,32 +70,49 @@ extension TransactionRow {
 
   /// All that differs: what the state says, the token, the description.
   func differences(from theirs: TransactionRow) -> [FieldDifference] {
-    var all = DescribedField.allCases.filter { contradicts(theirs, $0) }.map { difference($0, from: theirs) }
-    func add(_ field: String, _ theirText: String?, _ ourText: String?, _ theirDate: Int64, _ ourDate: Int64) {
-      guard theirText != ourText else { return }
+    var all = DescribedField.allCases.filter { contradicts(theirs, $0) || isUnstated(by: theirs, $0) }
+      .map { difference($0, from: theirs) }
+    func add<Value: Equatable>(
+      _ field: String, _ their: Value?, _ our: Value?, _ theirDate: Int64, _ ourDate: Int64, _ text: (Value) -> String
+    ) {
+      guard their != our else { return }
       all.append(
-        FieldDifference(field: field, theirs: theirText, ours: ourText, theirDate: theirDate, ourDate: ourDate))
+        FieldDifference(
+          field: field, theirs: their.map(text), ours: our.map(text), theirDate: theirDate, ourDate: ourDate))
     }
-    let states = [theirs, self].map { ($0.statement == .reversed ? Statement.purchased : $0.statement) }
-    add("statement", "\(states[0])", "\(states[1])", theirs.signedDate, signedDate)
-    add(
-      "revocationDate", theirs.refund.map { Self.text($0.date) }, refund.map { Self.text($0.date) }, theirs.signedDate,
-      signedDate)
+    func addState<Value: Equatable>(
+      _ field: String, _ value: (TransactionRow) -> Value?, _ text: (Value) -> String = { "\($0)" }
+    ) {
+      add(field, value(theirs), value(self), theirs.signedDate, signedDate, text)
+    }
+    addState("statement", { $0.statement == .reversed ? Statement.purchased : $0.statement })
+    addState("revocationDate", \.refund?.date, Self.dateText)
+    addState("revocationReason", \.refund?.reason)
+    addState("revocationPercentageMilli", \.refund?.percentageMilli)
+    addState("revocationType", \.refund?.type)
+    addState("revocationQuantity", \.refund?.quantity)
     if let theirToken = theirs.token {
-      add(
-        "appAccountToken", AccountToken(theirToken).description, token.map { AccountToken($0).description },
-        theirs.tokenDate ?? theirs.signedDate, tokenDate ?? signedDate)
+      add("appAccountToken", theirToken, token, theirs.tokenDate ?? theirs.signedDate, tokenDate ?? signedDate) {
+        AccountToken($0).description
+      }
     }
     return all
   }
 
+  /// Whether our book says something that the store's copy has room for and does not state. Nobody says the contrary, so there is nothing to settle.
+  func saysMore(than theirs: TransactionRow) -> Bool {
+    DescribedField.allCases.contains { isUnstated(by: theirs, $0) }
+  }
+
+  /// Apple's signed transactions state what was paid and when it ends; receipts and old answers, which name no type, do not.
+  private func isUnstated(by theirs: TransactionRow, _ field: DescribedField) -> Bool {
+    [.price, .expiresDate].contains(field) && states(field) && !theirs.states(field)
+      && theirs.key.store == Store.apple.code && theirs.trust == .signed && theirs.productType != .unknown
+  }
+
   /// A source that has no room for a field does not contradict it, nor does one that knows it less exactly.
   private func contradicts(_ theirs: TransactionRow, _ field: DescribedField) -> Bool {
-    guard theirs.states(field) else {
-      // Apple's signed transactions state what was paid and when it ends; receipts and old answers, which name no type, do not.
-      return [.price, .expiresDate].contains(field) && states(field) && theirs.key.store == Store.apple.code
-        && theirs.trust == .signed && theirs.productType != .unknown
-    }
+    guard theirs.states(field) else { return false }
     guard states(field), theirs.stamp(field).isWeak, !stamp(field).isWeak else { return !isEqual(theirs, field) }
     switch field {
     case .purchaseDate: return !theirs.productID.isEmpty && theirs.purchaseDate / 1000 != purchaseDate / 1000
@@ -117,15 +136,16 @@ extension TransactionRow {
     }
   }
 
-  /// The revision with which a person's decision for a fact takes hold.
+  /// The decision by which a fact takes hold, of those fields alone in which there is something to decide.
   ///
   /// - Parameter goal: What the fact is part of; a field counts in which both say the same.
   /// - Returns: Nil where nothing that was said at the same time, and as surely, stands against the fact: only then is there something to decide.
-  func revision(toFollow fact: TransactionRow, in goal: TransactionRow, _ fields: [DescribedField]) -> Int64? {
-    fields.filter { field in
+  func revision(toFollow fact: TransactionRow, in goal: TransactionRow, _ fields: [DescribedField]) -> Revision? {
+    let open = fields.filter { field in
       let (own, other) = (stamp(field), fact.stamp(field))
       return fact.states(field) && states(field) && !isEqual(fact, field) && fact.isEqual(goal, field)
         && own.isWeak == other.isWeak && own.date == other.date && own.trust == other.trust
-    }.map { stamp($0).revision + 1 }.max()
+    }
+    return open.map { stamp($0).revision + 1 }.max().map { Revision($0, of: Set(open)) }
   }
 }

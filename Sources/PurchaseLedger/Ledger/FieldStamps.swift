@@ -12,6 +12,29 @@ enum DescribedField: UInt8, CaseIterable {
   case purchaseToken = 9
 }
 
+/// A person's decision for what a fact says of some fields, and of those alone.
+public struct Revision: Sendable, Hashable {
+  /// How often there was something to decide; from 1.
+  public var number: Int64
+  var fields: Set<DescribedField>
+
+  init(_ number: Int64, of fields: Set<DescribedField>) { (self.number, self.fields) = (number, fields) }
+
+  /// The fields, as exports spell them.
+  public var fieldNames: [String] { DescribedField.allCases.filter(fields.contains).map(\.name) }
+
+  // MARK: Storage
+
+  /// A bit for each field.
+  var mask: UInt16 { fields.reduce(0) { $0 | 1 << UInt16($1.rawValue) } }
+
+  /// Nil for bits of no field, and where there is none.
+  init?(_ number: Int64, mask: UInt16) {
+    self.init(number, of: Set(DescribedField.allCases.filter { mask & 1 << UInt16($0.rawValue) != 0 }))
+    guard mask != 0, self.mask == mask else { return nil }
+  }
+}
+
 /// When and how surely a field was said: of two values the one with the greater stamp holds.
 struct FieldStamp: Sendable, Equatable, Comparable {
   /// A value that its source does not know exactly, which any exact one outranks whenever it was said.
@@ -99,7 +122,7 @@ extension TransactionRow {
   ///
   /// A fact without a product (an entry of a voided list) states no quantity, and the time of the purchase at second hand. Receipts, which name no type, have
   /// dates in whole seconds: the exact ones are those of others.
-  static func stamps(of row: TransactionRow, revision: Int64) -> FieldStamps {
+  static func stamps(of row: TransactionRow, revision: Revision?) -> FieldStamps {
     var stamps = FieldStamps()
     func isRounded(_ date: Int64?) -> Bool {
       row.key.store == Store.apple.code && row.productType == .unknown && (date ?? 1) % 1000 == 0
@@ -107,10 +130,10 @@ extension TransactionRow {
     let isBare = row.productID.isEmpty
     let weakDate = isBare || isRounded(row.purchaseDate)
     let weakEnd = isRounded(row.expiresDate)
-    guard revision != 0 || isBare || weakDate || weakEnd else { return stamps }
+    guard revision != nil || isBare || weakDate || weakEnd else { return stamps }
     for field in DescribedField.allCases where row.states(field) {
       var stamp = row.stateStamp
-      stamp.revision = revision
+      if let revision, revision.fields.contains(field) { stamp.revision = revision.number }
       stamp.isWeak =
         switch field {
         case .purchaseDate: weakDate

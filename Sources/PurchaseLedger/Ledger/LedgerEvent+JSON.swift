@@ -62,7 +62,8 @@ extension EventContent {
       line.add("outcome", outcome)
       line.add("detail", detail)
     case .amendment(let fact, let revision):
-      line.add("revision", revision)
+      line.add("revision", revision.number)
+      line.add("fields", raw: "[\(revision.fieldNames.map(\.quotedAsJSON).joined(separator: ","))]")
       fact.write(into: &line)
     }
   }

@@ -34,7 +34,7 @@ enum LedgerSchema {
         CREATE TABLE cursor (name TEXT PRIMARY KEY, value TEXT NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID;
         CREATE TABLE lookup (
           store INTEGER, environment INTEGER, transaction_id TEXT, product_id TEXT, purchase_token TEXT,
-          asked_at INTEGER NOT NULL, rank INTEGER NOT NULL DEFAULT 0,
+          asked_at INTEGER NOT NULL, rank INTEGER NOT NULL DEFAULT 0, source INTEGER NOT NULL DEFAULT 0,
           PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
         \(lookupIndex);
         CREATE TABLE progress (
@@ -51,9 +51,9 @@ enum LedgerSchema {
     CREATE INDEX IF NOT EXISTS quarantined_evidence ON quarantined_transaction (evidence)
     """
 
-  /// The questions of others by what is dropped first (`LookupQueue`).
+  /// The questions of others by whose they are and what is dropped first (`LookupQueue`).
   static let lookupIndex =
-    "CREATE INDEX lookup_rank ON lookup (store, environment, rank DESC, asked_at) WHERE rank > 0"
+    "CREATE INDEX lookup_rank ON lookup (store, environment, source, rank DESC, asked_at) WHERE rank > 0"
 
   /// The tables that `rebuild` empties and fills, with their primary keys, in which `verify` walks through them.
   static let projections: [(table: String, key: [String])] = [

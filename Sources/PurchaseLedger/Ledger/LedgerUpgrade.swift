@@ -20,7 +20,7 @@ enum LedgerUpgrade {
   /// 3. What is in quarantine is named by its event.
   /// 4. All that follows from the events is made anew: the greater value of a field held, whenever it was said, and the
   ///    digests of the first version's snapshot cover less.
-  /// 5. Questions to the stores get a rank.
+  /// 5. Questions to the stores get a rank and a source.
   static func fromSecondVersion(_ db: Database, path: String) throws {
     try db.execute(
       sql: """
@@ -68,6 +68,7 @@ enum LedgerUpgrade {
     try db.execute(
       sql: """
         ALTER TABLE lookup ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE lookup ADD COLUMN source INTEGER NOT NULL DEFAULT 0;
         \(LedgerSchema.lookupIndex);
         UPDATE lookup SET rank = CASE WHEN EXISTS (
           SELECT 1 FROM store_transaction AS t

@@ -1,12 +1,22 @@
+import Crypto
 import GRDB
 
 /// The questions that wait for the next pull, kept in `lookup`. Lives within one write transaction.
 ///
-/// Anybody can send messages that make us ask, so of each store and environment only so many of their questions wait, and they give way to each other by
-/// their rank (docs/ledger.md, Events): what we ask ourselves is neither counted nor dropped, a question about a transaction of our book stays before a guess,
-/// the first question of any message before the second of every other, and among equals the younger one.
+/// Anybody can send messages that make us ask, so of each store and environment only so many of their questions wait, and they give way to each other
+/// (docs/ledger.md, Events): what we ask ourselves is neither counted nor dropped, and a guess goes before a question about a transaction of our book. Of
+/// either the source that holds most gives way, with its last: the later questions of its messages before the first ones, of those the one that was
+/// asked longest ago.
 final class LookupQueue {
   static let questionsMax = 10_000
+
+  /// Who makes us ask, as far as the ledger knows.
+  enum Source {
+    case unknown
+    case operatorImport
+    /// An account, a network.
+    case named(String)
+  }
 
   /// Of our own questions. The questions of a message count from 1 where they are about a transaction of our book, from `guess + 1` elsewhere.
   private static let own: Int64 = 0
@@ -17,34 +27,45 @@ final class LookupQueue {
     let environment: UInt8
   }
 
+  private let db: Database
   private let now: Int64
-  private var counts: [Scope: Int] = [:]
+  private var shares: [Scope: LookupShares] = [:]
+  private var numbers: [String: Int64] = [:]
   private let count: SQLStatement
-  private let renew: SQLStatement
+  private let select: SQLStatement
+  private let update: SQLStatement
   private let insert: SQLStatement
   private let last: SQLStatement
   private let delete: SQLStatement
 
   init(_ db: Database, now: Int64) throws {
+    self.db = db
     self.now = now
-    count = try SQLStatement(db, "SELECT count(*) FROM lookup WHERE store = ? AND environment = ? AND rank > 0")
-    renew = try SQLStatement(
+    count = try SQLStatement(
+      db,
+      """
+      SELECT source, count(*), sum(rank > \(Self.guess)), min(asked_at) FROM lookup
+      WHERE store = ? AND environment = ? AND rank > 0 GROUP BY source
+      """)
+    select = try SQLStatement(
+      db, "SELECT rank, source FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
+    update = try SQLStatement(
       db,
       """
       UPDATE lookup SET product_id = coalesce(product_id, ?4), purchase_token = coalesce(purchase_token, ?5),
-        rank = min(rank, ?6)
+        rank = ?6, source = ?7, asked_at = ?8
       WHERE store = ?1 AND environment = ?2 AND transaction_id = ?3
       """)
     insert = try SQLStatement(
       db,
       """
-      INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, rank, asked_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, rank, source, asked_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
     last = try SQLStatement(
       db,
       """
-      SELECT rank, transaction_id FROM lookup WHERE store = ? AND environment = ? AND rank > 0
+      SELECT rank, transaction_id FROM lookup WHERE store = ? AND environment = ? AND source = ? AND rank > 0
       ORDER BY rank DESC, asked_at LIMIT 1
       """)
     delete = try SQLStatement(db, "DELETE FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
@@ -53,7 +74,7 @@ final class LookupQueue {
   /// Asks a question of our own.
   func ask(_ hint: LookupHint) throws {
     guard let key = RowKey(hint.key) else { return }
-    _ = try put(hint, key, rank: Self.own)
+    _ = try put(hint, key, rank: Self.own, source: 0)
   }
 
   /// Takes a question of a message.
@@ -62,58 +83,178 @@ final class LookupQueue {
   ///   - place: Which question of its message it is, from 0.
   ///   - isKnown: Whether it is about a transaction of our book.
   /// - Returns: Whether it waits now; false when all that wait come before it.
-  func offer(_ hint: LookupHint, place: Int, isKnown: Bool) throws -> Bool {
+  func offer(_ hint: LookupHint, place: Int, isKnown: Bool, from source: Source) throws -> Bool {
     guard let key = RowKey(hint.key) else { return false }
-    return try put(hint, key, rank: (isKnown ? 0 : Self.guess) + Int64(place) + 1)
+    return try put(
+      hint, key, rank: (isKnown ? 0 : Self.guess) + Int64(place) + 1, source: number(of: source))
   }
 
   /// Drops a question that was answered.
   func remove(_ key: RowKey) throws {
     delete.bind(1, key)
     try delete.run()
-    counts[Scope(store: key.store, environment: key.environment)] = nil
+    shares[Scope(store: key.store, environment: key.environment)] = nil
   }
 
-  private func put(_ hint: LookupHint, _ key: RowKey, rank: Int64) throws -> Bool {
+  private func put(_ hint: LookupHint, _ key: RowKey, rank: Int64, source: Int64) throws -> Bool {
     let scope = Scope(store: key.store, environment: key.environment)
-    for statement in [renew, insert] {
-      statement.bind(1, key)
-      statement.bind(4, hint.productID)
-      statement.bind(5, hint.purchaseToken)
-      statement.bind(6, rank)
-    }
-    try renew.run()
-    if renew.changes > 0 {
-      // It may have become one of ours.
-      if rank == Self.own { counts[scope] = nil }
+    select.bind(1, key)
+    if let waiting = try select.first({ (rank: $0.int(0), source: $0.int(1)) }) {
+      try renew(hint, key, from: waiting, to: (rank, source), in: scope)
       return true
     }
-    if rank > Self.own, try number(in: scope) >= Self.questionsMax {
-      guard try dropLast(in: scope, for: rank) else { return false }
+    if rank > Self.own {
+      let shares = try shares(in: scope)
+      if shares.count >= Self.questionsMax {
+        guard let largest = shares.largest(with: source, isGuess: rank > Self.guess),
+          try dropLast(of: largest, in: scope, for: largest == source ? rank : nil, shares)
+        else { return false }
+      }
+      shares.add(source, isGuess: rank > Self.guess, askedAt: now)
     }
-    insert.bind(7, now)
-    try insert.run()
-    if rank > Self.own { counts[scope, default: 0] += 1 }
+    try write(insert, hint, key, rank, source)
     return true
   }
 
-  private func number(in scope: Scope) throws -> Int {
-    if let known = counts[scope] { return known }
+  /// What is asked again is as young as if it were new. It is counted where it weighs least, so that nobody pushes another's question out by repeating it.
+  private func renew(
+    _ hint: LookupHint, _ key: RowKey, from old: (rank: Int64, source: Int64), to new: (rank: Int64, source: Int64),
+    in scope: Scope
+  ) throws {
+    let rank = min(old.rank, new.rank)
+    var source = old.source
+    if old.rank > Self.own {
+      let shares = try shares(in: scope)
+      shares.remove(old.source, isGuess: old.rank > Self.guess)
+      if rank > Self.own {
+        if shares[new.source] < shares[old.source] { source = new.source }
+        shares.add(source, isGuess: rank > Self.guess, askedAt: now)
+      }
+    }
+    try write(update, hint, key, rank, source)
+  }
+
+  private func write(
+    _ statement: SQLStatement, _ hint: LookupHint, _ key: RowKey, _ rank: Int64, _ source: Int64
+  ) throws {
+    statement.bind(1, key)
+    statement.bind(4, hint.productID)
+    statement.bind(5, hint.purchaseToken)
+    statement.bind(6, rank)
+    statement.bind(7, source)
+    statement.bind(8, now)
+    try statement.run()
+  }
+
+  private func shares(in scope: Scope) throws -> LookupShares {
+    if let known = shares[scope] { return known }
     count.bind(1, scope.store)
     count.bind(2, scope.environment)
-    let number = try count.first { Int($0.int(0)) } ?? 0
-    counts[scope] = number
-    return number
+    let found = LookupShares()
+    for (source, all, guesses, askedAt) in try count.all({ ($0.int(0), Int($0.int(1)), Int($0.int(2)), $0.int(3)) }) {
+      found.add(source, isGuess: false, all - guesses, askedAt: askedAt)
+      found.add(source, isGuess: true, guesses, askedAt: askedAt)
+    }
+    shares[scope] = found
+    return found
   }
 
-  /// - Returns: False when even the last comes before a question of this rank.
-  private func dropLast(in scope: Scope, for rank: Int64) throws -> Bool {
+  /// - Parameter rank: Of the question that is to take the place, where it is of the same source.
+  /// - Returns: False when even the last comes before it.
+  private func dropLast(of source: Int64, in scope: Scope, for rank: Int64?, _ shares: LookupShares) throws -> Bool {
     last.bind(1, scope.store)
     last.bind(2, scope.environment)
-    guard let found = try last.first({ (rank: $0.int(0), id: $0.text(1)) }), found.rank >= rank else { return false }
+    last.bind(3, source)
+    guard let found = try last.first({ (rank: $0.int(0), id: $0.text(1)) }), found.rank >= rank ?? 0 else {
+      return false
+    }
     delete.bind(1, RowKey(store: scope.store, environment: scope.environment, id: found.id))
     try delete.run()
-    counts[scope, default: 1] -= 1
+    shares.remove(source, isGuess: found.rank > Self.guess)
     return true
+  }
+
+  // MARK: Sources
+
+  /// What stands for a source in the file: of whom is named only 16 bits, which many share.
+  private func number(of source: Source) throws -> Int64 {
+    switch source {
+    case .unknown: return 0
+    case .operatorImport: return 1
+    case .named(let name):
+      if let known = numbers[name] { return known }
+      let code = HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: SymmetricKey(data: try secret()))
+      let number = code.prefix(2).reduce(0) { $0 << 8 + Int64($1) } + 2
+      numbers[name] = number
+      return number
+    }
+  }
+
+  /// Of this file, so that nobody outside can tell who shares a number with whom.
+  private func secret() throws -> [UInt8] {
+    let insert = try SQLStatement(
+      db, "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES ('lookup.secret', hex(randomblob(32)), ?)")
+    insert.bind(1, now)
+    try insert.run()
+    return Array(
+      try SQLStatement(db, "SELECT value FROM cursor WHERE name = 'lookup.secret'").first { $0.text(0) }?.utf8
+        ?? "".utf8)
+  }
+}
+
+/// How many of the questions that wait are whose.
+private final class LookupShares {
+  private struct Share {
+    var known = 0
+    var guesses = 0
+    /// When the oldest was asked, or earlier.
+    var askedAt: Int64 = .max
+
+    subscript(isGuess isGuess: Bool) -> Int {
+      get { isGuess ? guesses : known }
+      set { if isGuess { guesses = newValue } else { known = newValue } }
+    }
+  }
+
+  private var shares: [Int64: Share] = [:]
+  private(set) var count = 0
+  private var guesses = 0
+
+  /// All questions of a source.
+  subscript(source: Int64) -> Int { shares[source].map { $0.known + $0.guesses } ?? 0 }
+
+  func add(_ source: Int64, isGuess: Bool, _ number: Int = 1, askedAt: Int64) {
+    var share = shares[source] ?? Share()
+    share[isGuess: isGuess] += number
+    share.askedAt = min(share.askedAt, askedAt)
+    shares[source] = share
+    count += number
+    if isGuess { guesses += number }
+  }
+
+  func remove(_ source: Int64, isGuess: Bool) {
+    guard var share = shares[source], share[isGuess: isGuess] > 0 else { return }
+    share[isGuess: isGuess] -= 1
+    shares[source] = share[isGuess: false] + share[isGuess: true] > 0 ? share : nil
+    count -= 1
+    if isGuess { guesses -= 1 }
+  }
+
+  /// The source that gives way to a question of `asking`: the one that holds most once it asked; of equal ones another, and the one that has waited longest.
+  ///
+  /// - Returns: Nil where a guess would take the place of what is about our book.
+  /// - Complexity: O(sources), which are 65,538 at most.
+  func largest(with asking: Int64, isGuess: Bool) -> Int64? {
+    if isGuess, guesses == 0 { return nil }
+    let amongGuesses = guesses > 0
+    func size(_ source: Int64, _ share: Share) -> Int {
+      share[isGuess: amongGuesses] + (source == asking && isGuess == amongGuesses ? 1 : 0)
+    }
+    return shares.lazy.filter { $0.value[isGuess: amongGuesses] > 0 }.max { a, b in
+      let (first, second) = (size(a.key, a.value), size(b.key, b.value))
+      if first != second { return first < second }
+      if (a.key == asking) != (b.key == asking) { return a.key == asking }
+      return a.value.askedAt > b.value.askedAt
+    }?.key
   }
 }

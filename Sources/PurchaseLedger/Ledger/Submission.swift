@@ -8,13 +8,15 @@ public struct Submission: Sendable {
   /// Whether a person asked for it. A silent refresh of an app never moves a grant between accounts.
   public var isExplicit: Bool
   public var channel: Channel
+  /// The network that it came from, where nobody signed in: questions that it makes us ask are counted as that one's. Of it the ledger keeps 16 bits of a hash.
+  public var origin: String?
 
   /// Who vouches for unsigned evidence: the operator does in an import, nobody does in what an app posts.
   public enum Channel: Sendable, Hashable { case operatorImport, app, storeNotification }
 
   public init(
     evidence: [UInt8], kind: EvidenceKind? = nil, context: EvidenceContext = .init(), account: AccountID? = nil,
-    isExplicit: Bool = true, channel: Channel
+    isExplicit: Bool = true, channel: Channel, origin: String? = nil
   ) {
     self.evidence = evidence
     self.kind = kind
@@ -22,6 +24,7 @@ public struct Submission: Sendable {
     self.account = account
     self.isExplicit = isExplicit
     self.channel = channel
+    self.origin = origin
   }
 }
 

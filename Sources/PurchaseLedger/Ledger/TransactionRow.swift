@@ -30,9 +30,9 @@ struct TransactionRow: Sendable, Equatable {
 
   /// What a single fact says.
   ///
-  /// - Parameter revision: Of a person's decision for it; see `FieldStamp`.
+  /// - Parameter revision: A person's decision for it.
   /// - Precondition: The fact's environment has a code.
-  init(_ fact: StoreTransaction, revision: Int64 = 0) {
+  init(_ fact: StoreTransaction, revision: Revision? = nil) {
     guard let key = RowKey(fact.key) else { preconditionFailure("environment \(fact.environment) is never booked") }
     self.key = key
     originalID = fact.originalTransactionID

@@ -35,19 +35,21 @@ final class Corrections {
     if lines.count == Reconciler.batch { try commit(isLast: false, each: each) }
   }
 
-  /// Books what is left. A lost window asks for every active purchase of Google by itself.
+  /// Books what is left. A lost window asks for every active purchase of Google by itself, and is lost until a pull has asked.
   func finish(windowLost: Bool, each: (ReconcileLine) throws -> Void) throws {
     try commit(isLast: true, each: each)
     guard windowLost else { return }
-    try ledger.write { booker in
-      try booker.askForActivePurchases()
-      try booker.removeCursor(Snapshot.lostWindow)
-    }
+    try ledger.write { try $0.askForActivePurchases() }
   }
 
   private func commit(isLast: Bool, each: (ReconcileLine) throws -> Void) throws {
     try ledger.write { booker in
-      for piece in evidence { try booker.evidence.keep(piece) }
+      for piece in evidence {
+        if piece.outcome == EvidenceStore.Outcome.pulled.rawValue {
+          try booker.release(piece.sha256, kind: piece.kind, as: .pulled, because: "reconciled")
+        }
+        try booker.evidence.keep(piece)
+      }
       for index in lines.indices {
         if let found = facts[index], let key = lines[index].transaction {
           let entries = found.entries

@@ -125,8 +125,7 @@ struct ReconcileDetails {
     var joined = row
     joined.join(theirs)
     let changes = joined.digest != row.digest || joined.token != row.token
-    let contradicts = row.contradicts(theirs)
-    guard changes || contradicts else { return nil }
+    guard changes || row.contradicts(theirs) || row.saysMore(than: theirs) else { return nil }
     var line = ReconcileLine(.stateDiffers, key.transactionKey)
     line.theirs = .init(theirs)
     line.ours = .init(row)
@@ -142,7 +141,7 @@ struct ReconcileDetails {
       isDecided = true
     }
     line.isKept = !changes && !isDecided
-    line.isSettled = !contradicts || !joined.contradicts(theirs)
+    line.isSettled = !joined.contradicts(theirs)
     return joined.token == row.token ? line : try judged(line, theirs)
   }
 

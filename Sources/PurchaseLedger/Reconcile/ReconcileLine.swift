@@ -30,6 +30,8 @@ public struct ReconcileLine: Sendable, Hashable {
   public internal(set) var isKept = false
   /// Of what is in both books: whether the books agree once the store's facts are booked.
   var isSettled = true
+  /// Of what is in both books: whether all that differs is what ours says and the store's copy does not: nobody contradicts it, so there is nothing to settle.
+  public var isUnstated: Bool { self.class == .stateDiffers && isKept && isSettled }
   /// Whether `--apply` booked it in this run.
   public var isApplied: Bool
 
@@ -52,7 +54,9 @@ public struct ReconcileLine: Sendable, Hashable {
   }
 
   private var stateRemedy: String {
-    let kept = "ours was said later, or says more: nothing to book; compare with a fresh export, reconcile --store FILE"
+    if isUnstated { return "nothing: the store's copy does not state it, and contradicts nothing" }
+    let kept =
+      "ours was said later or more surely: nothing to book; compare with a fresh export, reconcile --store FILE"
     if isKept { return kept }
     guard isApplied else { return "take over the store's state: run reconcile --apply" }
     return isSettled ? "booked" : "booked in part; \(kept)"
@@ -79,6 +83,8 @@ public struct ReconcileReport: Sendable, Hashable {
   public internal(set) var staleSnapshots = 0
   /// Of those in both books: what contradicts ours still after all was booked that could be, ours being the later.
   public internal(set) var kept = 0
+  /// Of those in both books: what ours says and the store's copy does not, which is no contradiction and settles nothing.
+  public internal(set) var unstated = 0
   /// Pieces of the store's export that could not be read, of which nothing is known.
   public internal(set) var unread = 0
   /// Corrective events booked in this run.
@@ -105,7 +111,7 @@ public struct ReconcileReport: Sendable, Hashable {
 
   /// Differences that are left after this run.
   public var remaining: Int {
-    self[.storeOnly] + self[.stateDiffers] - applied + unsettled + self[.ownOnly] + self[.accountConflict]
+    self[.storeOnly] + self[.stateDiffers] - unstated - applied + unsettled + self[.ownOnly] + self[.accountConflict]
       + self[.quarantined]
   }
 

@@ -11,7 +11,7 @@ extension ReconcileLine {
       text += "    named by the store: \(claimant)" + (ours == nil ? owner.map { ", owned by \($0)" } ?? "" : "") + "\n"
     }
     // What the two lines above do not say.
-    for difference in differences where !["statement", "revocationDate", "appAccountToken"].contains(difference.field) {
+    for difference in differences where !["statement", "appAccountToken"].contains(difference.field) {
       text += "    \(difference.text)\n"
     }
     return text + "    -> \(remedy)\n"
@@ -98,7 +98,11 @@ extension ReconcileReport {
       text += "pull --all asks for everything\n"
     }
     if kept > 0 {
-      text += "\(kept) of those in both books \(kept == 1 ? "keeps" : "keep") what ours says, which is later or more\n"
+      text += "\(kept) of those in both books \(kept == 1 ? "keeps" : "keep") what ours says, which is later or surer\n"
+    }
+    if unstated > 0 {
+      text += "\(unstated) of those in both books \(unstated == 1 ? "says" : "say") in ours what the store's copy does "
+      text += "not state; nothing to settle\n"
     }
     if unread > 0 {
       text += "\(unread) \(unread == 1 ? "piece" : "pieces") of the store's export could not be read, "
@@ -115,6 +119,7 @@ extension ReconcileReport {
     object.add("stale-snapshot", staleSnapshots)
     object.add("not-pulled", notPulled)
     object.add("kept", kept)
+    object.add("unstated", unstated)
     object.add("unread", unread)
     object.add("applied", applied)
     object.add("remaining", remaining)

@@ -85,7 +85,11 @@ public struct Reconciler: Sendable {
         report.count(line?.class ?? .matched)
         guard let line else { return }
         if line.class == .stateDiffers {
-          if line.isKept || !line.isSettled { report.kept += 1 }
+          if line.isUnstated {
+            report.unstated += 1
+          } else if line.isKept || !line.isSettled {
+            report.kept += 1
+          }
           if corrections != nil, !line.isKept, !line.isSettled { report.unsettled += 1 }
         }
         guard let corrections else { return try each(line) }

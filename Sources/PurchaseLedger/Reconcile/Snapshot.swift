@@ -67,10 +67,7 @@ public struct Snapshot: SnapshotSink {
       let writer = try SnapshotWriter(booker.db)
       var scopes: Set<String> = []
       for (entry, piece) in zip(page.evidence, pieces) {
-        try booker.evidence.keep(
-          piece, kind: entry.content.kind, outcome: entry.content.quarantine == nil ? .pulled : .quarantined,
-          reason: entry.content.quarantine?.code.rawValue)
-        guard entry.content.quarantine == nil else { continue }
+        guard try booker.keepPulled(piece, entry.content) else { continue }
         for fact in piece.facts {
           try writer.put(fact, evidence: piece.sha256)
           scopes.insert(Self.scope(fact.row.key.store, fact.row.key.environment))
@@ -142,6 +139,22 @@ public struct Snapshot: SnapshotSink {
 }
 
 extension Booker {
+  /// Keeps a piece that a store was asked for.
+  ///
+  /// - Returns: Whether it is believed.
+  fileprivate func keepPulled(_ piece: PreparedPiece, _ content: VerifiedEvidence) throws -> Bool {
+    if let quarantine = content.quarantine {
+      // A person's dismissal, and what was believed before, hold against a program that asks the same again.
+      if ![.dismissed, .pulled, .accepted].contains(try evidence.outcome(of: piece.sha256)) {
+        try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: quarantine.code.rawValue)
+      }
+      return false
+    }
+    try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .pulled, because: "pulled")
+    try evidence.keep(piece, kind: content.kind, outcome: .pulled)
+    return true
+  }
+
   func setCursor(_ name: String, to value: String) throws {
     let upsert = try SQLStatement(
       db,

@@ -105,6 +105,9 @@ import Testing
     let later = Self.now + 31 * Self.day
     let stopped = try await pull(later)
     #expect(stopped.0 == nil && stopped.1.windowLostSince == Self.now)
+    let opened = try Ledger.open(at: path, policy: nil, clock: .fixed(later))
+    #expect(try Reconciler(ledger: opened).run(apply: true).windowLostSince == Self.now)
+    #expect(try Reconciler(ledger: opened).run(apply: false).windowLostSince == Self.now)
     let whole = try await pull(later + 1000)
     #expect(whole.0?.isWindowLost == true && whole.1.windowLostSince == nil)
     #expect(try await pull(later + 2000).0?.isWindowLost == false)

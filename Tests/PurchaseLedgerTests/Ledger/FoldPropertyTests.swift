@@ -5,6 +5,15 @@ import Testing
 
 @testable import PurchaseLedger
 
+extension Revision {
+  /// Mostly none; else of some fields.
+  static func random(to number: Int64, using random: inout SeededGenerator) -> Revision? {
+    let fields = DescribedField.allCases.filter { _ in Bool.random(using: &random) }
+    let number = Int64.random(in: 0...number, using: &random)
+    return number == 0 || fields.isEmpty ? nil : Revision(number, of: Set(fields))
+  }
+}
+
 /// The fold does not depend on the order in which the store's evidence arrives. LEDGER_LONG=1 tries 16,000 histories.
 @Suite(.ownThread) struct FoldPropertyTests {
   static let histories = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 2000 : 12
@@ -30,7 +39,7 @@ import Testing
     for seed in 0..<100 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let facts = (0..<6).flatMap { _ in RandomHistory(using: &random).evidence }
-      let rows = facts.map { TransactionRow($0, revision: Int64.random(in: 0...2, using: &random)) }
+      let rows = facts.map { TransactionRow($0, revision: Revision.random(to: 2, using: &random)) }
       let groups = Dictionary(grouping: rows, by: \.key)
       for group in groups.values where group.count > 2 {
         let (a, b, c) = (group[0], group[1], group[2])
@@ -46,7 +55,7 @@ import Testing
     for seed in 0..<100 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let facts = (0..<6).flatMap { _ in RandomHistory(using: &random).evidence }
-      let rows = facts.map { TransactionRow($0, revision: Int64.random(in: 0...1, using: &random)) }
+      let rows = facts.map { TransactionRow($0, revision: Revision.random(to: 1, using: &random)) }
       for group in Dictionary(grouping: rows, by: \.key).values {
         let row = group.dropFirst().reduce(into: group[0]) { $0.join($1) }
         func latest<Value>(
@@ -63,6 +72,8 @@ import Testing
         #expect(row.productType == latest(.productType, \.productType, <) ?? .unknown)
         #expect(row.purchaseDate == latest(.purchaseDate, \.purchaseDate, <))
         #expect(row.quantity == latest(.quantity, \.quantity, <))
+        #expect(row.expiresDate == latest(.expiresDate, { $0.expiresDate! }, <))
+        #expect(row.reason == latest(.reason, \.reason, bytes) ?? "")
         #expect(row.price == latest(.price, { $0.price! }, <))
         #expect(row.ownership == latest(.ownership, \.ownership, bytes))
         #expect(row.originalID == latest(.originalID, \.originalID) { bytes($1, $0) } ?? row.key.id)
@@ -77,8 +88,15 @@ import Testing
     for fact in (0..<8).flatMap({ _ in RandomHistory(using: &random).evidence }) {
       let content = EventContent.transaction(fact)
       #expect(try EventContent(type: .transaction, version: 1, body: content.body) == content)
-      let amendment = EventContent.amendment(fact, revision: 3)
-      #expect(try EventContent(type: .amendment, version: 1, body: amendment.body) == amendment)
+      for revision in [Revision(3, of: [.quantity]), Revision(1, of: Set(DescribedField.allCases))] {
+        let amendment = EventContent.amendment(fact, revision: revision)
+        #expect(try EventContent(type: .amendment, version: 1, body: amendment.body) == amendment)
+      }
+      for fields: [UInt8] in [[0, 0], [4, 1]] {
+        var body = EventContent.amendment(fact, revision: Revision(1, of: [.quantity])).body
+        body.replaceSubrange(8..<10, with: fields)
+        #expect(throws: CanonicalDecoder.Damaged.self) { try EventContent(type: .amendment, version: 1, body: body) }
+      }
       for count in 0..<content.body.count {
         #expect(throws: CanonicalDecoder.Damaged.self) {
           try EventContent(type: .transaction, version: 1, body: Array(content.body.prefix(count)))

@@ -124,6 +124,12 @@ import Testing
       #expect(outcomes == [known == product ? .duplicate : .accepted], "\(product)")
       #expect(try test.ledger.entitlement(of: key)?.productID == product)
     }
+    // It decides the product and nothing beside it.
+    let decided = try test.ledger.history(of: "GPA.1").compactMap { event -> [String]? in
+      guard case .amendment(_, let revision) = event.content else { return nil }
+      return revision.fieldNames
+    }
+    #expect(!decided.isEmpty && decided.allSatisfy { $0 == ["productId"] }, "\(decided)")
     #expect(try test.ledger.verify().isClean)
     let before = try test.projections()
     try test.ledger.rebuild()

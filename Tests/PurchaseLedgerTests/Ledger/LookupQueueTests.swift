@@ -12,7 +12,9 @@ import Testing
   }
 
   /// An unsigned message of a number that asks about transactions.
-  private func message(_ number: Int, _ ids: [String], _ store: Store = .apple) -> PreparedPiece {
+  private func message(
+    _ number: Int, _ ids: [String], _ store: Store = .apple, from origin: String? = nil
+  ) -> PreparedPiece {
     let kind: EvidenceKind = store == .apple ? .notificationV1 : .googleNotification
     let content = VerifiedEvidence(
       kind: kind, store: store, environment: .production,
@@ -22,7 +24,8 @@ import Testing
       lookups: ids.map { LookupHint(key: key($0, store), productID: nil, purchaseToken: nil) },
       signedDate: TestLedger.now, notes: ["look-up"])
     return PreparedPiece(
-      Submission(evidence: Array("{\"number\":\(number)}".utf8), channel: .storeNotification), .success(content))
+      Submission(evidence: Array("{\"number\":\(number)}".utf8), channel: .storeNotification, origin: origin),
+      .success(content))
   }
 
   /// As many questions as can wait: 100 messages with 100 each.
@@ -54,13 +57,13 @@ import Testing
   }
 
   /// Questions of so many messages, written at once; booking them one by one takes seconds.
-  private func fill(_ ledger: Ledger, _ ids: Range<Int>, rank: Int, askedAt: Int64) throws {
+  private func fill(_ ledger: Ledger, _ ids: Range<Int>, rank: Int, askedAt: Int64, source: Int = 0) throws {
     try ledger.write { booker in
       try booker.db.execute(
         sql: """
           WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(ids.upperBound))
-          INSERT INTO lookup (store, environment, transaction_id, asked_at, rank)
-          SELECT 1, 1, 'waiting-' || i, \(askedAt), \(rank) FROM n
+          INSERT INTO lookup (store, environment, transaction_id, asked_at, rank, source)
+          SELECT 1, 1, 'waiting-' || i, \(askedAt), \(rank), \(source) FROM n
           """)
     }
   }
@@ -77,6 +80,52 @@ import Testing
     // Other stores' questions wait elsewhere.
     _ = try test.ledger.commit([message(99_999, ["GPA.1"], .google)], progress: nil)
     #expect(Set(try ids(test.ledger)) == waiting.union(["GPA.1"]))
+  }
+
+  /// A flood from one network, however it is divided into messages, takes the places of its own questions.
+  @Test func eachSourceHasAFairShare() throws {
+    let test = try TestLedger()
+    _ = try test.ledger.commit(
+      (0..<40).map { message($0, ["genuine-\($0)"], from: "192.0.2.0") } + [message(90, ["of nobody known"])],
+      progress: nil)
+    try fill(test.ledger, 0..<LookupQueue.questionsMax - 41, rank: 1_001, askedAt: TestLedger.now + 1, source: 70_000)
+    // Younger ones of another network, each of a message of its own.
+    let flood = (100..<700).map { message($0, ["forged-\($0)"], from: "198.51.100.0") }
+    #expect(try test.ledger.commit(flood, progress: nil).allSatisfy { $0.outcome == .accepted })
+    var waiting = Set(try ids(test.ledger))
+    #expect(waiting.count == LookupQueue.questionsMax && waiting.contains("of nobody known"))
+    #expect((0..<40).allSatisfy { waiting.contains("genuine-\($0)") })
+    #expect((100..<700).allSatisfy { waiting.contains("forged-\($0)") } && !waiting.contains("waiting-0"))
+    // All but the genuine ones were its own, and the flood goes on: only they give way, the oldest first.
+    try test.ledger.write { booker in
+      try booker.db.execute(
+        sql: """
+          UPDATE lookup SET source = (SELECT source FROM lookup WHERE transaction_id = 'forged-100'),
+            asked_at = asked_at - 9 WHERE source = 70000
+          """)
+    }
+    _ = try test.ledger.commit((700..<900).map { message($0, ["more-\($0)"], from: "198.51.100.0") }, progress: nil)
+    waiting = Set(try ids(test.ledger))
+    #expect(waiting.count == LookupQueue.questionsMax && waiting.contains("of nobody known"))
+    #expect((0..<40).allSatisfy { waiting.contains("genuine-\($0)") })
+    #expect((700..<900).allSatisfy { waiting.contains("more-\($0)") && waiting.contains("forged-\($0 - 600)") })
+    // No name of a network is in the file, and equal ones have one number.
+    #expect(try test.count("SELECT count(DISTINCT source) FROM lookup") == 3)
+    #expect(try test.count("SELECT count(*) FROM lookup WHERE source = 0") == 1)
+    #expect(try test.ledger.verify().isClean)
+  }
+
+  @Test func whatIsAskedAgainIsAsYoungAsNew() throws {
+    let test = try TestLedger()
+    try fill(test.ledger, 0..<LookupQueue.questionsMax, rank: 1_001, askedAt: TestLedger.now - 1000)
+    try test.ledger.write { booker in
+      try booker.db.execute(
+        sql: "UPDATE lookup SET asked_at = asked_at - 1000 WHERE transaction_id IN ('waiting-5', 'waiting-6')")
+    }
+    _ = try test.ledger.commit([message(1, ["waiting-5"]), message(2, ["young"])], progress: nil)
+    let waiting = try ids(test.ledger)
+    #expect(waiting.contains("waiting-5") && waiting.contains("young") && !waiting.contains("waiting-6"))
+    #expect(waiting.count == LookupQueue.questionsMax)
   }
 
   /// What nobody outside can make up stays; a message that finds no place is refused, so that it comes again.

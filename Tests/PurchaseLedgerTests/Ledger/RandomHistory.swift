@@ -97,7 +97,8 @@ struct RandomHistory {
       productType: [.unknown, .nonConsumable, .nonConsumable, .consumable, .autoRenewable].randomElement(
         using: &random)!,
       purchaseDate: start + [0, 400, 600, 300, 200, 200][index] + Int64.random(in: 0...1, using: &random),
-      expiresDate: Int.random(in: 0..<8, using: &random) == 0 ? start + 9000 : nil,
+      expiresDate: Int.random(in: 0..<8, using: &random) == 0
+        ? start + 9000 + Int64.random(in: 0...1, using: &random) : nil,
       quantity: Int64.random(in: 1...3, using: &random),
       ownership: Int.random(in: 0..<4, using: &random) == 0 ? .familyShared : .purchased,
       price: Bool.random(using: &random)
@@ -105,6 +106,7 @@ struct RandomHistory {
           milliunits: Int64.random(in: 0...20_000, using: &random),
           currency: ["EUR", "JPY", "KWD"].randomElement(using: &random)!)
         : nil,
+      reason: ["", "PURCHASE", "PURCHASE", "PROMOTION"].randomElement(using: &random)!,
       isAcknowledged: Bool.random(using: &random), signedDate: start + Int64.random(in: 1...5, using: &random) * 200,
       trust: Bool.random(using: &random) ? .signed : .unsigned,
       statement: [.pending, .purchased, .purchased, .revoked, .reversed].randomElement(using: &random)!)

@@ -201,6 +201,39 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
+  /// What an import says is quarantined stands on the list, whatever became of the same bytes before.
+  @Test(arguments: EvidenceStore.Outcome.allCases) func whatIsQuarantinedIsOnTheList(
+    _ before: EvidenceStore.Outcome
+  ) throws {
+    let test = try TestLedger()
+    let wait = Refusal(.signedInFuture, "tomorrow")
+    let (fact, bytes) = (StoreTransaction.sample(), Array("1".utf8))
+    func pull(_ quarantine: Refusal?) throws {
+      let piece = TestLedger.piece([fact], nil, nil, true, .operatorImport, bytes, quarantine)
+      try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [(bytes, try piece.1.get())], cursor: nil))
+    }
+    func list() throws -> [String] { try test.ledger.quarantined().map(\.reason) }
+    switch before {
+    case .accepted: try test.book(fact, bytes: bytes)
+    case .pulled: try pull(nil)
+    case .quarantined, .dismissed: try test.book(fact, bytes: bytes, quarantine: wait)
+    }
+    if before == .dismissed {
+      try test.ledger.dismissEvidence(try #require(test.ledger.quarantined().first).sha256.hexadecimal, because: "x")
+      // Nobody presented it: a pull that finds the same leaves it dismissed.
+      try pull(wait)
+      #expect(try list().isEmpty)
+    }
+    #expect(try test.book(fact, bytes: bytes, quarantine: wait).outcome == .quarantined)
+    #expect(try list() == ["signed-in-future"] && test.events(.quarantine) == 1 && test.ledger.verify().isClean)
+    // A pull that believes it takes it off the list, and an event says so.
+    let audits = try test.events(.audit)
+    try pull(nil)
+    #expect(try list().isEmpty && test.events(.audit) == audits + 1 && test.ledger.verify().isClean)
+    #expect(try test.book(fact, bytes: bytes).outcome == (before == .accepted ? .duplicate : .accepted))
+    #expect(try test.ledger.verify().isClean)
+  }
+
   /// Evidence that leaves quarantine without being booked has an event all the same.
   @Test func whatLeavesQuarantineIsInTheChain() throws {
     let test = try TestLedger()

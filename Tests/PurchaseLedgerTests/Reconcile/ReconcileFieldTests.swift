@@ -102,13 +102,16 @@ import Testing
 
     let (lines, dry) = try reconcile(test)
     #expect(lines.allSatisfy { $0.class == .stateDiffers } && lines.count == 200 && dry[.stateDiffers] == 200)
-    #expect(dry[.matched] == 1800 && dry.staleSnapshots == 0 && dry.remaining == 200 && !dry.isAgreed)
+    let unstated = lines.count { $0.isUnstated }
+    #expect(unstated > 0 && dry.unstated == unstated && dry.remaining == 200 - unstated)
+    #expect(dry[.matched] == 1800 && dry.staleSnapshots == 0 && !dry.isAgreed)
     for line in lines {
       let (field, isStoreNewer) = try #require(expected[line.transaction?.id ?? ""])
       #expect(line.differences.map(\.field) == [field], "\(line)")
       #expect(line.differences.map(\.newer) == [isStoreNewer ? .store : .ours], "\(line)")
       let isSilent = line.differences[0].theirs == nil
       #expect(line.differences[0].ours != nil && line.isKept == (!isStoreNewer || isSilent), "\(line)")
+      #expect(line.isUnstated == isSilent && line.remedy.hasPrefix("nothing: ") == isSilent, "\(line)")
     }
     // What the store said later is taken over; it takes nothing away by saying nothing.
     let settled = lines.filter { !$0.isKept }.count
@@ -119,7 +122,7 @@ import Testing
         }.count)
     let (applied, report) = try reconcile(test, apply: true)
     #expect(report.applied == settled && applied.filter(\.isApplied).count == settled)
-    #expect(report.remaining == 200 - settled && report.kept == 200 - settled)
+    #expect(report.remaining == 200 - settled - unstated && report.kept == 200 - settled - unstated)
     #expect(try reconcile(test).1[.stateDiffers] == 200 - settled)
     #expect(try test.count("SELECT count(*) FROM store_transaction WHERE price_milli IS NULL") == 0)
     #expect(try test.ledger.verify().isClean)
@@ -169,6 +172,69 @@ import Testing
     signed.trust = .signed
     try test.book(signed)
     #expect(try test.ledger.entitlement(of: signed.key)?.productID == "region.kkk")
+  }
+
+  /// Of copies of the store's that contradict each other at one date the greater value is what the store says; a decision for one field leaves the others alone.
+  @Test func copiesThatContradictEachOtherAreSettledOnce() throws {
+    for seed in 0..<16 as Range<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      let test = try TestLedger()
+      func copy() -> StoreTransaction {
+        StoreTransaction.sample("1") {
+          $0.productID = ["region.aa", "region.zz", "region.zzzz"].randomElement(using: &random)!
+          $0.quantity = [1, 2, 9].randomElement(using: &random)!
+          $0.reason = ["", "PURCHASE", "RENEWAL"].randomElement(using: &random)!
+          $0.purchaseDate += Int64.random(in: 0...1, using: &random)
+          $0.signedDate += Int64.random(in: 0..<8, using: &random) == 0 ? 1 : 0
+        }
+      }
+      try test.book(copy())
+      for _ in 0..<Int.random(in: 1...4, using: &random) { try pull(test, copy()) }
+      let first = try reconcile(test, apply: true).1
+      #expect(first.remaining == first.kept, "seed \(seed)")
+      let events = try test.count("SELECT count(*) FROM event")
+      let second = try reconcile(test, apply: true).1
+      #expect(second.applied == 0 && second.kept == first.kept, "seed \(seed)")
+      #expect(try test.count("SELECT count(*) FROM event") == events, "seed \(seed)")
+      #expect(try test.ledger.verify().isClean, "seed \(seed)")
+    }
+    let test = try TestLedger()
+    func copy(_ product: String, _ quantity: Int64) -> StoreTransaction {
+      .sample("1") { ($0.productID, $0.quantity) = (product, quantity) }
+    }
+    try test.book(copy("region.zzzz", 9))
+    try pull(test, copy("region.zz", 1), copy("region.aa", 2))
+    #expect(try reconcile(test, apply: true).1.isAgreed)
+    #expect(try reconcile(test).1.isAgreed && test.events(.amendment) == 2)
+    #expect(
+      try test.count("SELECT count(*) FROM store_transaction WHERE product_id = 'region.zz' AND quantity = 2") == 1)
+  }
+
+  @Test func whatTheStoresCopyDoesNotStateIsListedAndNoContradiction() throws {
+    let test = try TestLedger()
+    try test.book(.sample())
+    try pull(test, .sample("1", signed: TestLedger.now) { $0.price = nil })
+    for apply in [false, true] {
+      let (lines, report) = try reconcile(test, apply: apply)
+      #expect(lines.map(\.isUnstated) == [true] && lines[0].differences.map(\.field) == ["price"])
+      #expect(report.isAgreed && report.unstated == 1 && report.kept == 0 && report.applied == 0)
+      #expect(lines[0].text.hasSuffix("-> nothing: the store's copy does not state it, and contradicts nothing\n"))
+    }
+  }
+
+  @Test func aDifferenceOfAMillisecondIsNamedToTheMillisecond() throws {
+    let test = try TestLedger()
+    let ours = StoreTransaction.sample { $0.purchaseDate = 1_750_000_000_125 }
+    try test.book(ours, .sample("2").revoked(at: 1_750_000_000_125, signed: TestLedger.now))
+    try pull(
+      test, .sample { $0.purchaseDate = 1_750_000_000_126 },
+      .sample("2").revoked(at: 1_750_000_000_126, signed: TestLedger.now))
+    let lines = try reconcile(test).0
+    #expect(lines.map { $0.differences.map(\.field) } == [["purchaseDate"], ["revocationDate"]])
+    for difference in lines.flatMap(\.differences) {
+      #expect(difference.ours == "2025-06-15T15:06:40.125Z" && difference.theirs == "2025-06-15T15:06:40.126Z")
+    }
+    #expect(lines.allSatisfy { $0.text.contains("40.125Z") && $0.text.contains("40.126Z") })
   }
 
   /// Receipts have dates in whole seconds, whenever they were made.

@@ -14,8 +14,8 @@ enum EventText {
       return "transaction \(fact.transactionID)\(copy) \(fact.productID ?? "") \(fact.statement)\(refund), "
         + "signed \(TimeArgument.text(fact.signedDate))"
     case .amendment(let fact, let revision):
-      return "amendment \(revision) of \(fact.transactionID): \(fact.productID ?? "") as signed "
-        + TimeArgument.text(fact.signedDate)
+      return "amendment \(revision.number) of \(fact.transactionID) \(fact.productID ?? ""): "
+        + "\(revision.fieldNames.joined(separator: ", ")) as signed \(TimeArgument.text(fact.signedDate))"
     case .notification(let fact):
       return "notification \(fact.type)\(fact.subtype.map { " \($0)" } ?? "") \(fact.uuid)"
     case .claim(let key, let account, let isTransfer, _):
