@@ -8,7 +8,7 @@ public struct InstalledRegions: Sendable, Hashable, Codable {
 /// A whole region on a device.
 public struct InstalledRegion: Sendable, Hashable, Codable {
   public var id: String
-  /// At most 200 characters.
+  /// As in the catalogue: at most 100 letters, digits, dots, dashes and underscores, the first a letter or digit.
   public var edition: String
 
   public init(id: String, edition: String) { (self.id, self.edition) = (id, edition) }

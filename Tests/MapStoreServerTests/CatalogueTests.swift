@@ -159,11 +159,28 @@ import TileIndex
     }
   }
 
+  /// A bundle that was missing at the start is found by its places as soon as it is there.
+  @Test func placesComeWithTheirBundle() throws {
+    let folder = try TemporaryFolder()
+    let shelf = try TestShelf(folder)
+    let basel = Place(name: "Basel", kind: "city", longitude: 7.6, latitude: 47.6, importance: 0.6)
+    let bundle = try folder.writeBundle("shelf/alps-1.mbtiles", zooms: 0...0, places: [basel])
+    try shelf.write(edition: "1", keepingBundles: true)
+    #expect(rename(bundle, bundle + ".away") == 0)
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let store = try StoreShelf(folder: shelf.path, products: nil, logger: logger)
+    #expect(!store.view.isForSale[0] && store.view.places.regions(having: ["basel"]).isEmpty)
+    #expect(rename(bundle + ".away", bundle) == 0)
+    store.refresh()
+    #expect(store.view.isForSale[0] && store.view.places.regions(having: ["basel"]).keys.elementsEqual([0]))
+  }
+
   /// Words in any order, some in the region's own texts and the rest in the name of one of its places; beginnings of words before what stands within them.
   @Test(arguments: [
     ("longs", ["rockies", "alps"]), ("estes park rockies", ["rockies"]), ("Rockies, Estes-Park!", ["rockies"]),
     ("peak longs", ["rockies"]), ("est par", ["rockies"]), ("longs estes", []), ("säntis alps", ["alps"]),
-    ("peak", ["alps", "rockies"]), ("rock", ["rockies", "rhine"]),
+    ("peak", ["alps", "rockies"]), ("rock", ["rockies", "rhine"]), ("l p", ["rockies", "alps"]),
+    ("longs peak longs peak longs peak long p", ["rockies"]), ("longs peak longs peak longs peak longs x", []),
   ])
   func wordsAreFoundInAnyOrder(question: String, expected: [String]) async throws {
     try await TestStore.run { store in
@@ -254,7 +271,7 @@ import TileIndex
           bytes: region.bytes, installedEdition: entry.installedEdition, patchBytes: entry.patchBytes)
       })
     #expect(try view.libraryText.document(entries) == WireJSON.encode(message))
-    #expect(try LibraryEntry.installed("a%40b@1%2C2,c@3") == ["a@b": "1,2", "c": "3"])
+    #expect(try LibraryEntry.installed("a%40b@1%2E2,c@3") == ["a@b": "1.2", "c": "3"])
   }
 
   @Test func grantsAreSigned() async throws {

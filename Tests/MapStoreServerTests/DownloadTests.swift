@@ -98,6 +98,38 @@ import TileIndex
     }
   }
 
+  /// What nginx sends counts as the whole file each time, and is given out only as the catalogue names it.
+  @Test func linksBeforeNginxAreUsedUp() async throws {
+    try await TestStore.run {
+      $0.accelPrefix = "/shelf/"
+    } _: { store in
+      let anna = try store.person()
+      let bought = [try store.evidence("alps", for: anna), try store.evidence("rhine", for: anna)]
+      _ = try await store.post(bought, as: anna)
+      let url = try await store.ticket("alps", as: anna).url
+      #expect(try await store.send("HEAD", url)["X-Accel-Redirect"] == "/shelf/alps-1.mbtiles")
+      for range in ["bytes=0-9", "bytes=10-", "bytes=5-"] {
+        let answer = try await store.send("GET", url, ["Range": range])
+        #expect(answer.status == 200 && answer["X-Accel-Redirect"] == "/shelf/alps-1.mbtiles", "\(answer)")
+      }
+      let refused = try await store.send("GET", url)
+      #expect(try refused.status == 403 && refused.problem().type == .linkRefused, "\(refused)")
+      #expect(refused["X-Accel-Redirect"] == nil)
+      let next = try await store.ticket("alps", as: anna).url
+      #expect(try await store.send("GET", next).status == 200)
+      // Another file of the same size.
+      let link = try await store.ticket("rhine", as: anna)
+      let path = "\(store.shelf.path)/\(link.file)"
+      try Data(count: link.bytes).write(to: URL(fileURLWithPath: path))
+      let files = store.server.service.shelf.files
+      let isFound = try await onThread { eventually(seconds: 60) { files.fault(of: link.file) == .otherHash } }
+      #expect(isFound)
+      #expect(try await store.send("GET", link.url).status == 503)
+      try Data(count: 1000).write(to: URL(fileURLWithPath: path))
+      #expect(try await store.send("GET", link.url).status == 503)
+    }
+  }
+
   @Test(arguments: [
     (nil, ByteRange.whole), ("bytes=0-0", .part(0..<1)), ("bytes=10-", .unsatisfiable), ("bytes=9-", .part(9..<10)),
     ("bytes=-0", .unsatisfiable), ("bytes=-99", .part(0..<10)), ("bytes=5-4", .whole), ("bytes=0-1,3-4", .whole),

@@ -181,6 +181,41 @@ import Testing
     }
   }
 
+  /// So many searches wait at most, of one address and of all; nothing else waits for them, and a ledger that is lost meanwhile is noticed.
+  @Test(arguments: [true, false]) func searchesHoldUpNothingElse(isOneAddress: Bool) async throws {
+    try await TestStore.run {
+      if isOneAddress { $0.limits.searchesByAddress = 3 } else { $0.limits.searches = 3 }
+    } _: { store in
+      let (path, service, port) = (StoreRoute.catalogue.path, store.server.service, store.server.port)
+      let known = try await store.send("GET", "\(path)?q=alps")
+      let holds = DispatchSemaphore(value: 0)
+      defer { holds.signal() }
+      service.searchQueue.async { holds.wait() }
+      let searches = (0..<3).map { number in Task { try await store.send("GET", "\(path)?q=word\(number)").status } }
+      let haveCome = try await onThread { eventually(seconds: 60) { service.searches.total == 3 } }
+      #expect(haveCome)
+      let more = try await store.send("GET", "\(path)?q=more")
+      #expect(try more.status == 503 && more.problem().type == .unavailable && more["Retry-After"] == "1", "\(more)")
+      // What is known already is no search.
+      #expect(try await store.send("GET", "\(path)?q=alps").body == known.body)
+      #expect(try await store.send("GET", path).status == 200)
+      let ledger = store.folder.file("ledger.sqlite")
+      #expect(rename(ledger, ledger + ".away") == 0)
+      let (isNoticed, isBack) = try await onThread {
+        func becomes(_ status: Int) throws -> Bool {
+          try eventually(seconds: 60) { try TestStore.request(port: port, "GET", "/ready").status == status }
+        }
+        let isNoticed = try becomes(503)
+        rename(ledger + ".away", ledger)
+        return (isNoticed, try becomes(200))
+      }
+      #expect(isNoticed && isBack && service.searches.total == 3)
+      holds.signal()
+      for search in searches { #expect(try await search.value == 200) }
+      #expect(try await store.send("GET", "\(path)?q=more").status == 200)
+    }
+  }
+
   /// Each account may post so many pieces of evidence, in however few requests.
   @Test func evidencesAreCounted() async throws {
     try await TestStore.run { options in

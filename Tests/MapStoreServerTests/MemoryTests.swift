@@ -42,6 +42,37 @@ import Testing
     return try #require(Int(match.1)) << 10
   }
 
+  /// Clients choose what libraries say, and so what is kept of them: so many bytes at most, and nothing that is large.
+  @Test func keptLibrariesAreBounded() async throws {
+    let cache = ReplyCache<LibraryQuestion>(bytesMax: 4 << 20, ofOneMax: 256 << 10)
+    let edition = String(repeating: "e", count: 90)
+    for number in 0..<1_000 {
+      let installed = Dictionary(uniqueKeysWithValues: (0..<20).map { ("region \($0)", "\(number)\(edition)") })
+      let question = LibraryQuestion(standing: [:], installed: installed)
+      let body = cache.body(for: question) { [UInt8](repeating: 0x20, count: 40_000) }
+      #expect(cache.known(question) === body && cache.bytes <= 4 << 20)
+    }
+    // Plain and compressed.
+    #expect(cache.bytes > 3 << 20)
+    let large = LibraryQuestion(standing: [0: .owned], installed: [:])
+    #expect(cache.body(for: large) { [UInt8](repeating: 0x20, count: 130_000) }.plain.readableBytes == 130_000)
+    #expect(cache.known(large) == nil)
+    try await TestStore.run { store in
+      let anna = try store.person()
+      func status(_ edition: String) async throws -> Int {
+        let message = InstalledRegions([InstalledRegion(id: "alps", edition: edition)])
+        return try await store.send("POST", StoreRoute.libraryOfDevice.path, token: anna.token, message).status
+      }
+      #expect(try await status(String(repeating: "e", count: 100)) == 200)
+      for edition in [String(repeating: "e", count: 101), "", "a/b", "\u{0}"] {
+        #expect(try await status(edition) == 400, "\(edition)")
+      }
+      let cache = store.server.service.shelf.view.libraries
+      let kept = cache.bytes
+      #expect(kept > 0)
+    }
+  }
+
   /// Beyond the budget the answer is 503, for one account and for one address, until there is room again. Others are served meanwhile.
   @Test(arguments: [true, false]) func beyondTheBudgetIsTold(hasSession: Bool) async throws {
     try await TestStore.run {

@@ -89,14 +89,13 @@ import Testing
     try other.seek(toOffset: 5000)
     try other.write(contentsOf: Data("another".utf8))
     let server = try ServerProcess(shop)
-    // One or two of them: the hash may be known already.
-    #expect(server.process.stdout.contains(/selling [12] of 4 regions/), "\(server.process.stdout)")
+    // A small shelf is hashed before the service listens.
+    #expect(server.process.stdout.contains("selling 1 of 4 regions"), "\(server.process.stdout)")
+    #expect(server.process.stdout.contains("rhine-1.mbtiles has another SHA-256"))
     #expect(server.process.stdout.contains("alps-1.mbtiles is missing; alps is not sold"))
     #expect(server.process.stdout.contains("rockies-1.mbtiles has 1000 bytes"))
     func status(_ region: String) throws -> Int { try server.get("/v1/regions/\(region)").status }
-    let isTakenOff = try eventually(seconds: 30) { try status("rhine") == 404 }
-    #expect(isTakenOff)
-    #expect(try [status("alps"), status("rockies"), status("retired")] == [404, 404, 200])
+    #expect(try ["alps", "rockies", "rhine", "retired"].map(status) == [404, 404, 404, 200])
     let log = server.process.stderr
     #expect(log.contains("rhine-1.mbtiles has another SHA-256") && log.contains("alps-1.mbtiles is missing"), "\(log)")
     // Its owner is not given bytes that are not the bundle.
@@ -106,6 +105,72 @@ import Testing
     try Data(whole).write(to: URL(fileURLWithPath: path("alps")))
     let isBack = try eventually(seconds: 30) { try status("alps") == 200 }
     #expect(isBack)
+  }
+
+  /// What is sold on while the catalogue cannot be read has to be there, and without any bundle the shop is not ready.
+  @Test func bundlesThatGoFromAStaleShelf() throws {
+    let shop = try ServerProcess.Shop()
+    let server = try ServerProcess(shop)
+    try Data("{".utf8).write(to: URL(fileURLWithPath: "\(shop.shelf.path)/catalogue.json"))
+    let isStale = try eventually(seconds: 30) {
+      try server.get(StoreRoute.metrics.path).text.contains("mapstore_shelf_stale 1\n")
+    }
+    #expect(isStale)
+    func move(_ region: String, _ from: String, _ to: String) {
+      let path = "\(shop.shelf.path)/\(region)-1.mbtiles"
+      #expect(rename(path + from, path + to) == 0)
+    }
+    func becomes(_ target: String, _ status: Int) throws -> Bool {
+      try eventually(seconds: 30) { try server.get(target).status == status }
+    }
+    move("alps", "", ".away")
+    let isTakenOff = try becomes("/v1/regions/alps", 404)
+    #expect(isTakenOff && isReady(server))
+    for region in TestShelf.regions.dropFirst() { move(region, "", ".away") }
+    let isNotReady = try becomes(StoreRoute.ready.path, 503)
+    move("alps", ".away", "")
+    let isSoldAgain = try becomes("/v1/regions/alps", 200)
+    #expect(isNotReady && isSoldAgain && isReady(server))
+  }
+
+  /// Of files that are as they were a new process knows the hashes, and so the faults; what has changed is hashed again.
+  @Test func hashesAreRemembered() throws {
+    let folder = try TemporaryFolder()
+    let shelf = try TestShelf(folder)
+    let regions = try shelf.catalogue().regions
+    func write(_ bytes: [UInt8], _ file: String) throws {
+      try Data(bytes).write(to: URL(fileURLWithPath: "\(shelf.path)/\(file)"))
+    }
+    let whole = try shelf.bytes("rhine-1.mbtiles")
+    try write([UInt8](repeating: 0, count: whole.count), "rhine-1.mbtiles")
+    /// As a process that starts: what it knows at once, and in the end.
+    func start() throws -> (atOnce: [String: ShelfFiles.Fault], waits: Bool, known: Int) {
+      let memory = try LinkUses(path: folder.file("ledger.shop"))
+      let files = ShelfFiles(folder: shelf.path, memory: memory)
+      files.set(regions)
+      let (faults, waits) = (files.faults, !files.isDone)
+      #expect(eventually(seconds: 60) { files.isDone })
+      return (faults, waits, memory.hashes(in: shelf.path).count)
+    }
+    let first = try start()
+    #expect(first.atOnce.isEmpty || first.atOnce == ["rhine-1.mbtiles": .otherHash])
+    #expect(first.known == 8)
+    let second = try start()
+    #expect(second.atOnce == ["rhine-1.mbtiles": .otherHash] && !second.waits && second.known == 8)
+    try write(whole, "rhine-1.mbtiles")
+    _ = try start()
+    let last = try start()
+    #expect(last.atOnce.isEmpty && !last.waits)
+    #expect(try LinkUses(path: folder.file("ledger.shop")).hashes(in: folder.path).isEmpty)
+  }
+
+  /// Two services cannot have one port; the message is in words.
+  @Test func aPortThatIsTaken() throws {
+    let shop = try ServerProcess.Shop()
+    let server = try ServerProcess(shop)
+    let run = try Command(built: "mapstore").run(shop.arguments + ["--port", "\(server.port)"])
+    #expect(run.status == 69 && run.stderr.contains("127.0.0.1:\(server.port)"), "\(run)")
+    #expect(run.stderr.contains("address already in use") && !run.stderr.contains("errno"), "\(run)")
   }
 
   /// SIGTERM ends connections that wait at once, and those in the midst of a request when their time is over.

@@ -3,7 +3,8 @@ import Foundation
 import PurchaseLedger
 import TileIndex
 
-/// What has gone out through each link, and of each file to each account: in a database of the shop's own beside the ledger, so that neither a restart nor a second process forgets it.
+/// What has gone out through each link, and of each file to each account, and the hashes of the shelf's files: in a database of the shop's own beside the ledger, so that neither a restart nor a
+/// second process forgets it.
 ///
 /// It holds nothing that is worth a backup: links end soon, and what a dispute is about stands in the ledger. So a commit does not wait for the disk.
 final class LinkUses: Sendable {
@@ -103,6 +104,26 @@ final class LinkUses: Sendable {
   }
 }
 
+extension LinkUses: HashMemory {
+  // What cannot be read or written of them is computed again.
+
+  func hashes(in folder: String) -> [String: ShelfFiles.Hashed] {
+    queue.sync { (try? database.hashes(in: Ledger.resolved(folder))) ?? [:] }
+  }
+
+  func note(_ hashed: ShelfFiles.Hashed, of file: String, in folder: String) {
+    queue.async { [self] in try? database.setHash(hashed, of: file, in: Ledger.resolved(folder)) }
+  }
+
+  func forget(_ files: [String], in folder: String) {
+    queue.async { [self] in
+      try? database.transaction {
+        for file in files { try database.setHash(nil, of: file, in: Ledger.resolved(folder)) }
+      }
+    }
+  }
+}
+
 /// The database's tables and statements.
 private final class Database {
   private let connection: SQLiteConnection
@@ -121,6 +142,8 @@ private final class Database {
       CREATE TABLE IF NOT EXISTS parts (
         account TEXT, file TEXT, sha256_start TEXT, ranges TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY (account, file, sha256_start)) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS hash (
+        folder TEXT, file TEXT, stamp TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (folder, file)) WITHOUT ROWID;
       INSERT OR IGNORE INTO secret VALUES ('device', hex(randomblob(32)));
       PRAGMA user_version = \(version);
       COMMIT
@@ -191,6 +214,34 @@ private final class Database {
     try upsertParts.bind(parts.text, at: 4)
     upsertParts.bind(Int(now), at: 5)
     try upsertParts.run()
+  }
+
+  func hashes(in folder: String) throws -> [String: ShelfFiles.Hashed] {
+    let select = try connection.prepare("SELECT file, stamp, sha256 FROM hash WHERE folder = ?")
+    try select.bind(folder, at: 1)
+    var found: [String: ShelfFiles.Hashed] = [:]
+    while try select.step() {
+      let stamp = try? JSONDecoder().decode(FileStamp.self, from: Data((select.text(1) ?? "").utf8))
+      guard let file = select.text(0), let stamp, let sha256 = select.text(2) else { continue }
+      found[file] = ShelfFiles.Hashed(stamp: stamp, sha256: sha256)
+    }
+    return found
+  }
+
+  /// - Parameter hashed: nil forgets it.
+  func setHash(_ hashed: ShelfFiles.Hashed?, of file: String, in folder: String) throws {
+    guard let hashed, let sha256 = hashed.sha256 else {
+      let delete = try connection.prepare("DELETE FROM hash WHERE folder = ? AND file = ?")
+      try delete.bind(folder, at: 1)
+      try delete.bind(file, at: 2)
+      return try delete.run()
+    }
+    let upsert = try connection.prepare("INSERT OR REPLACE INTO hash (folder, file, stamp, sha256) VALUES (?, ?, ?, ?)")
+    try upsert.bind(folder, at: 1)
+    try upsert.bind(file, at: 2)
+    try upsert.bind(String(decoding: try JSONEncoder().encode(hashed.stamp), as: UTF8.self), at: 3)
+    try upsert.bind(sha256, at: 4)
+    try upsert.run()
   }
 
   private func bind(_ link: DownloadLink, to statement: SQLiteStatement) throws {

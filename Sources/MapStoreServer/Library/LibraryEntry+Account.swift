@@ -37,16 +37,24 @@ extension LibraryEntry {
       let parts = item.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
       guard parts.count == 2, let id = PercentDecoding.decode(parts[0]), let edition = PercentDecoding.decode(parts[1])
       else { throw .badRequest("installed: is no list of id@edition with commas") }
-      editions[id] = edition
+      editions[id] = try checked(edition, "installed: \"\(id)\"")
     }
     return editions
   }
 
   /// - Throws: `Problem` 400 for an edition that is none: it is kept as long as the answer is.
   static func installed(_ message: InstalledRegions) throws(Problem) -> [String: String] {
-    for (index, region) in message.installed.enumerated() where region.edition.unicodeScalars.count > 200 {
-      throw .badRequest("installed[\(index)].edition has more than 200 characters")
+    var editions: [String: String] = [:]
+    for (index, region) in message.installed.enumerated() {
+      editions[region.id] = try checked(region.edition, "installed[\(index)].edition")
     }
-    return Dictionary(message.installed.map { ($0.id, $0.edition) }, uniquingKeysWith: { $1 })
+    return editions
+  }
+
+  private static func checked(_ edition: String, _ place: String) throws(Problem) -> String {
+    guard RegionManifest.isName(edition) else {
+      throw .badRequest("\(place): is no edition: at most 100 letters, digits, dots, dashes and underscores")
+    }
+    return edition
   }
 }

@@ -6,6 +6,7 @@ import NIOPosix
 public import PurchaseLedger
 import ServiceLifecycle
 import Synchronization
+import TileIndex
 
 /// The running service.
 public final class MapStoreServer: Sendable {
@@ -82,8 +83,8 @@ public final class MapStoreServer: Sendable {
     guard let port = await ports.first(where: { _ in true }) else {
       do { try await running.value } catch {
         throw StoreError(
-          .cannotListen, at: "\(options.host):\(options.port)", "cannot be listened on: \(error)",
-          remedy: "choose another --port, or end what listens there")
+          .cannotListen, at: "\(options.host):\(options.port)", "cannot be listened on: \(Self.reason(error))",
+          remedy: "choose another --port or --host, or end what listens there")
       }
       throw StoreError(
         .cannotListen, at: "\(options.host):\(options.port)", "ended at once", remedy: "start it again")
@@ -93,6 +94,10 @@ public final class MapStoreServer: Sendable {
     return MapStoreServer(
       url: "http://\(host):\(port)", port: port, service: service, group: group, running: running,
       watching: watching, connections: connections)
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    (error as? IOError).map { "\(FileSystem.SystemError(number: $0.errnoCode))" } ?? "\(error)"
   }
 
   /// Answers what has begun, takes nothing new, and ends. After ``StoreOptions/drainSeconds`` it cuts off what is not answered.

@@ -35,12 +35,12 @@ extension StoreService {
     if let token = credentials.deviceToken, let device = devices.device(token, now: clock.now()),
       try ledger.accounts.find(login) == device.account
     {
-      try take(passwordsByLogin, "device \(device.id)", "too many passwords were tried on this device")
+      try take(passwordsByDevice, device.id, "too many passwords were tried on this device")
       return device
     }
     try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
     let what = "too many passwords were tried for this login"
-    try take(passwordsByLogin, "login \(request.address) \(login)", what)
+    try take(passwordsByLogin, "\(request.address) \(login)", what)
     try take(passwordsByLoginEverywhere, login, what)
     return nil
   }
@@ -80,7 +80,7 @@ extension StoreService {
   /// Counted by the account alone: whoever has a session is not kept away by others at the same address.
   private func check(_ password: String, of account: AccountID) async throws {
     try take(
-      passwordsByLogin, "account \(account)", "too many passwords were tried for this account", account: account)
+      passwordsByAccount, account.description, "too many passwords were tried for this account", account: account)
     do {
       try await ledger.accounts.check(password, of: account)
     } catch let error as LedgerError where error.code == .wrongPassword {

@@ -10,18 +10,26 @@ extension StoreService {
   func catalogue(_ request: StoreRequest) async throws -> Response {
     let view = shelf.view
     let question = try CatalogueQuestion(request.query)
-    let body = try await body(of: question, view, "catalogue") { try WireJSON.encode(question.page(of: view)) }
+    let body = try await body(of: question, view, "catalogue", for: request) {
+      try WireJSON.encode(question.page(of: view))
+    }
     return Reply.shared(
       body, type: "application/json", etag: "\(view.etag)-\(question.hashText)", caching: Self.caching, for: request)
   }
 
-  /// The answer to a question; a search is done where it holds up nobody.
+  /// The answer to a question. Searches are done one after the other where they hold up nothing else, and as many wait as are soon done.
   func body(
-    of question: CatalogueQuestion, _ view: ShelfView, _ kind: String, _ make: @escaping @Sendable () throws -> [UInt8]
+    of question: CatalogueQuestion, _ view: ShelfView, _ kind: String, for request: StoreRequest,
+    _ make: @escaping @Sendable () throws -> [UInt8]
   ) async throws -> ReplyBody {
     let (replies, key) = (view.replies, "\(kind) \(question)")
     if question.text.isEmpty { return try replies.body(for: key, make) }
-    return try await blocking { try replies.body(for: key, make) }
+    if let known = replies.known(key) { return known }
+    guard let seat = searchesByAddress.take(request.address), let place = searches.take(.all) else {
+      throw Rejection(.unavailable("too many searches are under way"), retryAfter: 1)
+    }
+    defer { withExtendedLifetime((seat, place)) {} }
+    return try await searchQueue.run { try replies.body(for: key, make) }
   }
 
   func region(_ request: StoreRequest) throws -> Response {

@@ -108,15 +108,17 @@ extension StoreService {
       throw Rejection(.preconditionFailed, subject: link.file, account: link.account)
     }
     if Reply.matches(request.field(.ifNoneMatch), tag) { return Response(status: .notModified, headers: headers) }
-    if let prefix = options.accelPrefix, let name = HTTPField.Name("X-Accel-Redirect") {
-      headers[name] = prefix + PercentEncoding.encode(file.file)
-      return Response(status: .ok, headers: headers)
-    }
     guard let open = OpenFile(shelf.path(of: file.file)), open.byteCount == file.bytes,
       shelf.files.fault(of: file.file) != .otherHash
     else {
       logger.error("\(shelf.path(of: file.file)): is not the file that the catalogue names; build the shelf again")
       throw Rejection(.unavailable("the file is not whole on the shelf"), retryAfter: 30)
+    }
+    if let prefix = options.accelPrefix, let name = HTTPField.Name("X-Accel-Redirect") {
+      // What nginx sends of it nobody tells: it counts as all of it.
+      try await count(file.bytes, of: link, fileBytes: file.bytes, request)
+      headers[name] = prefix + PercentEncoding.encode(file.file)
+      return Response(status: .ok, headers: headers)
     }
     // A range is of the file that the client began with; of another it gets all. Ranges are of GET alone (RFC 9110, section 14.2).
     let isSame = request.field(.ifRange).map { $0 == tag } ?? true
@@ -138,12 +140,8 @@ extension StoreService {
     _ file: OpenFile, _ range: Range<Int>, _ status: HTTPResponse.Status, _ headers: HTTPFields,
     _ request: StoreRequest, _ link: DownloadLink
   ) async throws -> Response {
-    func refused(_ problem: Problem) -> Rejection {
-      Rejection(problem, subject: link.file, account: link.account)
-    }
-    let isUsed = Problem.linkRefused("the file was fetched through it already; ask for another")
     if request.request.method == .head {
-      if try await linkUses.isUsed(link) { throw refused(isUsed) }
+      try await count(0, of: link, fileBytes: file.byteCount, request)
       var headers = headers
       headers[.contentLength] = String(range.count)
       return Response(status: status, headers: headers)
@@ -153,12 +151,7 @@ extension StoreService {
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
-    switch try await linkUses.begin(range.count, of: link, fileBytes: file.byteCount, now: clock.now()) {
-    case .granted: break
-    case .used: throw refused(isUsed)
-    case .spent:
-      throw refused(.linkRefused("\(LinkUses.timesMax) times the file went out through it; ask for another"))
-    }
+    try await count(range.count, of: link, fileBytes: file.byteCount, request)
     let body = FileBody.make(file, range, seat: seat, channel: request.channel, metrics: metrics) { [self] end in
       do {
         let isWhole = try await linkUses.end(
@@ -173,6 +166,25 @@ extension StoreService {
       }
     }
     return Response(status: status, headers: headers, body: body)
+  }
+
+  /// Counts bytes before they go, and for `HEAD` none.
+  ///
+  /// - Throws: ``Rejection`` 403 when the link is used up.
+  private func count(_ count: Int, of link: DownloadLink, fileBytes: Int, _ request: StoreRequest) async throws {
+    func refused(_ why: String) -> Rejection {
+      Rejection(.linkRefused("\(why); ask for another"), subject: link.file, account: link.account)
+    }
+    let isUsed = "the file was fetched through it already"
+    if request.request.method == .head {
+      if try await linkUses.isUsed(link) { throw refused(isUsed) }
+      return
+    }
+    switch try await linkUses.begin(count, of: link, fileBytes: fileBytes, now: clock.now()) {
+    case .granted: break
+    case .used: throw refused(isUsed)
+    case .spent: throw refused("\(LinkUses.timesMax) times the file went out through it")
+    }
   }
 
   func grants(_ request: StoreRequest) async throws -> Response {

@@ -8,7 +8,7 @@ extension StoreService {
     let view = shelf.view
     let question = try CatalogueQuestion(request.query)
     let hasMap = libraries.leaflet != nil
-    let body = try await body(of: question, view, "page") {
+    let body = try await body(of: question, view, "page", for: request) {
       StorePage.document(try question.page(of: view), question: question, hasMap: hasMap)
     }
     var response = Reply.shared(

@@ -1,8 +1,8 @@
+import Dispatch
 import HTTPTypes
 import Hummingbird
 import Logging
 import MapStoreWire
-import NIOPosix
 import PurchaseLedger
 import Synchronization
 import TileIndex
@@ -26,7 +26,16 @@ final class StoreService: Sendable {
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
+  /// Apart from those of strangers, who can fill a limiter's table.
+  let passwordsByDevice: RateLimiter
+  let passwordsByAccount: RateLimiter
   let passwordsByLoginEverywhere: RateLimiter
+  /// Searches that wait or are answered.
+  let searchesByAddress: Seats<String>
+  let searches: Seats<Everybody>
+  let searchQueue = DispatchQueue(label: "map-store.searches")
+  private let shelfQueue = DispatchQueue(label: "map-store.shelf-watch")
+  private let ledgerQueue = DispatchQueue(label: "map-store.ledger-watch")
   let requestsByAddress: RateLimiter
   let requestsByAccount: RateLimiter
   let linksByAccount: RateLimiter
@@ -54,9 +63,11 @@ final class StoreService: Sendable {
     self.sellsAtGoogle = sellsAtGoogle
     self.clock = clock
     self.logger = logger
-    shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger)
+    searchesByAddress = Seats(max: options.limits.searchesByAddress)
+    searches = Seats(max: options.limits.searches)
     linkKeys = try LinkKeys(files: options.linkKeys)
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
+    shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger, memory: linkUses)
     devices = DeviceTokens(secret: linkUses.secret)
     bodies = BodyBudget(options.limits)
     transfers = Seats(max: options.limits.transfersByAccount)
@@ -65,6 +76,8 @@ final class StoreService: Sendable {
     libraries = WebLibrary(folders: options.webFolders)
     passwordsByAddress = RateLimiter(options.limits.passwordsByAddress)
     passwordsByLogin = RateLimiter(options.limits.passwordsByLogin)
+    passwordsByDevice = RateLimiter(options.limits.passwordsByLogin)
+    passwordsByAccount = RateLimiter(options.limits.passwordsByLogin)
     passwordsByLoginEverywhere = RateLimiter(options.limits.passwordsByLoginEverywhere)
     requestsByAddress = RateLimiter(options.limits.requestsByAddress)
     requestsByAccount = RateLimiter(options.limits.requestsByAccount)
@@ -109,21 +122,17 @@ final class StoreService: Sendable {
 
   /// Looks after the shelf, after what an erasure has left, and after the ledger, until the task is cancelled.
   func watch() async {
-    await withDiscardingTaskGroup { group in
-      group.addTask { [self] in
-        while !Task.isCancelled {
-          try? await Task.sleep(for: .seconds(1))
-          shelf.refresh()
-          if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
-        }
-      }
-      group.addTask { [self] in
-        while !Task.isCancelled {
-          try? await Task.sleep(for: .milliseconds(500))
-          // Apart from the other: trying to write may have to wait for whoever does.
-          try? await blocking { self.lookAtLedger() }
-        }
-      }
+    // By a timer on a queue of its own: neither tasks that are busy nor work that blocks elsewhere delays it.
+    let timer = DispatchSource.makeTimerSource(queue: ledgerQueue)
+    timer.setEventHandler { [weak self] in self?.lookAtLedger() }
+    timer.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(500))
+    timer.activate()
+    defer { timer.cancel() }
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .seconds(1))
+      // Reading a shelf's places takes seconds.
+      await shelfQueue.run { self.shelf.refresh() }
+      if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
     }
   }
 
@@ -152,11 +161,6 @@ final class StoreService: Sendable {
     throw Rejection(.tooMany(what), retryAfter: seconds, account: account)
   }
 
-  /// Does what blocks on a thread for that.
-  func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await NIOThreadPool.singleton.runIfActive(work)
-  }
-
   /// Whether an account may have a region's files now.
   func owns(_ region: Catalogue.Region, _ account: AccountID) throws -> Bool {
     try ledger.owner(of: region.productId, by: account)?.status == .active
@@ -170,6 +174,7 @@ final class StoreService: Sendable {
     }
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
+    if !shelf.view.hasBundles { throw Rejection(.unavailable("no bundle of the shelf is there"), retryAfter: 5) }
     // A shelf that has changed and cannot be used is none of it: what was there last is sold, and the figures say so.
     return Reply.text("ready\n")
   }
@@ -191,5 +196,20 @@ final class StoreService: Sendable {
           ("ledger_usable", "0 while the ledger cannot be used.", ledgerFailure.withLock { $0 } == nil ? 1 : 0),
         ]),
       type: "text/plain; version=0.0.4; charset=utf-8")
+  }
+}
+
+/// Whom a limit for all together counts.
+enum Everybody: Hashable, Sendable { case all }
+
+extension DispatchQueue {
+  /// Does what blocks on the queue's thread.
+  func run<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+      self.async { continuation.resume(returning: Result(catching: work)) }
+    }
+    return try result.get()
   }
 }

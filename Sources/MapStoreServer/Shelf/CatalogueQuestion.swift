@@ -113,7 +113,7 @@ struct CatalogueQuestion: Hashable, Sendable {
   }
 
   /// Regions differ in which of the words their texts have; each difference costs a look into the places.
-  private static let looksMax = 8
+  private static let looksMax = 3
 }
 
 extension ShelfView {

@@ -1,5 +1,5 @@
 /// What makes one account's library of a shelf differ from another's.
-struct LibraryQuestion: Hashable, Sendable {
+struct LibraryQuestion: ReplyQuestion {
   /// Several grants of one product: the best counts.
   enum Standing: Int, Comparable, Sendable {
     case revoked, pending, owned
@@ -11,4 +11,9 @@ struct LibraryQuestion: Hashable, Sendable {
   var standing: [Int: Standing]
   /// Editions by region id, as the device told.
   var installed: [String: String]
+
+  var byteCount: Int {
+    // Tables are never full.
+    installed.reduce(32 * standing.count) { $0 + 128 + $1.key.utf8.count + $1.value.utf8.count }
+  }
 }

@@ -9,6 +9,8 @@ final class PlaceDirectory: Sendable {
   private static let placesMax = 10_000
   /// Hits that are looked at, the most important first.
   private static let hitsMax = 2_000
+  /// Words that the index is asked for; what it finds is looked at for the others.
+  private static let askedMax = 6
   /// Places that are named for each region.
   private static let namedMax = 3
 
@@ -51,7 +53,7 @@ final class PlaceDirectory: Sendable {
     try connection.execute(
       """
       CREATE VIRTUAL TABLE place USING fts5(name, kind UNINDEXED, region UNINDEXED, longitude UNINDEXED,
-        latitude UNINDEXED, prefix='2 3', tokenize='unicode61 remove_diacritics 2');
+        latitude UNINDEXED, prefix='1 2 3', tokenize='unicode61 remove_diacritics 2');
       BEGIN
       """)
     let insert = try connection.prepare(
@@ -80,20 +82,27 @@ final class PlaceDirectory: Sendable {
   ///
   /// - Complexity: a few milliseconds at most.
   func regions(having words: [String]) -> [Int: Found] {
-    guard !words.isEmpty else { return [:] }
+    // One letter begins a great part of all names: it is asked for only while it is being typed.
+    let asked = words.indices.filter { words[$0].count > 1 || $0 == words.count - 1 }.prefix(Self.askedMax)
+    guard !asked.isEmpty else { return [:] }
+    let others = words.indices.filter { !asked.contains($0) }
     return index.withLock { index in
       // A question that the index cannot answer finds nothing. Quoted, so that nothing is taken for the index's own language.
       guard let connection = index,
         let look = try? connection.prepare(
           "SELECT region, name, kind, longitude, latitude, rowid FROM place WHERE place MATCH ? ORDER BY rowid LIMIT ?"
         ),
-        (try? look.bind(words.map { "\"\($0)\"*" }.joined(separator: " "), at: 1)) != nil
+        (try? look.bind(asked.map { "\"\(words[$0])\"*" }.joined(separator: " "), at: 1)) != nil
       else { return [:] }
       look.bind(Self.hitsMax, at: 2)
       var found: [Int: [(rank: Int, place: FoundPlace)]] = [:]
       while (try? look.step()) == true {
         let name = look.text(1) ?? ""
         let plain = PlaceQuery.plain(name)
+        if !others.isEmpty {
+          let names = PlaceQuery.words(of: plain)
+          guard others.allSatisfy({ other in names.contains { $0.hasPrefix(words[other]) } }) else { continue }
+        }
         // Rows lie in the order of importance.
         let rank = look.int(5) + (words.contains { plain.hasPrefix($0) } ? 0 : Self.rankWithin)
         let place = FoundPlace(

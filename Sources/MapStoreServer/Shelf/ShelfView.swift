@@ -21,12 +21,14 @@ final class ShelfView: Sendable {
   private let files: [String: FilePlace]
   private let parcelIndexes: [ParcelIndex?]
   /// Answers that everybody gets alike; they go when the shelf changes.
-  let replies = ReplyCache<String>(countMax: 512)
+  let replies = ReplyCache<String>(bytesMax: 16 << 20, ofOneMax: 4 << 20)
   /// Libraries by what makes them differ, so that they need no watching of the ledger, and accounts that own the same share one. Of a shelf of 170 regions one takes 40 kB.
-  let libraries = ReplyCache<LibraryQuestion>(countMax: 1024)
+  let libraries = ReplyCache<LibraryQuestion>(bytesMax: 16 << 20, ofOneMax: 256 << 10)
   let libraryText: LibraryText
   let searchTexts: [SearchText]
   let places: PlaceDirectory
+  /// Whether there is a bundle that can be given out; also where there are no regions.
+  let hasBundles: Bool
 
   /// - Parameters:
   ///   - products: nil when all is for sale.
@@ -38,6 +40,7 @@ final class ShelfView: Sendable {
     self.places = places
     regions = catalogue.regions
     isForSale = regions.map { (products?.isReady($0.productId) ?? true) && faults[$0.file] == nil }
+    hasBundles = regions.isEmpty || regions.contains { faults[$0.file] == nil }
     listings = regions.map(RegionListing.init)
     searchTexts = regions.map(SearchText.init)
     indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })

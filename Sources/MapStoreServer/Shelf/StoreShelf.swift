@@ -14,7 +14,7 @@ final class StoreShelf: Sendable {
   private struct Contents {
     let catalogue: Catalogue
     let products: ProductStates?
-    let places: PlaceDirectory
+    var places: PlaceDirectory
 
     func view(_ faults: [String: ShelfFiles.Fault]) -> ShelfView {
       ShelfView(catalogue, products: products, places: places, faults: faults)
@@ -32,13 +32,16 @@ final class StoreShelf: Sendable {
 
   private let state: Mutex<State>
 
+  /// How long the start waits for hashes: of a small shelf nothing is sold that is not whole.
+  private static let hashingSeconds = 2.0
+
   /// - Throws: `BundleError` or ``StoreError`` that names the file.
-  init(folder: String, products: String?, logger: Logger) throws {
+  init(folder: String, products: String?, logger: Logger, memory: (any HashMemory)? = nil) throws {
     (self.folder, self.products, self.logger) = (folder, products, logger)
     let stamps = Self.stamps(folder, products)
     let contents = try Self.load(folder, products, logger)
-    files = ShelfFiles(folder: folder)
-    files.set(contents.catalogue.regions)
+    files = ShelfFiles(folder: folder, memory: memory)
+    files.set(contents.catalogue.regions, hashingFor: Self.hashingSeconds)
     let faults = files.faults
     state = Mutex(State(contents: contents, faults: faults, view: contents.view(faults), stamps: stamps))
     log(faults, before: [:], contents.catalogue)
@@ -53,10 +56,14 @@ final class StoreShelf: Sendable {
   func refresh() {
     // Stamps before contents: a change in between is seen the next time.
     let stamps = Self.stamps(folder, products)
-    guard state.withLock({ $0.stamps != stamps || $0.failure != nil }) else {
-      files.look()
-      return apply(files.faults)
-    }
+    if state.withLock({ $0.stamps != stamps || $0.failure != nil }), reload(stamps) { return }
+    // Also while the catalogue cannot be read: what is sold on has to be there.
+    files.look()
+    apply(files.faults)
+  }
+
+  /// - Returns: whether what lies there now is shown.
+  private func reload(_ stamps: [FileStamp?]) -> Bool {
     do {
       let contents = try Self.load(folder, products, logger)
       files.set(contents.catalogue.regions)
@@ -65,6 +72,7 @@ final class StoreShelf: Sendable {
       state.withLock { $0 = State(contents: contents, faults: faults, view: view, stamps: stamps) }
       logger.info("the shelf has changed: \(view.regions.count) regions")
       log(faults, before: before, contents.catalogue)
+      return true
     } catch {
       let failure = "\(error)"
       let isNews = state.withLock { state in
@@ -72,15 +80,20 @@ final class StoreShelf: Sendable {
         return state.failure != failure
       }
       if isNews { logger.error("the shelf has changed, but cannot be used; the last state is kept: \(failure)") }
+      return false
     }
   }
 
   private func apply(_ faults: [String: ShelfFiles.Fault]) {
-    let (contents, before) = state.withLock { ($0.contents, $0.faults) }
+    var (contents, before) = state.withLock { ($0.contents, $0.faults) }
     guard faults != before else { return }
     // Only who refreshes changes the state, and it does so by itself.
+    if contents.catalogue.regions.contains(where: { before[$0.file] != nil && faults[$0.file] == nil }) {
+      // What is not there, or not whole, had no places.
+      contents.places = PlaceDirectory(contents.catalogue.regions, folder: folder, logger: logger)
+    }
     let view = contents.view(faults)
-    state.withLock { ($0.faults, $0.view) = (faults, view) }
+    state.withLock { ($0.contents, $0.faults, $0.view) = (contents, faults, view) }
     log(faults, before: before, contents.catalogue)
   }
 

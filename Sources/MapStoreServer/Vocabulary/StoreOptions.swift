@@ -79,6 +79,9 @@ public struct StoreLimits: Sendable {
   public var auditsOfStrangers = Rate(burst: 60, perMinute: 10)
   /// Files that are on their way to one account at a time.
   public var transfersByAccount = 4
+  /// Searches of the catalogue that wait or are answered at a time, of one address and of everybody; they are done one after the other.
+  public var searchesByAddress = 8
+  public var searches = 32
   public var connections = 4_096
   /// Many customers may share one address; proxies that are trusted may have any number.
   public var connectionsByAddress = 512
