@@ -78,9 +78,11 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
+    // What knows no map and no purchase, and more than one of the others needs.
+    .target(name: "Support", swiftSettings: strict),
     .target(
       name: "TileIndex",
-      dependencies: ["CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["Support", "CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: strict),
     .target(
       name: "TileImage",
@@ -99,12 +101,12 @@ let package = Package(
     // What commands share: signals, standard streams, arguments.
     .target(
       name: "CommandSupport",
-      dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["Support", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Sources/Commands/CommandSupport", swiftSettings: strict),
     .executableTarget(
       name: "TileCutCommand",
       dependencies: [
-        "TileIndex", "TileImage", "TileCut", "CommandSupport",
+        "Support", "TileIndex", "TileImage", "TileCut", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
@@ -114,7 +116,7 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
+        "Support", "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -172,7 +174,7 @@ let package = Package(
     .target(
       name: "MapStoreServer",
       dependencies: [
-        "TileIndex", "PurchaseLedger", "MapStoreWire", "CZlib",
+        "Support", "TileIndex", "PurchaseLedger", "MapStoreWire", "CZlib",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -193,7 +195,7 @@ let package = Package(
     .target(
       name: "MapStoreClient",
       dependencies: [
-        "TileIndex", "MapStoreWire",
+        "Support", "TileIndex", "MapStoreWire",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -293,8 +295,8 @@ let package = Package(
     .testTarget(
       name: "MapStoreServerTests",
       dependencies: [
-        "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "TileCut",
-        "TileImage", "TileIndex", "TestSupport",
+        "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support",
+        "TileCut", "TileImage", "TileIndex", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -1,6 +1,11 @@
 #!/bin/sh
 # Reads swift test's output: what failed, a count now and then, what was not tried and how to try it, and the runner's own summary.
-exec awk '
+# mawk gathers 4 kB of a pipe before it looks at a line, unless told otherwise; the others take a line as it comes.
+case $(awk -W version 2>/dev/null </dev/null) in
+  mawk*) set -- -W interactive ;;
+  *) set -- ;;
+esac
+exec awk "$@" '
   # Tests that are left out say why, and what to install; those that find out while they run print it themselves.
   function leftOut(count, reason) {
     gsub(/^"|"$/, "", reason)
@@ -23,7 +28,8 @@ exec awk '
   / Test .* was cancelled after [0-9.]+ seconds: / { reason = $0; sub(/.* seconds: /, "", reason); leftOut(1, reason); next }
   /^skipped: / { leftOut(1, substr($0, 10)); next }
   / Test .* passed after / { if (++passed % 50 == 0) { print "  " passed " tests passed"; fflush() } next }
-  / (Test|Suite) .* started\.$/ || / Suite .* passed after / { next }
+  # The second: the rest of a line that another one tore apart.
+  / (Test|Suite) .* started\.$/ || /\) started\.$/ || / Suite .* passed after / { next }
   /^(\[[0-9]+\/[0-9]+\] |Building|Build complete)/ { next }
   { print; fflush() }
 '

@@ -23,7 +23,9 @@ import TileIndex
     #""../precious/other""#, #""/etc/other""#, #""""#, #"".""#, #""a\u0000b""#, #""a\u001b[2Jb""#, #""a\u202eb""#,
     "\"\(String(repeating: "x", count: 300))\"", "5", "null",
   ]
-  private static let texts = [#""a\u001b[2Jb""#, #""a\u202eb""#, #""a\u0000b""#]
+  /// In what may have several lines.
+  private static let longTexts = [#""a\u001b[2Jb""#, #""a\u202eb""#, #""a\u200fb""#, #""a\u0000b""#, #""a\rb""#]
+  private static let texts = longTexts + [#""a\nb""#, #""a\tb""#]
   private static let codes = texts + [#""""#, #""a b""#]
   private static let sizes = ["-5", "0", "-9223372036854775808", "9223372036854775807", "1e300", #""many""#]
   private static let hashes = [#""""#, #""../x""#, "\"\(String(repeating: "G", count: 64))\"", "null"]
@@ -39,7 +41,7 @@ import TileIndex
     [
       Member(region, "region.id", names + [#""coast""#]), Member(region, "region.productId", codes),
       Member(region, "region.title", texts), Member(region, "region.category", texts),
-      Member(region, "region.description", texts), Member(region, "region.attribution", texts),
+      Member(region, "region.description", longTexts), Member(region, "region.attribution", texts),
       Member(region, "region.bounds", boxes), Member(region, "region.previewBounds", boxes),
       Member(
         region, "region.boundary",
@@ -99,7 +101,11 @@ import TileIndex
         page, "regions.0.near",
         [#"{"distanceMetres":1,"isInside":true,"parcels":[{"file":"../x","bytes":1,"isOverview":true}]}"#]),
       Member(page, "regions.0.places", [#"[{"name":"x","kind":"y","longitude":1e300,"latitude":0}]"#]),
-      Member("POST /v1/sessions", "token", codes), Member("POST /v1/sessions", "expiresAt", times),
+      Member("POST /v1/sessions", "token", codes),
+      Member(
+        "POST /v1/sessions", "deviceToken",
+        codes + ["\"\(String(repeating: "x", count: 200_000))\\u001b\\u202e\\n\"", "\"\(String(repeating: "x", count: 513))\""]),
+      Member("POST /v1/sessions", "expiresAt", times),
       Member("POST /v1/sessions", "account.id", codes), Member("POST /v1/sessions", "account.appAccountToken", codes),
       Member("GET /v1/account", "id", codes), Member("POST /v1/accounts", "appAccountToken", codes),
     ]
@@ -238,7 +244,8 @@ import TileIndex
 
   @Test(arguments: [
     #"{"type":"a\u001b","title":"t","status":403}"#, #"{"type":"t","title":"\u001b[2J","status":403}"#,
-    #"{"type":"t","title":"t","status":403,"detail":"\u202e"}"#, #"{"type":"t","title":"t","status":-5}"#,
+    #"{"type":"t","title":"t","status":403,"detail":"\u202e"}"#,
+    #"{"type":"t","title":"t","status":403,"detail":"x\nmapstore: signed in; all is well\r"}"#, #"{"type":"t","title":"t","status":-5}"#,
   ])
   func problemsAreChecked(problem: String) async throws {
     store.lie.withLock { $0 = { _, _ in ChaosAnswer(status: 403, body: Array(problem.utf8)) } }
@@ -316,6 +323,34 @@ import TileIndex
     #expect(try await shelf.install("alps", from: client).edition == "2")
     try await shelf.uninstall("../precious/other")
     #expect(try files(except: "maps/device") == before)
+  }
+
+  /// What an earlier version has kept unchecked is not shown to a server, which may not be able to read the request for it.
+  @Test func aDeviceTokenThatWasKeptIsChecked() async throws {
+    let details = SessionDetails(
+      token: "t", expiresAt: 1, account: AccountDetails(id: "a", appAccountToken: "b"), deviceToken: "a\u{1b}\n")
+    #expect(StoreSession(details).deviceToken == nil)
+    #expect(StoreSession(details, deviceToken: "kept").deviceToken == "kept")
+    #expect(StoreSession(deviceToken: String(repeating: "x", count: 200_000)).deviceToken == nil)
+  }
+
+  /// A reason for a refusal is one line on the terminal, so that it cannot be taken for a line of the command's.
+  @Test(arguments: [
+    #"{"type":"t","title":"t","status":403,"detail":"x\nmapstore: signed in; all is well\r\u200f"}"#,
+    #"{"type":"t","title":"x\nmapstore: signed in; all is well","status":403}"#,
+  ])
+  func aRefusalForgesNoLine(problem: String) async throws {
+    store.lie.withLock { $0 = { _, _ in ChaosAnswer(status: 403, body: Array(problem.utf8)) } }
+    let (folder, address) = (folder, store.address)
+    let run = try await onThread {
+      try Command(built: "mapstore").run(
+        ["client", "login", "anna", "--folder", folder.file("maps/device"), "--server", address],
+        environment: ["MAPSTORE_PASSWORD": "password"])
+    }
+    #expect(run.status == 65, "\(run)")
+    let lines = (run.stdout + run.stderr).split(whereSeparator: \.isNewline)
+    #expect(lines.count == 1 && lines[0].hasPrefix("mapstore: \(address)"), "\(run)")
+    #expect(!run.stderr.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{200f}" }, "\(run)")
   }
 
   /// The command says so by its status, whichever answer the lie is in.

@@ -1,5 +1,6 @@
 import Foundation
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Support
 
 /// How progress is shown, on standard error.
 package enum ProgressStyle: String, ExpressibleByArgument, CaseIterable {
@@ -42,10 +43,10 @@ package struct ProgressLine {
       let width = 24
       let filled = Int(Double(width) * min(max(fraction ?? 0, 0), 1))
       let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
-      StandardStreams.writeError("\r\u{1b}[K[\(bar)] \(text())")
+      StandardStreams.writeError("\r\u{1b}[K[\(bar)] \(text().escapedForTerminal())")
       barIsDrawn = true
-    case .json: StandardStreams.writeError(json() + "\n")
-    default: StandardStreams.writeError(text() + "\n")
+    case .json: StandardStreams.writeError(json().escapedForTerminal() + "\n")
+    default: StandardStreams.writeError(text().escapedForTerminal() + "\n")
     }
   }
 

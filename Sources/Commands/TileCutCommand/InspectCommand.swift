@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import TileIndex
 
@@ -14,10 +15,10 @@ struct InspectCommand: ParsableCommand {
 
   func run() throws {
     let inspection = try BundleInspection(MBTilesReader(path: bundle))
-    print(json ? try prettyJSON(inspection) : Self.text(inspection))
+    if json { printText(try prettyJSON(inspection)) } else { Self.lines(inspection).forEach(printLine) }
   }
 
-  private static func text(_ bundle: BundleInspection) -> String {
+  private static func lines(_ bundle: BundleInspection) -> [String] {
     var lines = [
       "\(bundle.path): \(formatted(bytes: bundle.fileBytes)), \(bundle.layout), pages of \(bundle.pageBytes) bytes, "
         + "application id \(bundle.applicationID)",
@@ -36,7 +37,7 @@ struct InspectCommand: ParsableCommand {
         padded("\(level.zoom)", 4) + padded("\(level.tiles)", 12) + padded(formatted(bytes: level.bytes), 12)
           + "  \(level.minColumn)-\(level.maxColumn), \(level.minRow)-\(level.maxRow)")
     }
-    return lines.joined(separator: "\n")
+    return lines
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import TileIndex
 
@@ -47,7 +48,7 @@ struct ParcelsCommand: ParsableCommand {
     }
     let ground = try ground()
     let found = shelf.regions.filter { region.isEmpty || region.contains($0.id) }.flatMap { $0.files(covering: ground) }
-    print(json ? try prettyJSON(found) : Self.text(found))
+    if json { printText(try prettyJSON(found)) } else { Self.lines(found).forEach(printLine) }
   }
 
   private func ground() throws -> MapGround {
@@ -56,13 +57,13 @@ struct ParcelsCommand: ParsableCommand {
     return .track(try Track(path: track ?? ""))
   }
 
-  private static func text(_ found: [CoveringFile]) -> String {
-    guard !found.isEmpty else { return "nothing on the shelf covers it" }
+  private static func lines(_ found: [CoveringFile]) -> [String] {
+    guard !found.isEmpty else { return ["nothing on the shelf covers it"] }
     let lines = found.map { file in
       "\(file.region)  \(file.file)  \(formatted(bytes: file.bytes))  zoom \(file.zooms.lowerBound)-\(file.zooms.upperBound)"
         + "\(file.kind == .overview ? "  overview" : file.kind == .whole ? "  whole region" : "")"
     }
     let bytes = found.reduce(0) { $0 + $1.bytes }
-    return (lines + ["\(counted(found.count, "file")), \(formatted(bytes: bytes))"]).joined(separator: "\n")
+    return lines + ["\(counted(found.count, "file")), \(formatted(bytes: bytes))"]
   }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommandSupport
+import Support
 import TileIndex
 
 /// `tilecut places`
@@ -35,7 +37,7 @@ struct PlacesCommand: ParsableCommand {
     }
     let found = try index.search(PlaceQuery(query, near: near.flatMap(coordinate), limit: limit))
     if json {
-      print(try prettyJSON(found.map(Row.init)))
+      printText(try prettyJSON(found.map(Row.init)))
     } else {
       for match in found { print(Self.line(match)) }
     }
@@ -50,7 +52,8 @@ struct PlacesCommand: ParsableCommand {
     let place = match.place
     let numbers = [place.longitude, place.latitude, place.importance].map(DecimalText.text)
     let distance = match.distance.map { ["\(Int($0.rounded())) m"] } ?? []
-    return ([place.name, place.kind] + numbers + distance).joined(separator: "\t")
+    let texts = [place.name, place.kind].map { $0.escapedForTerminal() }
+    return (texts + numbers + distance).joined(separator: "\t")
   }
 
   /// A place as JSON has it.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import TileImage
 import TileIndex
 
@@ -17,11 +18,11 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify()
-    print(json ? try prettyJSON(report) : Self.text(report, verbose: verbose))
+    if json { printText(try prettyJSON(report)) } else { Self.lines(report, verbose: verbose).forEach(printLine) }
     if !report.isValid { throw ExitCode(ExitStatus.faultsFound.rawValue) }
   }
 
-  private static func text(_ report: VerificationReport, verbose: Bool) -> String {
+  private static func lines(_ report: VerificationReport, verbose: Bool) -> [String] {
     var lines: [String] = []
     for outcome in report.outcomes {
       if verbose, outcome.errors + outcome.warnings == 0 { lines.append("ok       \(outcome.rule.title)") }
@@ -38,6 +39,6 @@ struct VerifyCommand: ParsableCommand {
       ? "valid: \(report.outcomes.count) rules hold" : "not valid: \(counted(report.errors, "error"))"
     let warnings = report.warnings > 0 ? ", \(counted(report.warnings, "warning"))" : ""
     lines.append("\(report.path): \(verdict)\(warnings), \(counted(report.tiles, "tile")) checked")
-    return lines.joined(separator: "\n")
+    return lines
   }
 }

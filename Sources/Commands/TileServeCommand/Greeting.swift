@@ -2,7 +2,7 @@ import TileServe
 
 /// What the command says when it serves.
 enum Greeting {
-  static func text(_ shelf: TileShelf, _ server: TileServer, _ settings: ServeSettings) -> String {
+  static func lines(_ shelf: TileShelf, _ server: TileServer, _ settings: ServeSettings) -> [String] {
     let tilesets = shelf.readableTilesets
     let count = tilesets.count == 1 ? "1 tileset" : "\(tilesets.count) tilesets"
     var lines = ["serving \(count) from \(settings.paths.joined(separator: ", "))"]
@@ -18,6 +18,6 @@ enum Greeting {
     for (place, reason) in shelf.failures.sorted(by: { $0.key < $1.key }) {
       lines.append("not served: \(place): \(reason)")
     }
-    return lines.joined(separator: "\n")
+    return lines
   }
 }

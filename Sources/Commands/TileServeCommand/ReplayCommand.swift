@@ -94,7 +94,7 @@ struct ReplayCommand: ParsableCommand {
   func run() throws {
     if paletteShare, let bundle {
       let census = try PaletteCensus(bundle)
-      return print(json ? census.json : census.text)
+      return printText(json ? census.json : census.text)
     }
     let sessions = try MapSession.read(traces) + (synthetic?.sessions(bundle: bundle) ?? [])
     var settings = ReplaySettings()
@@ -106,7 +106,7 @@ struct ReplayCommand: ParsableCommand {
     settings.isMetered = metered
     if evictionAlone {
       let report = settings.replayEviction(sessions)
-      return print(json ? report.json : report.text)
+      return printText(json ? report.json : report.text)
     }
     func replay(_ policy: ReplayPolicy) throws -> ReplayReport {
       if let bundle {
@@ -115,9 +115,9 @@ struct ReplayCommand: ParsableCommand {
       return settings.replay(sessions, policy: policy)
     }
     let report = try replay(policy)
-    if json { return print(report.json) }
+    if json { return printText(report.json) }
     let others: [ReplayPolicy] = [.lru, .belady, .oracle].filter { $0 != policy }
-    print(report.text(policy: policy.rawValue, others: try others.map { ($0.title, try replay($0)) }))
+    printText(report.text(policy: policy.rawValue, others: try others.map { ($0.title, try replay($0)) }))
   }
 }
 

@@ -50,7 +50,7 @@ struct TileServeCommand: ParsableCommand {
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
     await shelf.findBroken()
-    print(Greeting.text(shelf, server, settings))
+    Greeting.lines(shelf, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
     for await _ in end.stream { break }
     // Whoever presses Ctrl-C need not wait for a load balancer.

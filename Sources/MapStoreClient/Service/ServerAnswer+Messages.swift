@@ -16,6 +16,7 @@ extension SessionDetails: ServerAnswer {
     try AnswerRule.code(token, "token", bytesMax: 4_096)
     try AnswerRule.time(expiresAt, "expiresAt")
     try AnswerRule.within("account", account)
+    try AnswerRule.deviceToken(deviceToken)
   }
 }
 
@@ -42,9 +43,9 @@ extension RegionListing: ServerAnswer {
     try AnswerRule.name(id, "id")
     try AnswerRule.code(productId, "productId")
     for (text, place) in [
-      (title, "title"), (category, "category"), (description, "description"), (priceTier, "priceTier"),
-      (attribution, "attribution"),
+      (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"),
     ] { try AnswerRule.text(text, place) }
+    try AnswerRule.text(description, "description", keepingLines: true)
     try AnswerRule.box(bounds, "bounds")
     try AnswerRule.within("boundary", boundary)
     try AnswerRule.zooms((minzoom, maxzoom), "maxzoom")
@@ -99,8 +100,7 @@ extension Catalogue.Region: ServerAnswer {
     try AnswerRule.name(id, "id")
     try AnswerRule.code(productId, "productId")
     for (text, place) in [
-      (title, "title"), (category, "category"), (description, "description"), (priceTier, "priceTier"),
-      (attribution, "attribution"), (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
+      (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"), (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
     ] { try AnswerRule.text(text, place) }
     try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
     try AnswerRule.count(tileCount, "tileCount")

@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// What the server sends. Nothing of it is believed before it was looked at: names become files, sizes ranges, times sums, and texts reach terminals.
@@ -45,10 +46,13 @@ enum AnswerRule {
     }
   }
 
-  /// What people read. A terminal, or the order of a line's letters, is nothing for it to change.
-  static func text(_ text: String?, _ place: String) throws {
+  /// What is shown at the next sign-in, also one that was kept: with another a server may refuse to read the request, for as long as it is shown.
+  static func deviceToken(_ text: String?) throws { try code(text, "deviceToken") }
+
+  /// What people read: a line, unless it may have several. A terminal, or the order of a line's letters, is nothing for it to change.
+  static func text(_ text: String?, _ place: String, keepingLines: Bool = false) throws {
     guard let text else { return }
-    guard text.utf8.count <= 20_000, PrintableText.isPrintable(text) else {
+    guard text.utf8.count <= 20_000, text.isPrintable(keepingLines: keepingLines) else {
       throw AnswerFault(place, "is too long, or holds characters that control a terminal")
     }
   }
@@ -138,28 +142,6 @@ enum AnswerRule {
       try part?.check()
     } catch let fault as AnswerFault {
       throw AnswerFault([place(), fault.place].filter { !$0.isEmpty }.joined(separator: "."), fault.complaint)
-    }
-  }
-}
-
-/// Texts of strangers, for people.
-enum PrintableText {
-  /// No control characters but the ends of lines and tabulators, and none that turn the order of letters around.
-  static func isPrintable(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isPrintable) }
-
-  /// With question marks in place of what is not, and without what nobody would read.
-  static func of(_ text: String) -> String {
-    if text.utf8.count <= lengthMax, isPrintable(text) { return text }
-    return String(String.UnicodeScalarView(text.unicodeScalars.prefix(lengthMax).map { isPrintable($0) ? $0 : "?" }))
-  }
-
-  private static let lengthMax = 4_000
-
-  private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0x09, 0x0a, 0x0d: true
-    case 0x00...0x1f, 0x7f...0x9f, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: false
-    default: true
     }
   }
 }

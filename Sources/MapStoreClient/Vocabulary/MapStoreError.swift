@@ -1,3 +1,5 @@
+import Support
+
 /// Why something with the store or the shelf did not work. The message names the region, file or address and what to do about it.
 public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure, for programs; new kinds may be added.
@@ -44,9 +46,13 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   public var suggestions: [RemovalSuggestion] = []
 
   package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
-    // All of them may quote a server.
-    (self.code, self.subject, self.message) = (code, PrintableText.of(subject), PrintableText.of(message))
+    (self.code, self.subject, self.message) = (code, Self.line(subject), Self.line(message))
     self.remedy = remedy
+  }
+
+  /// What may quote a server, as one line, and without what nobody would read.
+  private static func line(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))).escapedForTerminal()
   }
 
   /// `subject: message; remedy`

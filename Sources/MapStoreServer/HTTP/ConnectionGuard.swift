@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
+import Support
 
 /// Ends connections of clients that send a request or take an answer too slowly, after answers that say so, and those of addresses that have too many.
 ///

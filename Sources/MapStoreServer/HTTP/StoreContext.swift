@@ -1,5 +1,6 @@
 import Hummingbird
 import NIOCore
+import Support
 
 /// What is known of a request beside itself: who sent it.
 struct StoreContext: RequestContext {

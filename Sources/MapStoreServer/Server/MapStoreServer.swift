@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 public import PurchaseLedger
 import ServiceLifecycle
+import Support
 import Synchronization
 import TileIndex
 

@@ -4,6 +4,7 @@ import Logging
 import MapStoreWire
 import NIOCore
 import PurchaseLedger
+import Support
 
 /// Finds who asks and what for, and makes problems of errors.
 struct StoreResponder: HTTPResponder {
@@ -87,8 +88,7 @@ struct StoreResponder: HTTPResponder {
     guard proxies.contains(context.peer.text), let name = HTTPField.Name("X-Forwarded-For"),
       let field = request.headers[name]
     else { return context.peer.network }
-    let seen = field.split(separator: ",").map { ClientAddress(forwarded: $0.filter { $0 != " " }) }
-    return (seen.last { !proxies.contains($0.text) } ?? context.peer).network
+    return (ClientAddress.client(forwarded: field) { proxies.contains($0.text) } ?? context.peer).network
   }
 
   /// Nil for what ends the connection, where no answer can be sent.

@@ -15,7 +15,7 @@ public enum BundleFile {
     guard let status = try? status(path) else { return nil }
     switch status.kind {
     case .folder: return TileFolderReader.isTileFolder(path) ? .folder : nil
-    case .other: return nil
+    case .socket, .other: return nil
     case .file: return (try? head(path)).flatMap(kind(head:))
     }
   }
@@ -34,7 +34,7 @@ public enum BundleFile {
           remedy: "name a bundle, or the folder that has the zooms")
       }
       return try TileFolderReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
-    case .other:
+    case .socket, .other:
       throw BundleError(.malformed, path: path, "is not a plain file", remedy: "name a bundle")
     case .file:
       guard status.bytes > 0 else {

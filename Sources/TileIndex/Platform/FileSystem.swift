@@ -27,32 +27,39 @@ package enum FileSystem {
     }
   }
 
-  package enum Kind { case file, folder, other }
+  package enum Kind { case file, folder, socket, other }
 
   package struct Status {
     package let kind: Kind
     package let bytes: Int
-    let identity: Identity
+    package let identity: Identity
   }
 
-  /// Tells files apart that have several names.
-  struct Identity: Hashable {
+  /// Tells files apart that have several names, and one name's files.
+  package struct Identity: Hashable, Sendable {
     let device: dev_t
     let inode: ino_t
   }
 
-  /// What lies at a path, following symbolic links; nil when there is nothing.
-  package static func status(_ path: String) throws -> Status? {
+  /// What lies at a path; nil when there is nothing.
+  ///
+  /// - Parameter followingLinks: false to be told of a symbolic link itself, which is of another kind than all that are named.
+  package static func status(_ path: String, followingLinks: Bool = true) throws -> Status? {
     var info = stat()
-    guard stat(path, &info) == 0 else {
+    guard (followingLinks ? stat(path, &info) : lstat(path, &info)) == 0 else {
       let error = SystemError(number: errno)
       if error.isMissing { return nil }
       throw error
     }
-    let type = info.st_mode & S_IFMT
+    let kind: Kind =
+      switch info.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFSOCK: .socket
+      default: .other
+      }
     return Status(
-      kind: type == S_IFREG ? .file : type == S_IFDIR ? .folder : .other, bytes: Int(info.st_size),
-      identity: Identity(device: info.st_dev, inode: info.st_ino))
+      kind: kind, bytes: Int(info.st_size), identity: Identity(device: info.st_dev, inode: info.st_ino))
   }
 
   /// Size of a file, 0 when it is missing or cannot be seen.

@@ -1,13 +1,14 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Support
 import TileIndex
 
 /// Puts listeners and connections together.
 struct ServerSetup: Sendable {
   let tls: NIOSSLContext?
   let limits: ConnectionLimits
-  let trustedProxies: Set<String>
+  let trustedProxies: TrustedProxies
   let alarm: DescriptorAlarm
 
   /// Listens where the options say.
@@ -99,21 +100,16 @@ struct ServerSetup: Sendable {
     let pipeline = channel.pipeline.syncOperations
     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
     let peer = channel.remoteAddress?.ipAddress
-    let isTrusted = peer.map { Self.isLoopback($0) || trustedProxies.contains($0) } ?? true
+    let isTrusted = peer.map { trustedProxies.contains(ClientAddress($0)) } ?? true
     let connection = ConnectionHandler(service, loop, peer: peer ?? "-", isTrusted: isTrusted)
     try pipeline.addHandler(RequestReader(connection, limits))
     try pipeline.addHandler(connection)
   }
 
-  /// Programs on this machine, proxies among them, are the operator's own.
-  private static func isLoopback(_ address: String) -> Bool {
-    address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
-  }
-
   /// True when only programs on this machine can reach a listener there.
   static func isLocal(host: String) -> Bool {
     if host.lowercased() == "localhost" { return true }
-    return isLoopback(host) && (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    return TrustedProxies.isLoopback(ClientAddress(host)) && (try? SocketAddress(ipAddress: host, port: 0)) != nil
   }
 
   private static func reason(_ error: any Error) -> String {

@@ -6,25 +6,22 @@
   import Glibc
 #endif
 
+import TileIndex
+
 /// The file of a Unix socket that this process listens on.
 struct SocketFile: Sendable {
   private var path: String
-  private let device: UInt64
-  private let inode: UInt64
+  private let identity: FileSystem.Identity
 
   /// What lies at the path now; nil for what is no socket.
   init?(_ path: String) {
-    var info = stat()
-    guard lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFSOCK else { return nil }
-    self.path = path
-    device = UInt64(truncatingIfNeeded: info.st_dev)
-    inode = UInt64(truncatingIfNeeded: info.st_ino)
+    guard let status = try? FileSystem.status(path, followingLinks: false), status.kind == .socket else { return nil }
+    (self.path, identity) = (path, status.identity)
   }
 
   /// Removes the file unless another one lies there by now. While its socket is open no other file gets its number.
   func remove() {
-    guard let now = SocketFile(path), now.device == device, now.inode == inode else { return }
-    unlink(path)
+    if SocketFile(path)?.identity == identity { unlink(path) }
   }
 
   /// The same under another name; nil when it cannot be renamed.

@@ -114,7 +114,11 @@ import Testing
     let second = try #require(found[2].wholeMatch(of: format), "\(found[2])").output
     #expect(second.1 == "/nothing" && second.2 == "404" && second.4 == "-" && second.5 == "-")
     // Behind a proxy on this machine the client is whom the proxy names, if that is an address.
-    for (given, logged) in [("10.0.0.7, 2001:db8::1", "2001:db8::1"), ("\" x", "127.0.0.1"), ("my host", "127.0.0.1")] {
+    // A port is none of the client's address, and a proxy that is trusted none of the clients.
+    for (given, logged) in [
+      ("10.0.0.7, 2001:db8::1", "2001:db8::1"), ("\" x", "127.0.0.1"), ("my host", "127.0.0.1"),
+      ("10.0.0.7:51234", "10.0.0.7"), ("[2001:db8::1]:443", "2001:db8::1"), ("10.0.0.9, 10.0.0.7, 127.0.0.1", "10.0.0.7"),
+    ] {
       let count = try lines().count
       #expect(try server.get("/health", ["X-Forwarded-For": given]).status == 200)
       #expect(try eventually { try lines().count == count + 1 })
@@ -124,7 +128,7 @@ import Testing
     #expect(try server.get("/health").status == 200)
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).status == 0)
-    #expect(try lines().count == 7)
+    #expect(try lines().count == 10)
   }
 
   @Test func theAccessLogMayGoToStandardOutput() throws {

@@ -99,7 +99,7 @@ private enum SignIn {
     if flags.json {
       printJSON(details.account)
     } else {
-      print("signed in to \(device.client.address) as \(credentials.login)")
+      printLine("signed in to \(device.client.address) as \(credentials.login)")
     }
   }
 }

@@ -38,7 +38,7 @@ struct GetCommand: AsyncParsableCommand {
     if flags.json {
       printJSON(files)
     } else {
-      for file in files { print("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
+      for file in files { printLine("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
     }
     try Self.failures(results)
   }
@@ -120,7 +120,7 @@ struct AroundCommand: AsyncParsableCommand {
         region, around: ground, from: device.client, onProgress: { printer.show($0) },
         onInstalled: { file in
           printer.finish()
-          if !isJSON { print("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
+          if !isJSON { printLine("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
         })
     }
     printer.finish()

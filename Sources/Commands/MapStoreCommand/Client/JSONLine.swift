@@ -1,3 +1,4 @@
+import CommandSupport
 import MapStoreWire
 
 /// A value as one line of JSON.
@@ -9,4 +10,4 @@ enum JSONLine {
 }
 
 /// Prints a value as one line of JSON.
-func printJSON(_ value: some Encodable) { print(JSONLine.text(value)) }
+func printJSON(_ value: some Encodable) { printLine(JSONLine.text(value)) }

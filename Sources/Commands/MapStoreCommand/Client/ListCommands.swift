@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import MapStoreClient
 
 /// `mapstore client library`
@@ -10,7 +11,7 @@ struct LibraryCommand: AsyncParsableCommand {
   func run() async throws {
     let device = try flags.device()
     let regions = try await device.shelf.refreshLibrary(from: device.client)
-    if flags.json { printJSON(regions) } else { print(RegionTable.text(regions)) }
+    if flags.json { printJSON(regions) } else { RegionTable.lines(regions).forEach(printLine) }
   }
 }
 
@@ -28,9 +29,9 @@ struct ListCommand: AsyncParsableCommand {
       printJSON(regions)
       return
     }
-    print(RegionTable.text(regions))
+    RegionTable.lines(regions).forEach(printLine)
     for region in regions where region.installed != nil || !region.parcels.isEmpty {
-      if let why = Self.text(try device.shelf.usability(of: region.id)) { print("\(region.id): \(why)") }
+      if let why = Self.text(try device.shelf.usability(of: region.id)) { printLine("\(region.id): \(why)") }
     }
   }
 
@@ -68,7 +69,8 @@ struct CheckCommand: AsyncParsableCommand {
     if flags.json {
       printJSON(damaged)
     } else {
-      print(damaged.isEmpty ? "all as they were published" : "damaged and removed: \(damaged.joined(separator: ", "))")
+      printLine(
+        damaged.isEmpty ? "all as they were published" : "damaged and removed: \(damaged.joined(separator: ", "))")
     }
     if !damaged.isEmpty { throw ExitCode(ClientExitStatus.leftUndone) }
   }
@@ -86,7 +88,7 @@ struct RemoveCommand: AsyncParsableCommand {
     let device = try flags.device()
     try HereCheck.run(regions, on: device) { $0.installed != nil || !$0.parcels.isEmpty || !$0.downloads.isEmpty }
     for region in regions { try await device.shelf.uninstall(region) }
-    if flags.json { printJSON(try device.shelf.regions()) } else { print("removed \(regions.joined(separator: ", "))") }
+    if flags.json { printJSON(try device.shelf.regions()) } else { printLine("removed \(regions.joined(separator: ", "))") }
   }
 }
 

@@ -63,7 +63,7 @@ struct BuyCommand: AsyncParsableCommand {
     for purchase in purchases {
       let what = purchase.result.items.map { $0.regionId ?? $0.productId }.joined(separator: ", ")
       let why = (purchase.result.detail ?? purchase.result.reason).map { " (\($0))" } ?? ""
-      print("\(what.isEmpty ? purchase.id : what): \(purchase.result.outcome.rawValue)\(why)")
+      printLine("\(what.isEmpty ? purchase.id : what): \(purchase.result.outcome.rawValue)\(why)")
     }
   }
 }
@@ -130,7 +130,7 @@ struct SyncCommand: AsyncParsableCommand {
       printJSON(Output(purchases: report.purchases.map(\.result), regions: regions))
     } else {
       BuyCommand.show(report.purchases)
-      print(RegionTable.text(regions))
+      RegionTable.lines(regions).forEach(printLine)
     }
     try GetCommand.failures(results)
     if let error = report.grantsError as? MapStoreError, [.damaged, .grant].contains(error.code) {
@@ -157,6 +157,6 @@ struct StoreKeyCommand: ParsableCommand {
 
   func run() throws {
     try MadeUpStore.make(keyFile: file, bundleID: bundleId)
-    print("wrote \(file) and \(file).root.der")
+    printLine("wrote \(file) and \(file).root.der")
   }
 }

@@ -29,7 +29,7 @@ struct RefundCommand: AsyncParsableCommand {
         throw ValidationError("the made-up store has sold \(id) to nobody of this account")
       }
       try await device.client.notify(apple: notification)
-      if !flags.json { print("\(id): the money was given back, and the shop was told") }
+      if !flags.json { printLine("\(id): the money was given back, and the shop was told") }
     }
     try await device.shelf.refreshLibrary(from: device.client)
     if flags.json { printJSON(try device.shelf.regions()) }

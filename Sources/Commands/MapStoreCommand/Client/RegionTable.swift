@@ -4,13 +4,13 @@ import MapStoreWire
 
 /// Regions as a table for people.
 enum RegionTable {
-  static func text(_ regions: [ShelfRegion]) -> String {
+  static func lines(_ regions: [ShelfRegion]) -> [String] {
     let rows = regions.map { [$0.id, status($0), $0.edition ?? "-", $0.bytes.map(size) ?? "-", remarks($0)] }
     let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
       let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) } + [row[4]]
       return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
-    }.joined(separator: "\n")
+    }
   }
 
   static func status(_ region: ShelfRegion) -> String {

@@ -27,9 +27,9 @@ struct ServeCommand: AsyncParsableCommand {
       logger: logger)
     let end = AsyncStream<Void>.makeStream()
     CommandSignals.watch.whenStopped { end.continuation.yield() }
-    print("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
-    for fault in server.shelfFaults { print("not as the catalogue says: \(fault)") }
-    print("catalogue: \(server.url)/catalogue")
+    printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
+    for fault in server.shelfFaults { printLine("not as the catalogue says: \(fault)") }
+    printLine("catalogue: \(server.url)/catalogue")
     if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
     if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }
     _ = StandardStreams.flush()

@@ -1,3 +1,5 @@
+import Support
+
 /// Collects what is wrong with a document while it is read on.
 final class ManifestFaults {
   let path: String
@@ -66,6 +68,21 @@ struct ManifestObject {
     }
     guard !text.utf8.contains(0) else {
       fault(key, "holds a NUL character", remedy: "remove it")
+      return nil
+    }
+    return text
+  }
+
+  /// A text that people read; customers' devices refuse a shop with another.
+  ///
+  /// - Parameter keepingLines: whether it may have several lines.
+  func shownText(
+    _ key: String, keepingLines: Bool = false, required: Bool = false, remedy: String = "write a text in quotation marks"
+  ) -> String? {
+    guard let text = text(key, required: required, remedy: remedy) else { return nil }
+    guard text.isPrintable(keepingLines: keepingLines) else {
+      fault(
+        key, "holds \(keepingLines ? "" : "a line break or ")a character that controls a terminal", remedy: "remove it")
       return nil
     }
     return text

@@ -88,8 +88,8 @@ extension RegionManifest {
     guard let object = ManifestObject(value, at: place, keys: Self.regionKeys, faults) else { return nil }
     let id = object.text("id", required: true, remedy: "give each region a short name of its own")
     if let id, !Self.isName(id) { object.fault("id", "is not a usable id: \"\(id)\"", remedy: Self.nameRemedy) }
-    let title = object.text("title", required: true, remedy: "say what customers shall read")
-    let category = object.text("category", required: true, remedy: "name its shelf, such as \"park\"")
+    let title = object.shownText("title", required: true, remedy: "say what customers shall read")
+    let category = object.shownText("category", required: true, remedy: "name its shelf, such as \"park\"")
     var settings = defaults
     if let category, let categories {
       if let known = categories.first(where: { $0.name == category }) {
@@ -121,7 +121,7 @@ extension RegionManifest {
     }
     return Region(
       id: id ?? "", productID: object.text("productId") ?? id ?? "", title: title ?? "", category: category ?? "",
-      description: object.text("description"), bounds: bounds, boundary: boundary, settings: settings)
+      description: object.shownText("description", keepingLines: true), bounds: bounds, boundary: boundary, settings: settings)
   }
 
   /// GeoJSON, in the manifest or in a file of its own.

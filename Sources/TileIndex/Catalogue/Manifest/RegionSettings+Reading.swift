@@ -22,8 +22,8 @@ extension RegionSettings {
     if let word = Self.word(object, "resampling", among: Self.resamplings) { resampling = word }
     if let values = object.numbers("nodata", remedy: "write [0], or a number for each band") { nodata = values }
     if let text = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string") { crs = text }
-    if let text = object.text("attribution") { attribution = text }
-    if let text = object.text("priceTier") { priceTier = text }
+    if let text = object.shownText("attribution") { attribution = text }
+    if let text = object.shownText("priceTier") { priceTier = text }
     if let bytes = object.whole("parcelBytes", in: Self.parcelBytesLimits) { parcelBytesMax = bytes }
     if let text = object.text("edition", remedy: "write it in quotation marks, such as \"2026.1\"") {
       if RegionManifest.isName(text) {

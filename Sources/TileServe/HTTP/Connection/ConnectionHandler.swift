@@ -102,7 +102,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// True for a word with a space behind it, as far as it is here: a method that the parser may not know (RFC 9112, section 3).
   private func beginsWithMethod(_ bytes: ByteBuffer) -> Bool {
-    let rest = bytes.readableBytesView.drop(while: PlainRequest.isNameByte)
+    let rest = bytes.readableBytesView.drop(while: PlainRequest.isTokenByte)
     return rest.count < bytes.readableBytes && rest.first ?? UInt8(ascii: " ") == UInt8(ascii: " ")
   }
 
@@ -331,7 +331,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)
     loop.accessLog?.record(
-      facts, reply, peer: isTrusted ? facts.forwardedFor ?? peer : peer, nanoseconds: time.nanoseconds)
+      facts, reply, peer: service.addresses.client(facts, isTrusted: isTrusted) ?? peer, nanoseconds: time.nanoseconds)
   }
 
   /// Counts an answer.

@@ -57,7 +57,7 @@ struct PlainRequest {
           hasConditions: hasConditions)
       }
       let name = at
-      while at < bytes.count, isNameByte(bytes[at]) { at &+= 1 }
+      while at < bytes.count, isTokenByte(bytes[at]) { at &+= 1 }
       guard at > name, at < bytes.count, bytes[at] == UInt8(ascii: ":") else { return nil }
       switch kind(UnsafeRawBufferPointer(rebasing: bytes[name..<at])) {
       case .other: break
@@ -98,11 +98,13 @@ struct PlainRequest {
     }
   }
 
-  /// Bytes of a token (RFC 9110, section 5.6.2), but those that nobody uses.
-  static func isNameByte(_ byte: UInt8) -> Bool {
+  /// Bytes of a token (RFC 9110, section 5.6.2).
+  static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"),
+      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"),
+      UInt8(ascii: "|"), UInt8(ascii: "~"):
       true
     default: false
     }

@@ -87,11 +87,7 @@ struct RequestFacts: Sendable {
     return values("host").first
   }
   var origin: String? { values("origin").first }
-  /// Several fields are one list (RFC 9110, section 5.3).
-  var ifNoneMatch: String? {
-    let values = values("if-none-match")
-    return values.isEmpty ? nil : values.joined(separator: ", ")
-  }
+  var ifNoneMatch: String? { list("if-none-match") }
   var ifModifiedSince: String? { values("if-modified-since").first }
   /// True when the client takes gzip as a content coding.
   var acceptsGzip: Bool { accepts(.gzip) }
@@ -103,23 +99,7 @@ struct RequestFacts: Sendable {
   var contentLength: Int? { values("content-length").first.flatMap { Int($0) } }
   var forwardedProto: String? { values("x-forwarded-proto").first }
   var forwardedHost: String? { values("x-forwarded-host").first }
-  /// Whom the proxy before us answers: the last of the list, which it added itself. Nil for what is no address.
-  var forwardedFor: String? {
-    guard let last = values("x-forwarded-for").last?.split(separator: ",").last else { return nil }
-    let address = String(last.filter { $0 != " " && $0 != "\t" })
-    let isAddress =
-      !address.isEmpty && address.utf8.count <= 64
-      && address.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-          UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "["),
-          UInt8(ascii: "]"):
-          true
-        default: false
-        }
-      }
-    return isAddress ? address : nil
-  }
+  var forwardedFor: String? { list("x-forwarded-for") }
   var forwardedPort: String? { values("x-forwarded-port").first }
   var forwardedPrefix: String? { values("x-forwarded-prefix").first }
   var referer: String? { values("referer").first }
@@ -135,6 +115,12 @@ struct RequestFacts: Sendable {
     case .raw(let fields): fields.values(name)
     case .parsed(let headers): headers["\(name)"]
     }
+  }
+
+  /// Several fields as the one list that they are (RFC 9110, section 5.3).
+  private func list(_ name: StaticString) -> String? {
+    let values = values(name)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 
   /// Field names are ASCII, in any case; | 0x20 makes letters small and leaves hyphen and digits alone.

@@ -1,14 +1,18 @@
-/// Where the service is reached, and which addresses it answers for.
+import Support
+
+/// Where the service is reached, which addresses it answers for, and whom.
 struct AddressBook: Sendable {
   let basePath: String
   private let publicAddress: ServiceAddress?
   private let boundOrigin: String
   private let allowedHosts: Set<String>
+  private let proxies: TrustedProxies
 
   init(_ options: TileServerOptions, boundOrigin: String) {
     basePath = Self.trimmed(options.basePath)
     self.boundOrigin = boundOrigin
     allowedHosts = Set(options.allowedHosts.map { $0.lowercased() })
+    proxies = TrustedProxies(options.trustedProxies)
     publicAddress = options.publicURL.map { url in
       // Everything after the host is the base path as clients see it.
       let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
@@ -72,6 +76,15 @@ struct AddressBook: Sendable {
     return named.allSatisfy { $0.map { allowedHosts.contains(Self.withoutPort($0).lowercased()) } ?? true }
   }
 
+  /// The address of the client that proxies speak for; nil where none is named, or none of ours to believe.
+  func client(_ facts: RequestFacts, isTrusted: Bool) -> String? {
+    guard isTrusted, let field = facts.forwardedFor,
+      let client = ClientAddress.client(forwarded: field, isProxy: proxies.contains),
+      ClientAddress.isAddress(client.text)
+    else { return nil }
+    return client.text
+  }
+
   /// The first of a list: what the proxy nearest to the client saw.
   private static func first(_ field: String?) -> String? {
     guard let first = field?.split(separator: ",").first else { return nil }
@@ -127,4 +140,17 @@ struct AddressBook: Sendable {
     let parts = path.split(separator: "/")
     return parts.isEmpty ? "" : "/" + parts.joined(separator: "/")
   }
+}
+
+/// Whose X-Forwarded fields are believed: of programs on this machine, which are the operator's own, and of those that the operator names.
+struct TrustedProxies: Sendable {
+  private let addresses: Set<String>
+
+  init(_ addresses: [String]) { self.addresses = Set(addresses.map { ClientAddress($0).text }) }
+
+  func contains(_ address: ClientAddress) -> Bool {
+    Self.isLoopback(address) || addresses.contains(address.text)
+  }
+
+  static func isLoopback(_ address: ClientAddress) -> Bool { address.text.hasPrefix("127.") || address.text == "::1" }
 }

@@ -181,7 +181,9 @@ extension TileService {
       scale: query.scale, format: query.format)
     guard prefetcher.mode == .on || wish.takesTime(query.tile, info) else { return }
     // Behind a proxy whose word counts, the client is who it names.
-    if exchange.circumstances.isTrusted, let address = exchange.facts.forwardedFor { wish.client = address.hashValue }
+    if let address = addresses.client(exchange.facts, isTrusted: exchange.circumstances.isTrusted) {
+      wish.client = address.hashValue
+    }
     prefetcher.note(wish)
   }
 

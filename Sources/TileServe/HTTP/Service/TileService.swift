@@ -97,7 +97,8 @@ final class TileService: Sendable {
       return try plan(RequestTarget(local), exchange)
     } catch {
       // Also where the query cannot be read.
-      let isWMTS = local.prefix { $0 != "?" }.hasSuffix("/wmts")
+      let path = local.prefix { $0 != "?" }
+      let isWMTS = path.hasSuffix("/wmts") || path.hasSuffix("/WMTSCapabilities.xml") || path.hasPrefix("/wmts/1.0.0/")
       return .reply(failure(error, isWMTS ? .wmts : .other, exchange))
     }
   }

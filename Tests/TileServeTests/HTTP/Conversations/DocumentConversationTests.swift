@@ -178,6 +178,11 @@ import TileIndex
         ("/wmts/1.0.0/relief/default/WebMercatorQuad/2/3/3.png", "TileOutOfRange", nil, 404),
         ("/wmts/1.0.0/relief,labels/default/None/1/0/0.png", "InvalidParameterValue", "TileMatrixSet", 400),
         ("/wmts/1.0.0/none/default/WebMercatorQuad/1/0/0.png", "InvalidParameterValue", "Layer", 404),
+        ("/wmts/1.0.0/none/WMTSCapabilities.xml", "InvalidParameterValue", "Layer", 404),
+        ("/none/WMTSCapabilities.xml", "InvalidParameterValue", "Layer", 404),
+        ("/none/wmts?service=WMTS&request=GetCapabilities", "InvalidParameterValue", "Layer", 404),
+        ("/wmts/1.0.0/WMTSCapabilities.xml?a=%zz", "InvalidParameterValue", nil, 400),
+        ("/wmts/1.0.0/relief/default/WebMercatorQuad/1/x/0.png", "InvalidParameterValue", nil, 400),
       ]
       for (target, code, locator, status) in cases {
         // Asked twice: once before the bundle is open, once after.

@@ -7,19 +7,19 @@
 #endif
 
 /// An address of the network, as limits and lists of proxies know it.
-struct ClientAddress: Hashable, Sendable {
+package struct ClientAddress: Hashable, Sendable {
   /// The same for each way to write the address; IPv4 that came to a socket of IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) as IPv4.
-  let text: String
+  package let text: String
   /// Whatever one customer has: the address of IPv4, the first 64 bits of IPv6, of which every device has as many addresses as it likes.
-  let network: String
+  package let network: String
 
-  static func isAddress(_ text: String) -> Bool {
+  package static func isAddress(_ text: String) -> Bool {
     var address = in6_addr()
     return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
   }
 
   /// An address as proxies write it, with or without a port: `203.0.113.7:51234`, `[2001:db8::1]:443`, `[2001:db8::1]`.
-  init(forwarded text: String) {
+  package init(forwarded text: String) {
     if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
       self.init(String(text[text.index(after: text.startIndex)..<end]))
     } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
@@ -30,8 +30,18 @@ struct ClientAddress: Hashable, Sendable {
     }
   }
 
+  /// Whom proxies answer, by their `X-Forwarded-For`. Each adds whom it has seen at the end, so it is the last that is no proxy: what stands before it
+  /// is a client's own claim. Nil where all are proxies.
+  package static func client(forwarded field: String, isProxy: (ClientAddress) -> Bool) -> ClientAddress? {
+    for text in field.split(separator: ",").reversed() {
+      let address = ClientAddress(forwarded: text.filter { $0 != " " && $0 != "\t" })
+      if !isProxy(address) { return address }
+    }
+    return nil
+  }
+
   /// - Parameter text: what is no address of IPv6 stands for itself.
-  init(_ text: String) {
+  package init(_ text: String) {
     var address = in6_addr()
     guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &address) == 1 else {
       (self.text, network) = (text, text)
@@ -45,7 +55,8 @@ struct ClientAddress: Hashable, Sendable {
       var name = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
       _ = inet_ntop(AF_INET6, &address, &name, socklen_t(name.count))
       self.text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      network = Hexadecimal.text(bytes.prefix(8)) + "/64"
+      let digits = bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+      network = digits.joined() + "/64"
     }
   }
 }
