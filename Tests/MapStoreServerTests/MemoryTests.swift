@@ -55,7 +55,7 @@ import Testing
     // Plain and compressed.
     #expect(cache.bytes > 3 << 20)
     let large = LibraryQuestion(standing: [0: .owned], installed: [:])
-    #expect(cache.body(for: large) { [UInt8](repeating: 0x20, count: 130_000) }.plain.readableBytes == 130_000)
+    _ = cache.body(for: large) { [UInt8](repeating: 0x20, count: 200_000) }
     #expect(cache.known(large) == nil)
     try await TestStore.run { store in
       let anna = try store.person()

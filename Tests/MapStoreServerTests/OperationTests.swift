@@ -3,6 +3,7 @@ import MapStoreWire
 import PurchaseLedger
 import TestSupport
 import Testing
+import TileIndex
 
 @testable import MapStoreServer
 
