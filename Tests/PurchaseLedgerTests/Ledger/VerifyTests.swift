@@ -187,11 +187,7 @@ import Testing
     func unsigned(_ id: String) -> StoreTransaction { .sample(id) { $0.trust = .unsigned } }
     try test.book(unsigned("1"))
     try test.book(.sample("2"))
-    try test.ledger.write { booker in
-      let last = try booker.projections.policy.unsignedEvidence
-      #expect(last == .import)
-      _ = try booker.append(.policy(name: "unsigned-evidence", value: "refuse", after: 0))
-    }
+    _ = try test.ledger.write { try $0.append(.policy(name: "unsigned-evidence", value: "refuse", after: 0)) }
     let before = try test.ledger.verify()
     #expect(before.isClean && before.unsigned == 1, "\(before.findings)")
     let seq = try #require(try test.ledger.write { try $0.append(.transaction(unsigned("3"))) })
