@@ -163,7 +163,7 @@ let package = Package(
     .executableTarget(
       name: "PurchaseLedgerCommand",
       dependencies: [
-        "PurchaseLedger", "CommandSupport",
+        "Support", "PurchaseLedger", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
       ],

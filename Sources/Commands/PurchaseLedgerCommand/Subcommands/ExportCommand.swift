@@ -2,6 +2,7 @@ public import ArgumentParser
 import CommandSupport
 import Foundation
 public import PurchaseLedger
+import Support
 
 /// `purchase-ledger export`
 struct ExportCommand: AsyncParsableCommand {
