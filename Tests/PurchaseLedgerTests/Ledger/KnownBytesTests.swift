@@ -224,9 +224,9 @@ import Testing
     let digest = EvidenceDigest(Array(genuine.utf8)).sha256
     let seqs = try ledger.write { booker in
       [
-        try booker.append(.amendment(fact, revision: 1), evidence: digest),
-        try booker.append(.amendment(made, revision: 1), evidence: digest),
-        try booker.append(.amendment(made, revision: 2)),
+        try booker.append(.amendment(fact, revision: Revision(1, of: [.productID])), evidence: digest),
+        try booker.append(.amendment(made, revision: Revision(1, of: [.productID])), evidence: digest),
+        try booker.append(.amendment(made, revision: Revision(2, of: [.productID]))),
       ].compactMap(\.self)
     }
     var report = try ledger.verify()
