@@ -30,8 +30,8 @@ package struct ClientAddress: Hashable, Sendable {
     }
   }
 
-  /// Whom proxies answer, by their `X-Forwarded-For`. Each adds whom it has seen at the end, so it is the last that is no proxy: what stands before it
-  /// is a client's own claim. Nil where all are proxies.
+  /// Whom proxies answer, by their `X-Forwarded-For`. Each adds whom it has seen at the end, so it is the last that is no
+  /// proxy: what stands before it is a client's own claim. Nil where all are proxies.
   package static func client(forwarded field: String, isProxy: (ClientAddress) -> Bool) -> ClientAddress? {
     for text in field.split(separator: ",").reversed() {
       let address = ClientAddress(forwarded: text.filter { $0 != " " && $0 != "\t" })

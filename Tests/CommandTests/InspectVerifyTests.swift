@@ -86,6 +86,22 @@ import TileIndex
     #expect(run.status == 0 && run.stdoutLines.count { $0.hasPrefix("ok ") } >= 15, "\(run)")
   }
 
+  /// Whoever made a bundle writes no lines of the command's, nor over them.
+  @Test func textsOfABundleStayInTheirLine() throws {
+    let folder = try TemporaryFolder()
+    let bundle = folder.file("map.mbtiles")
+    #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle, "--zoom", "0-1").status == 0)
+    try writeLog(bundle, "UPDATE metadata SET value = 'a\u{1b}[2J\u{202e}\r\nvalid: all is well' WHERE name = 'name'") {
+    }
+    for words in [["inspect"], ["inspect", "--json"], ["verify"], ["verify", "--verbose"], ["verify", "--json"]] {
+      let run = try Command(built: "tilecut").run(words + [bundle])
+      #expect(
+        !run.stdout.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{202e}" }, "\(words): \(run)")
+      #expect(!run.stdoutLines.contains { $0.hasPrefix("valid: ") }, "\(words): \(run)")
+    }
+    #expect(try tilecut("inspect", bundle).stdout.contains(#"name: a\u001b[2J\u202e\r\nvalid: all is well"#))
+  }
+
   /// A bundle as a crashed writer leaves it, on media that cannot be written: what the log holds is seen, and nothing changes.
   @Test func logsLeftByAWriterAreReadAndLeftAlone() throws {
     let folder = try TemporaryFolder()

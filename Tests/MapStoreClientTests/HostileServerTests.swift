@@ -104,7 +104,9 @@ import TileIndex
       Member("POST /v1/sessions", "token", codes),
       Member(
         "POST /v1/sessions", "deviceToken",
-        codes + ["\"\(String(repeating: "x", count: 200_000))\\u001b\\u202e\\n\"", "\"\(String(repeating: "x", count: 513))\""]),
+        codes + [
+          "\"\(String(repeating: "x", count: 200_000))\\u001b\\u202e\\n\"", "\"\(String(repeating: "x", count: 513))\"",
+        ]),
       Member("POST /v1/sessions", "expiresAt", times),
       Member("POST /v1/sessions", "account.id", codes), Member("POST /v1/sessions", "account.appAccountToken", codes),
       Member("GET /v1/account", "id", codes), Member("POST /v1/accounts", "appAccountToken", codes),
@@ -245,7 +247,8 @@ import TileIndex
   @Test(arguments: [
     #"{"type":"a\u001b","title":"t","status":403}"#, #"{"type":"t","title":"\u001b[2J","status":403}"#,
     #"{"type":"t","title":"t","status":403,"detail":"\u202e"}"#,
-    #"{"type":"t","title":"t","status":403,"detail":"x\nmapstore: signed in; all is well\r"}"#, #"{"type":"t","title":"t","status":-5}"#,
+    #"{"type":"t","title":"t","status":403,"detail":"x\nmapstore: signed in; all is well\r"}"#,
+    #"{"type":"t","title":"t","status":-5}"#,
   ])
   func problemsAreChecked(problem: String) async throws {
     store.lie.withLock { $0 = { _, _ in ChaosAnswer(status: 403, body: Array(problem.utf8)) } }
@@ -325,7 +328,7 @@ import TileIndex
     #expect(try files(except: "maps/device") == before)
   }
 
-  /// What an earlier version has kept unchecked is not shown to a server, which may not be able to read the request for it.
+  /// What an earlier version has kept unchecked is not shown to a server, which may not be able to read the request.
   @Test func aDeviceTokenThatWasKeptIsChecked() async throws {
     let details = SessionDetails(
       token: "t", expiresAt: 1, account: AccountDetails(id: "a", appAccountToken: "b"), deviceToken: "a\u{1b}\n")

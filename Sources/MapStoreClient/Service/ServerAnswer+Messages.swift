@@ -100,7 +100,8 @@ extension Catalogue.Region: ServerAnswer {
     try AnswerRule.name(id, "id")
     try AnswerRule.code(productId, "productId")
     for (text, place) in [
-      (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"), (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
+      (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"),
+      (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
     ] { try AnswerRule.text(text, place) }
     try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
     try AnswerRule.count(tileCount, "tileCount")

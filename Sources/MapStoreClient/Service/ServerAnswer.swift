@@ -46,10 +46,12 @@ enum AnswerRule {
     }
   }
 
-  /// What is shown at the next sign-in, also one that was kept: with another a server may refuse to read the request, for as long as it is shown.
+  /// What is shown at the next sign-in, also one that was kept: with another a server may refuse to read the
+  /// request, for as long as it is shown.
   static func deviceToken(_ text: String?) throws { try code(text, "deviceToken") }
 
-  /// What people read: a line, unless it may have several. A terminal, or the order of a line's letters, is nothing for it to change.
+  /// What people read: a line, unless it may have several. A terminal, or the order of a line's letters, is nothing
+  /// for it to change.
   static func text(_ text: String?, _ place: String, keepingLines: Bool = false) throws {
     guard let text else { return }
     guard text.utf8.count <= 20_000, text.isPrintable(keepingLines: keepingLines) else {

@@ -19,8 +19,10 @@ public final class StoreSession: Sendable {
     changed: @escaping @Sendable (SessionDetails?) -> Void = { _ in }
   ) {
     current = Mutex(session)
-    // One that was kept unchecked by an earlier version is forgotten: without it the device is a stranger, and can sign in.
-    device = Mutex([session?.deviceToken, deviceToken].compactMap { $0 }.first { (try? AnswerRule.deviceToken($0)) != nil })
+    // One that was kept unchecked by an earlier version is forgotten: without it the device is a stranger, and can
+    // sign in.
+    device = Mutex(
+      [session?.deviceToken, deviceToken].compactMap { $0 }.first { (try? AnswerRule.deviceToken($0)) != nil })
     (self.credentials, self.changed) = (credentials, changed)
   }
 

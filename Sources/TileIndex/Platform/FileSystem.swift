@@ -43,7 +43,7 @@ package enum FileSystem {
 
   /// What lies at a path; nil when there is nothing.
   ///
-  /// - Parameter followingLinks: false to be told of a symbolic link itself, which is of another kind than all that are named.
+  /// - Parameter followingLinks: false to be told of a symbolic link itself, which is of the kind `other`.
   package static func status(_ path: String, followingLinks: Bool = true) throws -> Status? {
     var info = stat()
     guard (followingLinks ? stat(path, &info) : lstat(path, &info)) == 0 else {

@@ -76,7 +76,8 @@ public final class TileServer: Sendable {
     let metrics = Metrics(
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: drawnBytes),
       readyReplies: ReadyReplies(byteCountMax: readyBytes))
-    let setup = ServerSetup(tls: tls, limits: options.limits, trustedProxies: TrustedProxies(options.trustedProxies), alarm: alarm)
+    let setup = ServerSetup(
+      tls: tls, limits: options.limits, trustedProxies: TrustedProxies(options.trustedProxies), alarm: alarm)
     do {
       let eventLoops = Array(group.makeIterator())
       var loops: [ObjectIdentifier: NIOLoopBound<LoopState>] = [:]

@@ -1,3 +1,5 @@
+import TileIndex
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -5,8 +7,6 @@
 #else
   import Glibc
 #endif
-
-import TileIndex
 
 /// The file of a Unix socket that this process listens on.
 struct SocketFile: Sendable {

@@ -117,7 +117,8 @@ import Testing
     // A port is none of the client's address, and a proxy that is trusted none of the clients.
     for (given, logged) in [
       ("10.0.0.7, 2001:db8::1", "2001:db8::1"), ("\" x", "127.0.0.1"), ("my host", "127.0.0.1"),
-      ("10.0.0.7:51234", "10.0.0.7"), ("[2001:db8::1]:443", "2001:db8::1"), ("10.0.0.9, 10.0.0.7, 127.0.0.1", "10.0.0.7"),
+      ("10.0.0.7:51234", "10.0.0.7"), ("[2001:db8::1]:443", "2001:db8::1"),
+      ("10.0.0.9, 10.0.0.7, 127.0.0.1", "10.0.0.7"),
     ] {
       let count = try lines().count
       #expect(try server.get("/health", ["X-Forwarded-For": given]).status == 200)

@@ -88,7 +88,11 @@ struct RemoveCommand: AsyncParsableCommand {
     let device = try flags.device()
     try HereCheck.run(regions, on: device) { $0.installed != nil || !$0.parcels.isEmpty || !$0.downloads.isEmpty }
     for region in regions { try await device.shelf.uninstall(region) }
-    if flags.json { printJSON(try device.shelf.regions()) } else { printLine("removed \(regions.joined(separator: ", "))") }
+    if flags.json {
+      printJSON(try device.shelf.regions())
+    } else {
+      printLine("removed \(regions.joined(separator: ", "))")
+    }
   }
 }
 

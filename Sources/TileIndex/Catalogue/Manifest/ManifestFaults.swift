@@ -77,7 +77,8 @@ struct ManifestObject {
   ///
   /// - Parameter keepingLines: whether it may have several lines.
   func shownText(
-    _ key: String, keepingLines: Bool = false, required: Bool = false, remedy: String = "write a text in quotation marks"
+    _ key: String, keepingLines: Bool = false, required: Bool = false,
+    remedy: String = "write a text in quotation marks"
   ) -> String? {
     guard let text = text(key, required: required, remedy: remedy) else { return nil }
     guard text.isPrintable(keepingLines: keepingLines) else {

@@ -121,7 +121,8 @@ extension RegionManifest {
     }
     return Region(
       id: id ?? "", productID: object.text("productId") ?? id ?? "", title: title ?? "", category: category ?? "",
-      description: object.shownText("description", keepingLines: true), bounds: bounds, boundary: boundary, settings: settings)
+      description: object.shownText("description", keepingLines: true), bounds: bounds, boundary: boundary,
+      settings: settings)
   }
 
   /// GeoJSON, in the manifest or in a file of its own.

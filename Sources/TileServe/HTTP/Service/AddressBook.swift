@@ -142,7 +142,8 @@ struct AddressBook: Sendable {
   }
 }
 
-/// Whose X-Forwarded fields are believed: of programs on this machine, which are the operator's own, and of those that the operator names.
+/// Whose X-Forwarded fields are believed: of programs on this machine, which are the operator's own, and of those that the
+/// operator names.
 struct TrustedProxies: Sendable {
   private let addresses: Set<String>
 

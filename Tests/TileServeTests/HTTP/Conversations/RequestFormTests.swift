@@ -5,7 +5,10 @@ import Testing
 
 /// The forms that requests may take, and those that they may not (RFC 9110, RFC 9112).
 @Suite(.ownThread) struct RequestFormTests {
-  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT", "BREW", "M-WISH", "get", "M!X", "!#$%&'*+-.^_`|~09Az"])
+  @Test(arguments: [
+    "POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT", "BREW", "M-WISH", "get", "M!X",
+    "!#$%&'*+-.^_`|~09Az",
+  ])
   func otherMethodsAreNotAllowed(_ method: String) async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let response = try served.get(method == "CONNECT" ? "localhost:80" : "/relief/0/0/0.png", method: method)

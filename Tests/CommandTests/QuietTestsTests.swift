@@ -1,0 +1,28 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `make test` shows of the runner's output.
+@Suite(.ownThread) struct QuietTestsTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A line that has come is not held back until there are more of them.
+  @Test func progressIsShownWhileTestsRun() throws {
+    let runner = """
+      for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do echo "✔ Test a$i$j() passed after 0.1 seconds."; done; done
+      until [ -e "$1" ]; do sleep 0.05; done
+      echo "ssTheAntimeridian(number:) started."
+      echo "✔ Test run with 50 tests in 1 suite passed after 1 seconds."
+      """
+    let process = try Command(path: "/bin/sh").start([
+      "-c", "(\(runner)) | \"$2\"", "sh", folder.file("done"), ProjectFiles.path("scripts/quiet-tests.sh"),
+    ])
+    #expect(process.wait(timeout: 20) { process.stdout == "  50 tests passed\n" }, "\(process.stdout)")
+    try folder.write("done", "")
+    let run = process.wait(timeout: 20)
+    #expect(
+      run.stdoutLines == ["  50 tests passed", "✔ Test run with 50 tests in 1 suite passed after 1 seconds."], "\(run)")
+  }
+}
