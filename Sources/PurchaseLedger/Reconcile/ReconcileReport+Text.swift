@@ -10,10 +10,7 @@ extension ReconcileLine {
     if let claimant {
       text += "    named by the store: \(claimant)" + (ours == nil ? owner.map { ", owned by \($0)" } ?? "" : "") + "\n"
     }
-    // What the two lines above do not say.
-    for difference in differences where !["statement", "appAccountToken"].contains(difference.field) {
-      text += "    \(difference.text)\n"
-    }
+    for difference in differences where !difference.isSaidAbove { text += "    \(difference.text)\n" }
     return text + "    -> \(remedy)\n"
   }
 
@@ -49,6 +46,11 @@ extension ReconcileLine.Side {
 }
 
 extension FieldDifference {
+  /// Whether the lines of the two books say it: those of a revocation do where only one of them has it.
+  fileprivate var isSaidAbove: Bool {
+    ["statement", "appAccountToken"].contains(field) || (field.hasPrefix("revocation") && (theirs == nil || ours == nil))
+  }
+
   /// Both values, when each was said, and which of them is the newer.
   var text: String {
     func said(_ value: String?, _ date: Int64) -> String { "\(value ?? "nothing") (\(ReconcileLine.day(date)))" }
