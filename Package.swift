@@ -284,7 +284,7 @@ let package = Package(
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
-        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "TileIndex", "TestSupport", "ShelfProbe",
+        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "TestSupport", "ShelfProbe",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),

@@ -7,15 +7,18 @@ extension Unicode.Scalar {
     default: false
     }
   }
+
+  /// The marks of direction, which act on the letters beside them alone; Arabic and Hebrew names have them.
+  fileprivate var isDirectionMark: Bool { [0x61c, 0x200e, 0x200f].contains(value) }
 }
 
 extension String {
-  /// True when nothing in the text moves a terminal, so that it is one line.
+  /// True for what people may be shown as one line. Marks of direction are allowed; a terminal gets them escaped.
   ///
   /// - Parameter keepingLines: whether a line feed is none of that.
   /// - Complexity: O(bytes).
   package func isPrintable(keepingLines: Bool = false) -> Bool {
-    unicodeScalars.allSatisfy { !$0.movesTerminal || $0 == "\n" && keepingLines }
+    unicodeScalars.allSatisfy { !$0.movesTerminal || $0.isDirectionMark || $0 == "\n" && keepingLines }
   }
 
   /// The text with `\u001b` in the place of each scalar that moves a terminal, which makes one line of it.

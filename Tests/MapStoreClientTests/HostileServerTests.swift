@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -24,7 +25,7 @@ import TileIndex
     "\"\(String(repeating: "x", count: 300))\"", "5", "null",
   ]
   /// In what may have several lines.
-  private static let longTexts = [#""a\u001b[2Jb""#, #""a\u202eb""#, #""a\u200fb""#, #""a\u0000b""#, #""a\rb""#]
+  private static let longTexts = [#""a\u001b[2Jb""#, #""a\u202eb""#, #""a\u2067b""#, #""a\u0000b""#, #""a\rb""#]
   private static let texts = longTexts + [#""a\nb""#, #""a\tb""#]
   private static let codes = texts + [#""""#, #""a b""#]
   private static let sizes = ["-5", "0", "-9223372036854775808", "9223372036854775807", "1e300", #""many""#]
@@ -218,6 +219,13 @@ import TileIndex
     change("none", "", "null")
     if route == Self.tickets { store.book.withLock { $0.owned = ["alps", "coast"] } }
     try await ask(route)
+  }
+
+  /// Names in Arabic and Hebrew have marks of direction.
+  @Test func marksOfDirectionAreTaken() async throws {
+    change(Self.page, "regions.0.title", #""\u200fירושלים\u200e (J)""#)
+    try await ask(Self.page)
+    #expect("\u{200f}a\n".escapedForTerminal() == #"\u200fa\n"#)
   }
 
   /// Times that are signed make sums all the same.

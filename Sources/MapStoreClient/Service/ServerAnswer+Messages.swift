@@ -103,6 +103,7 @@ extension Catalogue.Region: ServerAnswer {
       (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"),
       (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
     ] { try AnswerRule.text(text, place) }
+    try AnswerRule.text(description, "description", keepingLines: true)
     try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
     try AnswerRule.count(tileCount, "tileCount")
     try AnswerRule.tilesHash(tilesHash, "tilesHash")

@@ -48,7 +48,8 @@ extension ReconcileLine.Side {
 extension FieldDifference {
   /// Whether the lines of the two books say it: those of a revocation do where only one of them has it.
   fileprivate var isSaidAbove: Bool {
-    ["statement", "appAccountToken"].contains(field) || (field.hasPrefix("revocation") && (theirs == nil || ours == nil))
+    if field.hasPrefix("revocation") { return theirs == nil || ours == nil }
+    return ["statement", "appAccountToken"].contains(field)
   }
 
   /// Both values, when each was said, and which of them is the newer.

@@ -32,7 +32,6 @@ public final class ChildProcess {
   ) throws {
     words = [path.split(separator: "/").last.map(String.init) ?? path] + arguments
     output = try TemporaryFolder()
-    parentPeakBytes = Self.peak(ofProcess: "self") ?? .max
     var variables = ProcessInfo.processInfo.environment
     // What a terminal or a locale would change in the output.
     variables.merge(["COLUMNS": "80", "LC_ALL": "C"].merging(environment) { $1 }) { $1 }
@@ -41,6 +40,8 @@ public final class ChildProcess {
     process = try Self.spawn(
       line + [path] + arguments, variables.map { "\($0)=\($1)" }, stdout: output.file("stdout"),
       stderr: output.file("stderr"), descriptors: descriptors)
+    // After the start: other tests may have taken memory meanwhile.
+    parentPeakBytes = Self.peak(ofProcess: "self") ?? .max
   }
 
   deinit {
