@@ -110,9 +110,7 @@ extension Ledger {
 
 extension LookupHint {
   fileprivate init(_ row: borrowing SQLStatement) {
-    let key = RowKey(
-      store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-      id: row.text(2))
+    let key = RowKey(row)
     self.init(key: key.transactionKey, productID: row.optionalText(3), purchaseToken: row.optionalText(4))
   }
 }

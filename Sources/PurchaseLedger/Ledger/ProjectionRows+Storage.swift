@@ -25,9 +25,7 @@ extension EntitlementRow {
 
   /// Reads a row selected as `columns`.
   init(_ row: borrowing SQLStatement) {
-    key = RowKey(
-      store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-      id: row.text(2))
+    key = RowKey(row)
     account = row.optionalInt(3)
     productID = row.text(4)
     productType = ProductType(rawValue: row.text(5))

@@ -81,8 +81,6 @@ extension Projections {
   }
 
   private static func grantKey(_ row: borrowing SQLStatement) -> RowKey {
-    RowKey(
-      store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-      id: row.text(2))
+    RowKey(row)
   }
 }

@@ -59,9 +59,7 @@ extension TransactionRow {
         date: row.int(20), reason: row.optionalText(21), percentageMilli: row.optionalInt(22),
         type: row.optionalText(23), quantity: row.optionalInt(24))
     self.init(
-      key: RowKey(
-        store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-        id: row.text(2)),
+      key: RowKey(row),
       originalID: row.text(6), productID: row.text(7), productType: ProductType(rawValue: row.text(8)),
       purchaseDate: row.int(9), expiresDate: row.optionalInt(10), quantity: row.int(11), ownership: row.text(12),
       price: price, reason: row.text(15), purchaseToken: row.optionalText(16), signedDate: row.int(17),

@@ -51,9 +51,7 @@ struct ReconcileDetails {
   private func names(_ sha256: [UInt8], _ select: SQLStatement) throws -> [RowKey] {
     select.bind(1, sha256)
     return try select.all { row in
-      RowKey(
-        store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
-        id: row.text(2))
+      RowKey(row)
     }
   }
 
