@@ -27,7 +27,7 @@ struct ParcelWriter {
         if entry.bytes > bytesMax { break }
       }
       guard let large = parcels.first(where: { $0.bytes > bytesMax }) else { return parcels }
-      for name in parcels.map(\.file) { ShelfFiles.remove("\(folder)/\(name)") }
+      for name in parcels.map(\.file) { CatalogFiles.remove("\(folder)/\(name)") }
       limit = limit * bytesMax / large.bytes * 15 / 16
     }
     throw CutError(

@@ -30,7 +30,7 @@ struct PatchWriter {
     }
     let (start, end) = ("\(region.id)-", ".mbtiles")
     var warnings: [String] = []
-    editions = try ShelfFiles.names(in: editionsFolder).compactMap { name in
+    editions = try CatalogFiles.names(in: editionsFolder).compactMap { name in
       guard name.hasPrefix(start), name.hasSuffix(end), name.utf8.count > start.utf8.count + end.utf8.count else {
         return nil
       }
@@ -77,7 +77,7 @@ struct PatchWriter {
       do {
         let summary = try BundlePatch.diff(old: edition.path, new: bundle, output: output, replacing: true)
         guard summary.patchBytes < bundleBytes else {
-          ShelfFiles.remove(output)
+          CatalogFiles.remove(output)
           continue
         }
         patches.append(

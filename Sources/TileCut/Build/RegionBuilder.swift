@@ -9,7 +9,7 @@ import TileIndex
 /// and once for all else. A build that is killed in between does the step again.
 struct RegionBuilder {
   let region: RegionManifest.Region
-  let options: ShelfOptions
+  let options: CatalogBuildOptions
   let folder: ShelfFolder
   let hashes: InputHashes
   let resources: CutResources
@@ -24,7 +24,7 @@ struct RegionBuilder {
     let start = ContinuousClock.now
     let fingerprints = try RegionFingerprints(region, options, hashes)
     let work = folder.work(region.id)
-    ShelfFiles.remove(work)
+    CatalogFiles.remove(work)
     let before = options.rebuilds ? nil : RegionRecord(path: folder.record(region.id))
     var warnings: [String] = []
 
@@ -34,7 +34,7 @@ struct RegionBuilder {
       record = before
       record.bundle = intact
     } else {
-      try ShelfFiles.makeFolder(work)
+      try CatalogFiles.makeFolder(work)
       record = try cut(fingerprints, in: work, &warnings, cancellation, onProgress)
       try keep(record, from: work)
       isCut = true
@@ -53,7 +53,7 @@ struct RegionBuilder {
         piece = old
         return
       }
-      try ShelfFiles.makeFolder(work)
+      try CatalogFiles.makeFolder(work)
       piece = RegionRecord.Piece(fingerprint: fingerprint, files: try made(try body(), in: work))
       isUpdated = true
     }
@@ -86,7 +86,7 @@ struct RegionBuilder {
     } else if record != before {
       try record.write(to: folder.record(region.id))
     }
-    ShelfFiles.remove(work)
+    CatalogFiles.remove(work)
     return Result(
       record: record,
       report: RegionReport(
@@ -127,10 +127,10 @@ struct RegionBuilder {
 
   /// Moves what is new to the finished files and writes down that it is there.
   private func keep(_ record: RegionRecord, from work: String) throws {
-    for made in record.files where ShelfFiles.exists("\(work)/\(made.file.file)") {
-      try ShelfFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))
+    for made in record.files where CatalogFiles.exists("\(work)/\(made.file.file)") {
+      try CatalogFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))
     }
-    try ShelfFiles.synchronise(folder.finished(""))
+    try CatalogFiles.synchronise(folder.finished(""))
     try record.write(to: folder.record(region.id))
   }
 

@@ -9,11 +9,11 @@ import TileIndex
 ///
 /// Equal inputs give equal files and an equal catalogue, on any number of threads.
 public struct ShelfBuilder: Sendable {
-  public let options: ShelfOptions
+  public let options: CatalogBuildOptions
   private let selected: [RegionManifest.Region]
 
   /// - Throws: ``ShelfError`` when a region that is asked for is not in the manifest.
-  public init(_ options: ShelfOptions) throws {
+  public init(_ options: CatalogBuildOptions) throws {
     self.options = options
     let regions = options.manifest.regions
     for id in options.only ?? [] where !regions.contains(where: { $0.id == id }) {
@@ -113,7 +113,7 @@ public struct ShelfBuilder: Sendable {
       let result = try builder.build(cancellation: cancellation, onProgress: onProgress)
       return Made(region: region, record: result.record, report: result.report, error: nil)
     } catch {
-      ShelfFiles.remove(folder.work(region.id))
+      CatalogFiles.remove(folder.work(region.id))
       let report = RegionReport(
         id: region.id, edition: region.settings.edition, outcome: .failed, tileCount: 0, bytes: 0, parcelCount: 0,
         patchCount: 0, seconds: 0, warnings: [], error: "\(error)")
@@ -141,7 +141,7 @@ public struct ShelfBuilder: Sendable {
       let index = manifest.regions.firstIndex { $0.id == region.id } ?? 0
       let lists = [("sources", region.settings.sources), ("gazetteers", region.settings.gazetteers)]
       for (key, files) in lists {
-        for (number, file) in files.enumerated() where !ShelfFiles.exists(manifest.resolved(file)) {
+        for (number, file) in files.enumerated() where !CatalogFiles.exists(manifest.resolved(file)) {
           faults.append(
             ManifestError.Fault(
               path: manifest.path, place: "regions[\(index)].\(key)[\(number)]",
@@ -151,7 +151,7 @@ public struct ShelfBuilder: Sendable {
       }
     }
     if !faults.isEmpty { throw ManifestError(.unreadable, faults) }
-    if let editions = options.patchesFrom, !ShelfFiles.exists(editions) {
+    if let editions = options.patchesFrom, !CatalogFiles.exists(editions) {
       throw ShelfError(
         .unreadableInput, path: editions, "there is no such folder", remedy: "name the folder with earlier editions")
     }

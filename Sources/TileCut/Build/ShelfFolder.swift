@@ -14,8 +14,8 @@ final class ShelfFolder: Sendable {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
-    try ShelfFiles.makeFolder(path)
-    try ShelfFiles.makeFolder("\(path)/.tilecut")
+    try CatalogFiles.makeFolder(path)
+    try CatalogFiles.makeFolder("\(path)/.tilecut")
     let name = "\(path)/.tilecut/lock"
     do {
       guard let lock = try FolderLock(name) else {
@@ -24,14 +24,14 @@ final class ShelfFolder: Sendable {
       }
       self.lock = lock
     } catch let error as FileSystem.SystemError {
-      throw ShelfFiles.unwritable(name, "cannot be locked", error)
+      throw CatalogFiles.unwritable(name, "cannot be locked", error)
     }
-    for folder in ["records", "finished", "work"] { try ShelfFiles.makeFolder("\(path)/.tilecut/\(folder)") }
+    for folder in ["records", "finished", "work"] { try CatalogFiles.makeFolder("\(path)/.tilecut/\(folder)") }
     // Whoever made these is dead: the lock is ours.
-    for name in ShelfFiles.names(in: "\(path)/.tilecut/work") { ShelfFiles.remove("\(path)/.tilecut/work/\(name)") }
+    for name in CatalogFiles.names(in: "\(path)/.tilecut/work") { CatalogFiles.remove("\(path)/.tilecut/work/\(name)") }
     let partial = ".\(Catalogue.fileName)."
-    for name in ShelfFiles.names(in: path) where name.hasPrefix(partial) && name.hasSuffix(".partial") {
-      ShelfFiles.remove("\(path)/\(name)")
+    for name in CatalogFiles.names(in: path) where name.hasPrefix(partial) && name.hasSuffix(".partial") {
+      CatalogFiles.remove("\(path)/\(name)")
     }
   }
 

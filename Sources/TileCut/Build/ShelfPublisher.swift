@@ -25,7 +25,7 @@ struct ShelfPublisher {
   ///
   /// - Throws: ``BundleError`` when it cannot be read: it may be somebody else's, or a newer tool's.
   func present() throws -> Catalogue? {
-    guard ShelfFiles.exists(folder.catalogue) else { return nil }
+    guard CatalogFiles.exists(folder.catalogue) else { return nil }
     do {
       return try Catalogue(path: folder.catalogue)
     } catch let error as BundleError {
@@ -54,16 +54,16 @@ struct ShelfPublisher {
       }
       if untouched.count < present.regions.count { try write(Catalogue(regions: untouched)) }
     }
-    for file in moves { try ShelfFiles.move(folder.finished(file.file), to: folder.file(file.file)) }
-    if !moves.isEmpty { try ShelfFiles.synchronise(folder.path) }
+    for file in moves { try CatalogFiles.move(folder.finished(file.file), to: folder.file(file.file)) }
+    if !moves.isEmpty { try CatalogFiles.synchronise(folder.path) }
     if (try? JSONFile.bytes(folder.catalogue)) != catalogue.bytes { try write(catalogue) }
 
     let goes = all.subtracting(names).filter { prunes || !bundles.contains($0) }
-    let removed = goes.filter { ShelfFiles.exists(folder.file($0)) }.sorted()
-    for name in removed { ShelfFiles.remove(folder.file(name)) }
+    let removed = goes.filter { CatalogFiles.exists(folder.file($0)) }.sorted()
+    for name in removed { CatalogFiles.remove(folder.file(name)) }
     // What is finished but belongs to no region any more.
     if isWhole {
-      for name in ShelfFiles.names(in: folder.finished("")) { ShelfFiles.remove(folder.finished(name)) }
+      for name in CatalogFiles.names(in: folder.finished("")) { CatalogFiles.remove(folder.finished(name)) }
     }
     let rest = all.subtracting(goes)
     try write(

@@ -129,3 +129,15 @@ extension Int {
   fileprivate func floorDivided(by divisor: Int) -> Int { (self - floorRemainder(by: divisor)) / divisor }
   fileprivate func floorRemainder(by divisor: Int) -> Int { (self % divisor + divisor) % divisor }
 }
+
+/// What a picture of a map shows.
+struct PictureView {
+  /// Its middle, in CRS units.
+  var centre: SIMD2<Double>
+  /// CRS units a pixel.
+  var cellSize: Double
+  /// Pixels.
+  var width: Int
+  /// Pixels.
+  var height: Int
+}

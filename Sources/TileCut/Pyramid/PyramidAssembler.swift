@@ -1,7 +1,7 @@
 import TileImage
 import TileIndex
 
-/// Takes the units in their order, stores their tiles and builds the levels above them. Not thread-safe: one thread at a time, in the order of ``UnitWalk``.
+/// Takes the units in their order, stores their tiles and builds the levels above them. Not thread-safe: one thread at a time, in the order of ``SubtreeSequence``.
 final class PyramidAssembler {
   private let plan: CutPlan
   private let writer: BundleWriter
@@ -19,7 +19,7 @@ final class PyramidAssembler {
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
   }
 
-  func accept(_ unit: CutUnit) throws {
+  func accept(_ unit: CutSubtree) throws {
     for tile in unit.tiles { try store(tile) }
     tilesDone += unit.tilesDone
     if let part = unit.extent { extent = extent?.union(part) ?? part }

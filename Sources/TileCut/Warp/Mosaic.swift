@@ -68,14 +68,3 @@ package final class Mosaic {
     return drawn
   }
 }
-
-extension PixelRect {
-  package func intersection(_ other: PixelRect) -> PixelRect? {
-    let x0 = max(x, other.x)
-    let y0 = max(y, other.y)
-    let x1 = min(x + width, other.x + other.width)
-    let y1 = min(y + height, other.y + other.height)
-    guard x0 < x1, y0 < y1 else { return nil }
-    return PixelRect(x: x0, y: y0, width: x1 - x0, height: y1 - y0)
-  }
-}

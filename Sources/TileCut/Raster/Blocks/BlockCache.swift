@@ -102,15 +102,34 @@ package final class BlockCache: Sendable {
     for buffer in unused { buffer.deallocate() }
   }
 
+  /// Sets bytes aside, or returns nil when more than half of the budget would be.
+  func reserve(_ byteCount: Int) -> Reservation? {
+    guard take(byteCount) else { return nil }
+    return Reservation(self, byteCount)
+  }
+
+  /// Bytes taken out of a cache's budget for pixels held elsewhere, given back with the last reference.
+  final class Reservation: Sendable {
+    private let cache: BlockCache
+    private let byteCount: Int
+
+    fileprivate init(_ cache: BlockCache, _ byteCount: Int) {
+      self.cache = cache
+      self.byteCount = byteCount
+    }
+
+    deinit { cache.release(byteCount) }
+  }
+
   /// Counts bytes against the budget, unless more than half of it would be counted so.
-  func take(_ byteCount: Int) -> Bool {
+  private func take(_ byteCount: Int) -> Bool {
     let (taken, unused) = state.withLock { $0.reserve(byteCount, bytesMax: bytesMax) }
     for buffer in unused { buffer.deallocate() }
     return taken
   }
 
   /// Ends a ``take(_:)``.
-  func release(_ byteCount: Int) { state.withLock { $0.release(byteCount) } }
+  private func release(_ byteCount: Int) { state.withLock { $0.release(byteCount) } }
 
   private func takeBuffer(_ byteCount: Int) -> Buffer {
     let (buffer, unused) = state.withLock { $0.takeBuffer(byteCount, bytesMax: bytesMax) }

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// A raster that can only be decoded from top to bottom.
 protocol RowSource: AnyObject {
   /// The raster's file, for messages.
@@ -8,4 +16,158 @@ protocol RowSource: AnyObject {
 
   /// Decodes the next row, `width * form.bytesPerPixel` bytes and ``PixelForm/slackBytes`` that may be overwritten.
   func readRow(into row: UnsafeMutableRawPointer) throws
+}
+
+extension RowSource {
+  /// Decodes all rows once and keeps them for random access: in memory if the cache's budget has room for them, else in a scratch file.
+  ///
+  /// - Throws: ``CutError`` `.unwritableOutput` naming the scratch directory when there is no room there; whatever decoding throws.
+  func readAll(cache: BlockCache, scratchDirectory: String) throws -> any WindowReader {
+    let rowBytes = width * form.bytesPerPixel
+    guard rowBytes <= RowLimits.rowBytesMax else {
+      throw CutError(
+        .badSource, path: path, "its rows of \(width) pixels are too long to decode",
+        remedy: "convert it to a GeoTIFF in tiles, for instance with gdal_translate -co TILED=YES")
+    }
+    if let room = cache.reserve(rowBytes * height) {
+      return try ResidentRaster(self, room: room)
+    }
+    let spool = try PixelSpool(self, bandBytesMax: cache.bytesMax / 8, scratchDirectory: scratchDirectory)
+    return BlockRaster(grid: spool.grid, decoder: spool, cache: cache)
+  }
+}
+
+enum RowLimits {
+  /// No row may be longer: a handful of rows must be held whatever the budget.
+  static let rowBytesMax = 64 << 20
+}
+
+/// A raster held in memory as a whole, in bytes set aside from a cache's budget.
+final class ResidentRaster: WindowReader, @unchecked Sendable {
+  // Unchecked: the pixels are written in `init` only.
+  private let width: Int
+  private let height: Int
+  private let form: PixelForm
+  private let pixels: UnsafeMutableRawPointer
+  private let room: BlockCache.Reservation
+
+  init(_ rows: any RowSource, room: BlockCache.Reservation) throws {
+    (width, height, form) = (rows.width, rows.height, rows.form)
+    self.room = room
+    let rowBytes = rows.width * rows.form.bytesPerPixel
+    pixels = .allocate(byteCount: rowBytes * rows.height + PixelForm.slackBytes, alignment: 64)
+    for y in 0..<rows.height { try rows.readRow(into: pixels + y * rowBytes) }
+  }
+
+  deinit { pixels.deallocate() }
+
+  func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
+    precondition(
+      window.x >= 0 && window.y >= 0 && window.x + window.width <= width && window.y + window.height <= height,
+      "the window must lie inside the raster")
+    var isOpaque = true
+    for y in 0..<window.height {
+      let offset = ((window.y + y) * width + window.x) * form.bytesPerPixel
+      let rowIsOpaque = form.expand(pixels + offset, count: window.width, into: target + y * rowBytes)
+      isOpaque = isOpaque && rowIsOpaque
+    }
+    return isOpaque
+  }
+}
+
+/// A raster decoded once into a scratch file, tile by tile, for one that cannot be decoded in pieces and is too large for memory.
+///
+/// Tiles of a row of tiles follow each other in the file, so that a row of tiles is written at one go.
+final class PixelSpool: BlockDecoder {
+  let grid: BlockGrid
+  private let file: ScratchFile
+
+  private static let tileWidth = 256
+
+  /// Decodes and writes everything.
+  ///
+  /// - Parameter bandBytesMax: about how many bytes of pixels may be held while writing.
+  init(_ rows: any RowSource, bandBytesMax: Int, scratchDirectory: String) throws {
+    let rowBytes = rows.width * rows.form.bytesPerPixel
+    var tileHeight = 256
+    while tileHeight > 16 && tileHeight * rowBytes > bandBytesMax { tileHeight /= 2 }
+    let grid = BlockGrid(
+      width: rows.width, height: rows.height, blockWidth: min(Self.tileWidth, rows.width),
+      blockHeight: min(tileHeight, rows.height), form: rows.form)
+    self.grid = grid
+    file = try ScratchFile(directory: scratchDirectory)
+
+    let bandBytes = grid.columns * grid.blockBytes
+    let band = UnsafeMutableRawPointer.allocate(byteCount: bandBytes, alignment: 64)
+    let row = UnsafeMutableRawPointer.allocate(byteCount: rowBytes + PixelForm.slackBytes, alignment: 64)
+    defer {
+      band.deallocate()
+      row.deallocate()
+    }
+    // The parts of tiles beyond the right edge are written, too.
+    band.initializeMemory(as: UInt8.self, repeating: 0, count: bandBytes)
+    let tileRowBytes = grid.blockWidth * grid.form.bytesPerPixel
+    for tileRow in 0..<grid.rows {
+      let top = tileRow * grid.blockHeight
+      for y in top..<min(top + grid.blockHeight, grid.height) {
+        try rows.readRow(into: row)
+        for column in 0..<grid.columns {
+          let part = row + column * tileRowBytes
+          (band + column * grid.blockBytes + (y - top) * tileRowBytes).copyMemory(
+            from: part, byteCount: min(tileRowBytes, rowBytes - column * tileRowBytes))
+        }
+      }
+      try file.write(band, count: bandBytes, at: tileRow * bandBytes)
+    }
+  }
+
+  func decode(column: Int, row: Int, into target: UnsafeMutableRawPointer) throws -> BlockContent {
+    try file.read(into: target, count: grid.blockBytes, at: (row * grid.columns + column) * grid.blockBytes)
+    return .pixels
+  }
+}
+
+/// A file without a name, gone when the process is, however that ends.
+final class ScratchFile: Sendable {
+  private let descriptor: Int32
+  private let directory: String
+
+  /// - Throws: ``CutError`` `.unwritableOutput` naming the directory.
+  init(directory: String) throws {
+    self.directory = directory
+    var template = Array("\(directory)/.tilecut-XXXXXX".utf8CString)
+    descriptor = mkstemp(&template)
+    guard descriptor >= 0 else { throw Self.failure(directory, "cannot hold a scratch file", errno) }
+    unlink(template)
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// - Throws: ``CutError`` `.unwritableOutput` when the disk is full or fails.
+  func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int) throws {
+    var done = 0
+    while done < count {
+      let n = pwrite(descriptor, bytes + done, count - done, off_t(offset + done))
+      if n < 0 && errno == EINTR { continue }
+      guard n > 0 else { throw Self.failure(directory, "has no room to spool a raster", errno) }
+      done += n
+    }
+  }
+
+  /// - Throws: ``CutError`` `.unwritableOutput` when the disk fails or the bytes were never written.
+  func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws {
+    var done = 0
+    while done < count {
+      let n = pread(descriptor, target + done, count - done, off_t(offset + done))
+      if n < 0 && errno == EINTR { continue }
+      guard n > 0 else { throw Self.failure(directory, "lost a spooled raster", errno) }
+      done += n
+    }
+  }
+
+  private static func failure(_ directory: String, _ what: String, _ code: Int32) -> CutError {
+    CutError(
+      .unwritableOutput, path: directory, "\(what): \(String(cString: strerror(code)))",
+      remedy: "make room there, name another directory in TMPDIR, or allow more memory with --memory")
+  }
 }

@@ -37,7 +37,7 @@ struct SideFiles {
   func worldFile() throws -> Affine? {
     for suffix in worldFileSuffixes {
       let name = "\(stem).\(suffix)"
-      guard let text = OpenFile.text(at: name, bytesMax: 4096) else { continue }
+      guard let text = SourceFile.text(at: name, bytesMax: 4096) else { continue }
       let words = text.split { $0 == " " || $0 == "\t" || $0.isNewline || $0 == "\0" }
       let numbers = words.prefix(6).compactMap { Double($0) ?? Double($0.replacing(",", with: ".")) }
       guard numbers.count == 6, numbers.allSatisfy(\.isFinite) else {
@@ -58,7 +58,7 @@ struct SideFiles {
   func projection() throws -> CoordinateReferenceSystem? {
     for suffix in ["prj", "PRJ"] {
       let name = "\(stem).\(suffix)"
-      guard let text = OpenFile.text(at: name, bytesMax: 1 << 16) else { continue }
+      guard let text = SourceFile.text(at: name, bytesMax: 1 << 16) else { continue }
       return try CoordinateReferenceSystem(definition: text, path: name)
     }
     return nil

@@ -3,6 +3,8 @@ struct BandRow {
   let base: UnsafeRawPointer
   let stride: Int
 
+  var samples: UnsafePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+
   /// Copies 8-bit samples together.
   func gather(count: Int, into target: UnsafeMutablePointer<UInt8>) {
     let samples = base.assumingMemoryBound(to: UInt8.self)

@@ -1,3 +1,4 @@
+import CPROJ
 import CTIFFShim
 
 /// A GeoTIFF's keys (OGC 19-008r4, section 7), read by libgeotiff.
@@ -62,5 +63,142 @@ final class GeoKeys {
   static func isCode(_ code: Int?) -> Bool {
     guard let code else { return false }
     return code > 0 && code < 32767
+  }
+
+  /// The CRS that the keys describe, or nil when they describe none.
+  ///
+  /// 1. An ESRI PE string in a citation says it in full.
+  /// 2. An EPSG code says it; the keys that repeat what the code means are ignored, as the specification asks, but for another unit.
+  /// 3. A user-defined projected CRS is built from a base CRS (by code, by name, by ellipsoid), the projection that libgeotiff
+  ///    works out, and the unit. The base must not get lost, for datum shifts hang on it.
+  ///
+  /// - Throws: ``CutError`` `.noGeoreference` naming `path` when there is a description that PROJ does not take.
+  func crs(path: String) throws -> CoordinateReferenceSystem? {
+    guard let definition = try text(path: path) else { return nil }
+    return try CoordinateReferenceSystem(definition: definition, path: path)
+  }
+
+  private func text(path: String) throws -> String? {
+    for key in [Key.projectedCitation, .citation, .geographicCitation] {
+      if let esri = text(key).flatMap(Self.esriString) { return esri }
+    }
+    guard let definition else { return nil }
+    let pcs = short(.projectedCRS)
+    let model = definition.model == 1 || definition.model == 2 || definition.model == 3 ? Int(definition.model) : nil
+    if model == 3 {
+      throw CutError(
+        .noGeoreference, path: path, "its coordinates are geocentric, not on a map", remedy: "reproject it first")
+    }
+    let isProjected = model == 1 || (model == nil && pcs != nil)
+    if isProjected {
+      let names = [text(.projectedCitation), text(.citation)].compactMap { $0 }
+      if !Self.isCode(pcs), names.contains(where: { $0.contains("Web_Mercator") || $0.contains("Pseudo-Mercator") }) {
+        return "EPSG:3857"
+      }
+      if let pcs, Self.isCode(pcs), let crs = context.create("EPSG:\(pcs)") {
+        return withUnit(of: definition, crs: crs) ?? "EPSG:\(pcs)"
+      }
+      guard let built = builtProjected(definition) else {
+        throw CutError(
+          .noGeoreference, path: path,
+          "its coordinate reference system (\(names.first ?? "GeoTIFF keys")) is not one that PROJ knows",
+          remedy: "give it with --crs")
+      }
+      return built
+    }
+    return base(definition).flatMap { $0.wkt }
+  }
+
+  /// The WKT behind `ESRI PE String = `, without a vertical part.
+  private static func esriString(_ citation: String) -> String? {
+    guard let start = citation.firstRange(of: "ESRI PE String = ")?.upperBound else { return nil }
+    let text = String(citation[start...])
+    guard let vertical = text.firstRange(of: ",VERTCS[")?.lowerBound else { return text }
+    // The vertical part may stand inside the outer bracket; what is left must be closed again.
+    let kept = text[..<vertical]
+    let open = kept.count { $0 == "[" } - kept.count { $0 == "]" }
+    return kept + String(repeating: "]", count: max(0, open))
+  }
+
+  /// The geographic CRS under the keys: by code, else by a name that PROJ's database has with the same ellipsoid, else by ellipsoid.
+  private func base(_ definition: ctiff_geo_definition) -> PROJObject? {
+    if Self.isCode(Int(definition.gcs)), let crs = context.create("EPSG:\(definition.gcs)") { return crs }
+    let (a, b) = (definition.semi_major_metres, definition.semi_minor_metres)
+    if let citation = text(.geographicCitation), let crs = named(citation, semiMajor: a, semiMinor: b) { return crs }
+    guard a > 0, b > 0 else { return nil }
+    var string = "+proj=longlat +a=\(a) +b=\(b)"
+    if definition.prime_meridian_degrees != 0 { string += " +pm=\(definition.prime_meridian_degrees)" }
+    let shift = doubles(.toWGS84)
+    if shift.count == 3 || shift.count == 7 { string += " +towgs84=" + shift.map { "\($0)" }.joined(separator: ",") }
+    return context.create(string)
+  }
+
+  /// A geographic CRS by its name, as EPSG or ESRI spells it: `NAD27`, `GCS Name = GCS_North_American_1927|Datum = ...`.
+  private func named(_ citation: String, semiMajor: Double, semiMinor: Double) -> PROJObject? {
+    var name = citation.split(separator: "|").first.map(String.init) ?? citation
+    if let start = name.firstRange(of: "GCS Name = ")?.upperBound { name = String(name[start...]) }
+    var types = [PJ_TYPE_GEOGRAPHIC_2D_CRS]
+    guard let list = proj_create_from_name(context.pointer, nil, name, &types, types.count, 0, 4, nil) else {
+      return nil
+    }
+    defer { proj_list_destroy(list) }
+    for index in 0..<proj_list_get_count(list) {
+      guard let crs = context.own(proj_list_get(context.pointer, list, index)),
+        let ellipsoid = context.own(proj_get_ellipsoid(context.pointer, crs.pointer))
+      else { continue }
+      var (a, b) = (0.0, 0.0)
+      _ = proj_ellipsoid_get_parameters(context.pointer, ellipsoid.pointer, &a, &b, nil, nil)
+      // The name alone might be a coincidence.
+      if semiMajor == 0 || (abs(a - semiMajor) < 1 && abs(b - semiMinor) < 1) { return crs }
+    }
+    return nil
+  }
+
+  /// A projected CRS of base, projection and unit, as PROJJSON.
+  private func builtProjected(_ definition: ctiff_geo_definition) -> String? {
+    guard let string = projString(), let projected = context.create(string), let base = base(definition) else {
+      return nil
+    }
+    let unbound =
+      projected.type == PJ_TYPE_BOUND_CRS
+      ? context.own(proj_get_source_crs(context.pointer, projected.pointer)) : projected
+    guard let unbound, let name = text(.projectedCitation) ?? text(.citation) ?? .some("unknown") else { return nil }
+    return compose(name: name, base: base, projection: unbound, unitMetres: definition.length_unit_metres)
+  }
+
+  /// The CRS of a code with the unit of the keys, or nil when that is the code's own.
+  private func withUnit(of definition: ctiff_geo_definition, crs: PROJObject) -> String? {
+    guard short(.linearUnits) != nil, definition.length_unit_metres > 0,
+      let own = try? CoordinateReferenceSystem(definition: crs.wkt ?? ""),
+      abs(own.unitFactor / definition.length_unit_metres - 1) > 1e-7,
+      let base = context.own(proj_get_source_crs(context.pointer, crs.pointer))
+    else { return nil }
+    return compose(name: crs.name, base: base, projection: crs, unitMetres: definition.length_unit_metres)
+  }
+
+  private func compose(name: String, base: PROJObject, projection: PROJObject, unitMetres: Double) -> String? {
+    guard let conversion = context.own(proj_crs_get_coordoperation(context.pointer, projection.pointer)),
+      let conversionJSON = conversion.json
+    else { return nil }
+    // A datum shift of its own goes round the finished CRS.
+    let hub = base.type == PJ_TYPE_BOUND_CRS ? base : nil
+    let plain = hub == nil ? base : context.own(proj_get_source_crs(context.pointer, base.pointer))
+    guard let baseJSON = plain?.json else { return nil }
+    let unit = #"{"type":"LinearUnit","name":"unit","conversion_factor":\#(unitMetres > 0 ? unitMetres : 1)}"#
+    let quoted = name.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+    let json = """
+      {"type":"ProjectedCRS","name":"\(quoted)","base_crs":\(baseJSON),"conversion":\(conversionJSON),
+      "coordinate_system":{"subtype":"Cartesian","axis":[
+      {"name":"Easting","abbreviation":"E","direction":"east","unit":\(unit)},
+      {"name":"Northing","abbreviation":"N","direction":"north","unit":\(unit)}]}}
+      """
+    guard let crs = context.create(json) else { return nil }
+    guard let hub, let wgs84 = context.own(proj_get_target_crs(context.pointer, hub.pointer)),
+      let shift = context.own(proj_crs_get_coordoperation(context.pointer, hub.pointer)),
+      let (crsJSON, hubJSON, shiftJSON) = crs.json.flatMap({ c in
+        wgs84.json.flatMap { w in shift.json.map { (c, w, $0) } }
+      })
+    else { return crs.wkt }
+    return #"{"type":"BoundCRS","source_crs":\#(crsJSON),"target_crs":\#(hubJSON),"transformation":\#(shiftJSON)}"#
   }
 }

@@ -1,3 +1,5 @@
+import CTIFFShim
+
 /// A GeoTIFF, or a plain TIFF placed by a world file or by hand.
 ///
 /// 1. Read the layout of the first directory and of its mask, if it has one; overviews are skipped.
@@ -16,7 +18,7 @@ package final class GeoTIFFSource: RasterSource {
   package var warnings: [String] { warningList.all }
 
   /// Opens a file whose first bytes say that it is a TIFF.
-  init(_ file: OpenFile, options: RasterOpenOptions) throws {
+  init(_ file: SourceFile, options: RasterOpenOptions) throws {
     let image = try TIFFImage(file, options: options)
     (path, width, height) = (image.path, image.layout.width, image.layout.height)
     alphaKind = image.alphaKind
@@ -54,5 +56,65 @@ package final class GeoTIFFSource: RasterSource {
       file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse,
       cache: cache, scratchDirectory: scratchDirectory)
     return MaskedReader(pixels: pixels, mask: maskReader)
+  }
+}
+
+/// The affine map in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
+struct TIFFPlacement {
+  let affine: Affine?
+  /// Why the tags cannot be used, when they are there.
+  let hindrance: String?
+
+  /// Reads ModelPixelScale and ModelTiepoint, or ModelTransformation.
+  ///
+  /// - Parameter isPoint: raster coordinates mean pixel centres, not corners (GTRasterTypeGeoKey is PixelIsPoint).
+  init(_ handle: TIFFHandle, isPoint: Bool, warn: (String) -> Void) {
+    let scale = handle.doubles(tag: 33550)
+    let ties = handle.doubles(tag: 33922)
+    let matrix = handle.doubles(tag: 34264)
+    var affine: Affine?
+    var hindrance: String?
+    if scale.count >= 2, scale[0] != 0, scale[1] != 0, ties.count >= 6 {
+      // A negative vertical scale should mean south-up, but those who write one mean north-up; GDAL reads it so too.
+      if scale[1] < 0 { warn("its vertical pixel scale is negative; it is taken to be north-up all the same") }
+      let (a, e) = (scale[0], -abs(scale[1]))
+      affine = Affine(a: a, b: 0, c: ties[3] - ties[0] * a, d: 0, e: e, f: ties[4] - ties[1] * e)
+    } else if matrix.count >= 16 {
+      affine = Affine(a: matrix[0], b: matrix[1], c: matrix[3], d: matrix[4], e: matrix[5], f: matrix[7])
+    } else if ties.count >= 12 {
+      hindrance = "is placed only by \(ties.count / 6) ground control points, which are not supported"
+    } else if scale.count >= 2 || ties.count >= 6 {
+      hindrance = "its georeference is incomplete: it has only one of pixel scale and tie point"
+    }
+    if isPoint, let corner = affine {
+      affine?.c = corner.c - corner.a / 2 - corner.b / 2
+      affine?.f = corner.f - corner.d / 2 - corner.e / 2
+    }
+    self.affine = affine
+    self.hindrance = hindrance
+  }
+}
+
+/// Pixels with another raster's say on which of them are there.
+struct MaskedReader: WindowReader {
+  let pixels: any WindowReader
+  /// Of the same size; where it is transparent, so is the result.
+  let mask: any WindowReader
+
+  func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
+    let isOpaque = try pixels.read(window, into: target, rowBytes: rowBytes)
+    return try withUnsafeTemporaryAllocation(byteCount: window.width * 4, alignment: 16) { line in
+      let memory = line.baseAddress!
+      var maskIsOpaque = true
+      for y in 0..<window.height {
+        let row = PixelRect(x: window.x, y: window.y + y, width: window.width, height: 1)
+        if try mask.read(row, into: memory, rowBytes: window.width * 4) { continue }
+        maskIsOpaque = false
+        let flags = memory.assumingMemoryBound(to: UInt32.self)
+        let words = (target + y * rowBytes).assumingMemoryBound(to: UInt32.self)
+        for x in 0..<window.width { words[x] &= flags[x] }
+      }
+      return isOpaque && maskIsOpaque
+    }
   }
 }

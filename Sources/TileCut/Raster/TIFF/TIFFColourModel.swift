@@ -1,3 +1,13 @@
+import CTIFFShim
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// What the samples of a TIFF mean: which bands are colours, which is alpha, which values are no data.
 struct TIFFColourModel: Sendable {
   enum Colour: Sendable {
@@ -30,9 +40,7 @@ struct TIFFColourModel: Sendable {
   }
 
   var colourBands: Int { if case .grey = colour { 1 } else if case .palette = colour { 1 } else { 3 } }
-}
 
-extension TIFFColourModel {
   /// Works out the meaning of the samples, as GDAL would where the file leaves it open; `warn` gets what was left out.
   ///
   /// - Parameters:
@@ -124,5 +132,62 @@ extension TIFFColourModel {
     }
     guard let text = handle.text(tag: 42113), let value = NodataValue.parse(text) else { return nil }
     return [NodataValue](repeating: NodataValue(value, format: layout.format, bits: layout.bits), count: bands)
+  }
+}
+
+/// A TIFF colour map, brought to 8 bits.
+struct TIFFPalette {
+  /// RGBA words, opaque, one for each index.
+  let words: [UInt32]
+
+  /// - Returns: nil when the directory has none.
+  init?(_ handle: TIFFHandle, bits: Int) {
+    var red: UnsafePointer<UInt16>?
+    var green: UnsafePointer<UInt16>?
+    var blue: UnsafePointer<UInt16>?
+    guard ctiff_colormap(handle.pointer, &red, &green, &blue) != 0, let red, let green, let blue else { return nil }
+    let count = 1 << bits
+    // Sixteen bits by the specification, 65535 the brightest; some writers put 8-bit values there, or shift them by eight.
+    let all = (0..<count).lazy.flatMap { [red[$0], green[$0], blue[$0]] }
+    let divisor: UInt16 = all.allSatisfy { $0 < 256 } ? 1 : all.allSatisfy { $0 % 256 == 0 } ? 256 : 257
+    words = (0..<count).map { i in
+      PixelTable.word(
+        red: UInt8(red[i] / divisor), green: UInt8(green[i] / divisor), blue: UInt8(blue[i] / divisor))
+    }
+  }
+}
+
+/// A value that means "no data" in one band, as a range: a float that was written as text need not come back exactly.
+struct NodataValue: Sendable {
+  let low: Double
+  let high: Double
+  /// The value itself is not-a-number; that is no data in any case.
+  let isNaN: Bool
+
+  init(_ value: Double, format: TIFFLayout.SampleFormat, bits: Int) {
+    isNaN = value.isNaN
+    if format == .float && bits <= 32 && value.isFinite && abs(value) <= Double(Float.greatestFiniteMagnitude) * 1.0001
+    {
+      // Two units in the last place, as GDAL compares.
+      let nearest = Float(
+        max(-Double(Float.greatestFiniteMagnitude), min(Double(Float.greatestFiniteMagnitude), value)))
+      let slack = Double(nearest.ulp) * 2
+      (low, high) = (Double(nearest) - slack, Double(nearest) + slack)
+    } else {
+      (low, high) = (value, value)
+    }
+  }
+
+  func matches(_ value: Double) -> Bool { value.isNaN || (value >= low && value <= high) }
+
+  /// The value of a GDAL_NODATA tag (`"255"`, `"-3.4e+38"`, `"nan"`), or nil.
+  static func parse(_ text: String) -> Double? {
+    let word = text.split { $0 == " " || $0 == "\0" || $0 == "\n" || $0 == "\t" }.first.map(String.init) ?? ""
+    guard !word.isEmpty else { return nil }
+    var end: UnsafeMutablePointer<CChar>?
+    return word.withCString { start in
+      let value = strtod(start, &end)
+      return end.map { $0 > UnsafeMutablePointer(mutating: start) } == true ? value : nil
+    }
   }
 }

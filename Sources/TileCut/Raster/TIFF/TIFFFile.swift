@@ -3,13 +3,13 @@ import Synchronization
 
 /// One directory (image) of a TIFF file, read by several threads through handles of their own.
 final class TIFFFile: Sendable {
-  let file: OpenFile
+  let file: SourceFile
   let directory: Int
   private let idle = Mutex<[TIFFHandle]>([])
   private let collected: WarningList
 
   /// - Parameter warnings: where libtiff's warnings go, each once.
-  init(_ file: OpenFile, directory: Int, warnings: WarningList) {
+  init(_ file: SourceFile, directory: Int, warnings: WarningList) {
     self.file = file
     self.directory = directory
     collected = warnings
@@ -65,4 +65,102 @@ final class WarningList: Sendable {
   }
 
   var all: [String] { texts.withLock { $0 } }
+}
+
+/// One libtiff handle at one directory of a file, with memory to decode into.
+///
+/// Unchecked: ``TIFFFile`` lends it to one thread at a time.
+final class TIFFHandle: @unchecked Sendable {
+  let pointer: OpaquePointer
+  private let file: SourceFile
+  private var scratch: UnsafeMutableRawPointer?
+  private var scratchBytes = 0
+  /// Warnings already reported.
+  fileprivate(set) var warningsSeen: Int32 = 0
+
+  /// No single allocation of libtiff may exceed this: the largest block, compressed or not, and some slack.
+  static let allocBytesMax: UInt64 = 272 << 20
+
+  init(_ file: SourceFile) throws {
+    self.file = file
+    var message = [CChar](repeating: 0, count: 512)
+    guard
+      let pointer = ctiff_open(
+        file.descriptor, UInt64(file.size), file.path, Self.allocBytesMax, &message, message.count)
+    else {
+      throw CutError(
+        .badSource, path: file.path, "is damaged, or no TIFF: \(Self.string(message))",
+        remedy: "copy or make it again")
+    }
+    self.pointer = pointer
+  }
+
+  deinit {
+    ctiff_close(pointer)
+    scratch?.deallocate()
+  }
+
+  /// libtiff's words for what went wrong last; reading forgets them.
+  func takeError() -> String {
+    defer { ctiff_clear_error(pointer) }
+    let text = String(cString: ctiff_error(pointer))
+    return text.isEmpty ? "libtiff does not say why" : text
+  }
+
+  /// What libtiff found odd since the last call.
+  func takeWarnings() -> [String] {
+    var texts: [String] = []
+    while let text = ctiff_warning(pointer, warningsSeen) {
+      texts.append(String(cString: text))
+      warningsSeen += 1
+    }
+    return texts
+  }
+
+  /// Decodes a block as stored. Returns the bytes decoded; 0 for a block never written, -1 for one that cannot be decoded.
+  func decode(_ number: UInt32, into memory: UnsafeMutableRawPointer, byteCount: Int) -> Int {
+    var offset: UInt64 = 0
+    var bytes: UInt64 = 0
+    guard ctiff_block_range(pointer, number, &offset, &bytes) != 0 else { return -1 }
+    if offset == 0 || bytes == 0 { return 0 }
+    let count = ctiff_read_block(pointer, number, memory, Int64(byteCount))
+    // Some decoders complain and yet return what they have; what libtiff calls an error is one.
+    return ctiff_error(pointer)[0] == 0 ? Int(count) : -1
+  }
+
+  /// A tag of text, up to its null byte if it has one.
+  func text(tag: UInt32) -> String? {
+    var start: UnsafePointer<CChar>?
+    let count = ctiff_text(pointer, tag, &start)
+    guard count > 0, let start else { return nil }
+    let bytes = UnsafeBufferPointer(start: start, count: Int(count)).prefix { $0 != 0 }
+    return String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// A tag of doubles, empty when absent.
+  func doubles(tag: UInt32) -> [Double] {
+    var start: UnsafePointer<Double>?
+    let count = ctiff_doubles(pointer, tag, &start)
+    return start.map { Array(UnsafeBufferPointer(start: $0, count: Int(count))) } ?? []
+  }
+
+  /// Why libtiff's RGBA interface cannot show the directory, or nil when it can.
+  func rgbaRefusal() -> String? {
+    var reason = [CChar](repeating: 0, count: 1024)
+    return ctiff_rgba_ok(pointer, &reason) != 0 ? nil : Self.string(reason)
+  }
+
+  /// Memory for decoding, valid until the next call.
+  func scratch(byteCount: Int) -> UnsafeMutableRawPointer {
+    let bytes = byteCount + PixelForm.slackBytes
+    if let scratch, scratchBytes >= bytes { return scratch }
+    scratch?.deallocate()
+    let fresh = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
+    (scratch, scratchBytes) = (fresh, bytes)
+    return fresh
+  }
+
+  static func string(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
 }

@@ -157,7 +157,3 @@ extension TIFFPixelDecoder {
     return any != 0
   }
 }
-
-extension BandRow {
-  var samples: UnsafePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
-}

@@ -19,7 +19,7 @@ struct TIFFPixelDecoder: Sendable {
   init(maskOf layout: TIFFLayout) {
     self.layout = layout
     model = TIFFColourModel(maskOf: layout)
-    form = .indexed(MaskedReader.table)
+    form = .indexed(.mask)
     bands = [0]
   }
 

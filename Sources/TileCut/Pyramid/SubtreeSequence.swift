@@ -4,9 +4,9 @@ import TileIndex
 ///
 /// The work is dealt out in units: small subtrees whose pixels one worker holds and reduces by itself. Units go row by row, since that is how rasters in strips
 /// are decoded about once; but within columns of limited width, since a parent waits for its children and a row of waiting parents must fit into memory.
-struct UnitWalk: Sequence {
+struct SubtreeSequence: Sequence {
   /// Tiles of the working zoom along a unit's edge: the root and up to two levels below.
-  static let unitEdgeMax = 4
+  static let subtreeEdgeMax = 4
   /// Tiles of the working zoom across the columns; 131,072 pixels, for which the waiting parents take 32 MB.
   static let columnEdge = 512
 
@@ -19,7 +19,7 @@ struct UnitWalk: Sequence {
   init(_ coverages: [Int: CandidateTiles], matrixSet: TileMatrixSet, workingZoom: Int, zoomMin: Int) {
     var root = workingZoom
     var edge = 1
-    while root > zoomMin, edge * matrixSet.ratio(below: root - 1) <= Self.unitEdgeMax {
+    while root > zoomMin, edge * matrixSet.ratio(below: root - 1) <= Self.subtreeEdgeMax {
       root -= 1
       edge *= matrixSet.ratio(below: root)
     }

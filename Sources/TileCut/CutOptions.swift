@@ -39,35 +39,7 @@ public struct CutOptions: Sendable {
   public init(sources: [String]) {
     self.sources = sources
   }
-}
 
-/// What a cut may use. The bundle's bytes do not depend on it.
-public struct CutResources: Hashable, Sendable {
-  /// Worker threads, at most: fewer work where the memory would not do for so many.
-  public let threads: Int
-  /// Budget for decoded pixels and tiles under way, in bytes.
-  public let memoryBytes: Int
-
-  /// - Parameters:
-  ///   - threads: as many as the machine has cores when nil.
-  ///   - memoryBytes: 256 MB unless given; at least 32 MB are used.
-  public init(threads: Int? = nil, memoryBytes: Int = 256_000_000) {
-    self.threads = max(threads ?? ProcessInfo.processInfo.activeProcessorCount, 1)
-    self.memoryBytes = max(memoryBytes, 32_000_000)
-  }
-  /// What a worker takes for its window, tiles, units under way and the libraries' own needs.
-  private static let workerBytes = 9_000_000
-
-  /// The threads that the memory is enough for: a quarter of it is left for decoded blocks.
-  var workers: Int { min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes, 1)) }
-
-  /// The share of decoded source blocks: half, less where many workers need more than the other half.
-  var cacheBytes: Int {
-    min(max(memoryBytes - workers * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
-  }
-}
-
-extension CutOptions {
   /// Refuses encodings that the codecs would not take, and what says where a flat image lies.
   func check() throws {
     if isFlat, bounds != nil || crs != nil || matrixSet != .webMercatorQuad || sources.count != 1 {
@@ -87,5 +59,32 @@ extension CutOptions {
         remedy: "choose a quality from 1 to 100 and an effort from 0 to 9")
     default: break
     }
+  }
+}
+
+/// What a cut may use. The bundle's bytes do not depend on it.
+public struct CutResources: Hashable, Sendable {
+  /// Worker threads, at most: fewer work where the memory would not do for so many.
+  public let threads: Int
+  /// Budget for decoded pixels and tiles under way, in bytes.
+  public let memoryBytes: Int
+
+  /// - Parameters:
+  ///   - threads: as many as the machine has cores when nil.
+  ///   - memoryBytes: 256 MB unless given; at least 32 MB are used.
+  public init(threads: Int? = nil, memoryBytes: Int = 256_000_000) {
+    self.threads = max(threads ?? ProcessInfo.processInfo.activeProcessorCount, 1)
+    self.memoryBytes = max(memoryBytes, 32_000_000)
+  }
+
+  /// What a worker takes for its window, tiles, units under way and the libraries' own needs.
+  private static let workerBytes = 9_000_000
+
+  /// The threads that the memory is enough for: a quarter of it is left for decoded blocks.
+  var workers: Int { min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes, 1)) }
+
+  /// The share of decoded source blocks: half, less where many workers need more than the other half.
+  var cacheBytes: Int {
+    min(max(memoryBytes - workers * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
   }
 }

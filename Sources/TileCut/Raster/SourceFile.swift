@@ -7,7 +7,7 @@
 #endif
 
 /// A file open for reading, closed with its last reference. Reads name their position, so threads may share it.
-final class OpenFile: Sendable {
+final class SourceFile: Sendable {
   let path: String
   let descriptor: Int32
   /// Bytes the file had when it was opened.
@@ -43,7 +43,7 @@ final class OpenFile: Sendable {
 
   /// The whole of a small text file, or nil when there is none or it is longer than `bytesMax`.
   static func text(at path: String, bytesMax: Int) -> String? {
-    guard let file = try? OpenFile(path: path), file.size <= bytesMax else { return nil }
+    guard let file = try? SourceFile(path: path), file.size <= bytesMax else { return nil }
     return String(decoding: file.prefix(bytesMax), as: UTF8.self)
   }
 }

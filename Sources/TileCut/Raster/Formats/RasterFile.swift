@@ -5,7 +5,7 @@ package enum RasterFile {
   /// - Throws: ``CutError`` `.unreadableSource` when the file cannot be read; `.badSource` when it is damaged or of no supported
   ///   format; `.noGeoreference` when it is not known where it lies; `.invalidOption` when an option does not fit it.
   package static func open(path: String, options: RasterOpenOptions) throws -> any RasterSource {
-    let file = try OpenFile(path: path)
+    let file = try SourceFile(path: path)
     switch RasterFormat(file.prefix(16)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
     case .png: return try ImageSource(png: file, options: options)

@@ -2,7 +2,7 @@ import Foundation
 public import TileIndex
 
 /// What to build and how. Of these only ``parcelBytesMax`` and ``patchesFrom`` can change what is on the shelf.
-public struct ShelfOptions: Sendable {
+public struct CatalogBuildOptions: Sendable {
   public var manifest: RegionManifest
   /// The folder of the shelf; made when it is not there.
   public var output: String

@@ -13,7 +13,7 @@ package final class ImageSource: RasterSource {
   private let reader: any WindowReader
 
   /// Opens a file whose first bytes say that it is a PNG.
-  init(png file: OpenFile, options: RasterOpenOptions) throws {
+  init(png file: SourceFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: PNGRowReader
     do { reader = try PNGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
@@ -21,7 +21,7 @@ package final class ImageSource: RasterSource {
     georeference = try Placement(path: path, width: width, height: height).georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
     try Self.requireData(file, pixelBytes: Self.packedBytes(reader))
-    let rows = try PNGRows(path: path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
+    let rows = try PNGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
     self.reader = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
     // Byte 25 is the colour type; 4 is set when there is an alpha channel and not only transparent colours.
     let hasAlphaChannel = file.prefix(26).last.map { $0 & 4 != 0 } ?? false
@@ -30,14 +30,14 @@ package final class ImageSource: RasterSource {
   }
 
   /// Opens a file whose first bytes say that it is a JPEG.
-  init(jpeg file: OpenFile, options: RasterOpenOptions) throws {
+  init(jpeg file: SourceFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: JPEGRowReader
     do { reader = try JPEGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
     georeference = try Placement(path: path, width: width, height: height).georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
-    let rows = try JPEGRows(path: path, reader: reader, options: options, memoryMax: cache.bytesMax)
+    let rows = try JPEGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax)
     self.reader = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
     alphaKind = options.nodata == nil ? .opaque : .mask
     warnings = reader.warnings.map { "\(file.path): libjpeg warns: \($0)" }
@@ -48,7 +48,7 @@ package final class ImageSource: RasterSource {
   }
 
   /// Deflate cannot shrink to less than 1/1032: a smaller file was cut short or lies about its size.
-  private static func requireData(_ file: OpenFile, pixelBytes: Int) throws {
+  private static func requireData(_ file: SourceFile, pixelBytes: Int) throws {
     guard pixelBytes / 1032 <= file.size else {
       throw CutError(
         .badSource, path: file.path, "is cut short: \(file.size) bytes cannot hold its pixels",

@@ -8,7 +8,7 @@ struct EncodedTile: Sendable {
 }
 
 /// What one unit of work gives.
-struct CutUnit: Sendable {
+struct CutSubtree: Sendable {
   /// The root of the subtree.
   let root: TileID
   /// The subtree's tiles that have a visible pixel, parents after their children.
@@ -23,7 +23,7 @@ struct CutUnit: Sendable {
 
 /// Cuts one unit after the other: draws the tiles of the working zoom, reduces them to their parents while they are in memory, encodes each tile once.
 /// One per worker thread.
-final class UnitCutter {
+final class SubtreeCutter {
   private let plan: CutPlan
   private let mosaic: Mosaic
   private let encoder: TileEncoder
@@ -40,14 +40,14 @@ final class UnitCutter {
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
   }
 
-  func cut(_ root: TileID) throws -> CutUnit {
-    var unit = CutUnit(root: root)
+  func cut(_ root: TileID) throws -> CutSubtree {
+    var unit = CutSubtree(root: root)
     unit.rootPixels = try pixels(of: root, &unit)
     return unit
   }
 
   /// Draws or assembles a tile, and encodes it when its zoom is stored.
-  private func pixels(of tile: TileID, _ unit: inout CutUnit) throws -> PixelBuffer? {
+  private func pixels(of tile: TileID, _ unit: inout CutSubtree) throws -> PixelBuffer? {
     if isCancelled() { throw CutError(.cancelled, "cancelled") }
     let pixels: PixelBuffer?
     if tile.zoom == plan.workingZoom {
@@ -69,7 +69,7 @@ final class UnitCutter {
     return pixels
   }
 
-  private func draw(_ tile: TileID, _ unit: inout CutUnit) throws -> PixelBuffer? {
+  private func draw(_ tile: TileID, _ unit: inout CutSubtree) throws -> PixelBuffer? {
     let matrix = plan.matrixSet[tile.zoom]
     let rect = PixelRect(
       x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
@@ -83,5 +83,46 @@ final class UnitCutter {
     }
     unit.extent = VisibleExtent.merged(unit.extent, with: buffer, at: rect, isOpaque: opacity == .opaque)
     return buffer
+  }
+}
+
+/// The box round all visible pixels, in pixels of the working zoom.
+struct VisibleExtent: Sendable, Equatable {
+  var left: Int
+  var top: Int
+  /// One past the last.
+  var right: Int
+  var bottom: Int
+
+  func union(_ other: VisibleExtent) -> VisibleExtent {
+    VisibleExtent(
+      left: min(left, other.left), top: min(top, other.top), right: max(right, other.right),
+      bottom: max(bottom, other.bottom))
+  }
+
+  static func merged(_ extent: VisibleExtent?, with buffer: PixelBuffer, at rect: PixelRect, isOpaque: Bool)
+    -> VisibleExtent?
+  {
+    let whole = VisibleExtent(left: rect.x, top: rect.y, right: rect.x + rect.width, bottom: rect.y + rect.height)
+    if let extent, extent.union(whole) == extent { return extent }
+    let visible = isOpaque ? whole : visiblePart(of: buffer, at: rect)
+    guard let visible else { return extent }
+    return extent?.union(visible) ?? visible
+  }
+
+  private static func visiblePart(of buffer: PixelBuffer, at rect: PixelRect) -> VisibleExtent? {
+    var (left, right, top, bottom) = (Int.max, -1, -1, -1)
+    for y in 0..<buffer.height {
+      let row = UnsafeRawPointer(buffer.bytes) + y * buffer.rowBytes
+      func isVisible(_ x: Int) -> Bool { row.load(fromByteOffset: x * 4 + 3, as: UInt8.self) != 0 }
+      guard let first = (0..<buffer.width).first(where: isVisible) else { continue }
+      let last = (0..<buffer.width).last(where: isVisible)!
+      if top < 0 { top = y }
+      bottom = y
+      left = min(left, first)
+      right = max(right, last)
+    }
+    guard top >= 0 else { return nil }
+    return VisibleExtent(left: rect.x + left, top: rect.y + top, right: rect.x + right + 1, bottom: rect.y + bottom + 1)
   }
 }

@@ -78,9 +78,7 @@ final class PROJObject {
     proj_is_equivalent_to_with_ctx(
       context.pointer, pointer, other.pointer, PJ_COMP_EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS) != 0
   }
-}
 
-extension PROJObject {
   /// PROJJSON without its `$schema`, or nil.
   var json: String? {
     let options: [String] = ["SCHEMA=", "MULTILINE=NO"]

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TileImage
 import TileIndex
 
@@ -69,9 +70,9 @@ public struct Cutter: Sendable {
     do {
       let assembler = PyramidAssembler(plan: plan, writer: writer)
       let total = plan.tileCountMax
-      let walk = UnitWalk(
+      let walk = SubtreeSequence(
         plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
-      let work = OrderedWork<TileID, CutUnit>(walk.makeIterator(), aheadMax: 2 * resources.workers + 2) { unit in
+      let work = OrderedWork<TileID, CutSubtree>(walk.makeIterator(), aheadMax: 2 * resources.workers + 2) { unit in
         try assembler.accept(unit)
         onProgress?(
           CutProgress(
@@ -79,7 +80,7 @@ public struct Cutter: Sendable {
             bytesStored: assembler.bytesStored, seconds: seconds()))
       }
       try work.run(threads: resources.workers) {
-        let cutter = UnitCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+        let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
         return { try cutter.cut($0) }
       }
       guard let extent = assembler.extent else {
@@ -164,4 +165,50 @@ extension BoundingBox {
     func rounded(_ degrees: Double) -> Double { (degrees * 1e10).rounded() / 1e10 }
     return BoundingBox(west: rounded(west), south: rounded(south), east: rounded(east), north: rounded(north))
   }
+}
+
+/// How far a cut has come.
+public struct CutProgress: Sendable, Codable {
+  /// Candidate tiles that are done, empty ones included.
+  public let tilesDone: Int
+  /// Candidate tiles in all.
+  public let tilesTotal: Int
+  /// Tiles handed to the bundle.
+  public let tilesStored: Int
+  /// Bytes of these tiles before deduplication.
+  public let bytesStored: Int
+  /// Since the cut began, in seconds.
+  public let seconds: Double
+
+  /// Candidate tiles done per second.
+  public var tilesPerSecond: Double { seconds > 0 ? Double(tilesDone) / seconds : 0 }
+  /// Seconds that the rest will take at the present rate; nil before anything is done.
+  public var secondsLeft: Double? {
+    tilesDone > 0 ? seconds / Double(tilesDone) * Double(tilesTotal - tilesDone) : nil
+  }
+}
+
+/// What a finished cut has made.
+public struct CutSummary: Sendable, Codable {
+  /// The bundle's path.
+  public let path: String
+  /// Tiles in the bundle.
+  public let tileCount: Int
+  /// Tiles that differ from one another, the images that are stored.
+  public let distinctTileCount: Int
+  public let zoomMin: Int
+  public let zoomMax: Int
+  /// The bundle's size.
+  public let fileBytes: Int
+  public let seconds: Double
+  /// What the user should know about the sources, each naming its file.
+  public let warnings: [String]
+}
+
+/// Asks a running cut to stop; may be called from any thread or a signal handler's queue.
+public final class CutCancellation: Sendable {
+  private let flag = Atomic(false)
+  public init() {}
+  public func cancel() { flag.store(true, ordering: .relaxed) }
+  public var isCancelled: Bool { flag.load(ordering: .relaxed) }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TileIndex
 
 /// Files of a shelf: folders, and renames that last.
-enum ShelfFiles {
+enum CatalogFiles {
   static func makeFolder(_ path: String) throws {
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
       // A folder in a folder that is not there yet.
