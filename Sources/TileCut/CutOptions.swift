@@ -2,45 +2,46 @@ import Foundation
 public import TileImage
 public import TileIndex
 
-/// What to cut and how it should look. Everything in it can change the bundle's bytes; see ``CutResources`` for what cannot.
+/// What to cut and how the tiles look. Every member can change the bundle's bytes; what cannot is in ``CutResources``.
 public struct CutOptions: Sendable {
-  /// Paths of GeoTIFF, PNG or JPEG files, drawn in this order: later ones over earlier ones.
+  /// Paths of GeoTIFF, PNG or JPEG files in drawing order: later ones are drawn over earlier ones.
   public var sources: [String]
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   public var zoom: ZoomSelection = .native
-  /// WGS 84 degrees. Places a source that has no georeference; cuts off any other. `west` greater than `east` means across the antimeridian.
+  /// WGS 84 degrees. Places a source without a georeference and clips any other. `west` greater than `east` crosses the
+  /// antimeridian.
   public var bounds: BoundingBox?
-  /// True for a picture that lies nowhere on Earth: its pixels are cut as they are, whatever it says of its place.
+  /// True for an image without a place on Earth: its pixels are cut as they are and its georeference is ignored.
   public var isFlat = false
   public var encoding: TileEncoding = .png(PNGOptions())
   public var resampling: Resampling = .bilinear
-  /// The sources' coordinate reference system, over whatever the files say: `EPSG:n`, WKT, a PROJ string.
+  /// Overrides the CRS in the files: `EPSG:n`, WKT or a PROJ string.
   public var crs: String?
-  /// Value that means "no data", one for all bands or one for each, in the source's own units; over what the files say.
+  /// Overrides the nodata value in the files: one value for all bands or one for each, in the source's units.
   public var nodata: [Double]?
-  /// For sources of more than 8 bits: the values that become 0 and 255; `low` may be the larger one, which inverts.
+  /// For samples of more than 8 bits: the values that become 0 and 255. `low` may exceed `high`, which inverts.
   public var scale: (low: Double, high: Double)?
 
-  /// The tileset's name; the first source's file name without extension when nil.
+  /// The tileset's name; nil means the first source's file name without its extension.
   public var name: String?
   public var attribution: String?
   public var description: String?
-  /// Whether the tileset is drawn over others or below them.
+  /// Whether the tileset is a base layer or an overlay.
   public var type: BundleMetadata.Kind = .baselayer
-  /// The tileset's own version.
+  /// The tileset's version, not the tool's.
   public var version: String = "1"
-  /// What can be looked for on the map. Those outside its bounds are left out.
+  /// Searchable places. Those outside the map's bounds are left out.
   public var places: [Place] = []
-  /// Outline of the region; tiles that do not touch it are left out.
+  /// The region's outline; tiles that do not touch it are left out.
   public var boundary: RegionBoundary?
-  /// More rows for the metadata.
+  /// Additional metadata rows.
   public var extraMetadata: [String: String] = [:]
 
   public init(sources: [String]) {
     self.sources = sources
   }
 
-  /// Refuses encodings that the codecs would not take, and what says where a flat image lies.
+  /// Refuses encodings that the codecs do not support, and georeferencing options together with ``isFlat``.
   func check() throws {
     if isFlat, bounds != nil || crs != nil || matrixSet != .webMercatorQuad || sources.count != 1 {
       throw CutError(
@@ -62,28 +63,28 @@ public struct CutOptions: Sendable {
   }
 }
 
-/// What a cut may use. The bundle's bytes do not depend on it.
+/// Threads and memory that a cut may use. The bundle's bytes do not depend on them.
 public struct CutResources: Hashable, Sendable {
-  /// Worker threads, at most: fewer work where the memory would not do for so many.
+  /// The upper limit of worker threads; fewer run if ``memoryBytes`` does not suffice for all.
   public let threads: Int
-  /// Budget for decoded pixels and tiles under way, in bytes.
+  /// Budget in bytes for decoded pixels and for tiles in progress.
   public let memoryBytes: Int
 
   /// - Parameters:
-  ///   - threads: as many as the machine has cores when nil.
-  ///   - memoryBytes: 256 MB unless given; at least 32 MB are used.
+  ///   - threads: nil means one for each core.
+  ///   - memoryBytes: values below 32 MB count as 32 MB.
   public init(threads: Int? = nil, memoryBytes: Int = 256_000_000) {
     self.threads = max(threads ?? ProcessInfo.processInfo.activeProcessorCount, 1)
     self.memoryBytes = max(memoryBytes, 32_000_000)
   }
 
-  /// What a worker takes for its window, tiles, units under way and the libraries' own needs.
+  /// Memory of one worker: its source window, its tiles and subtrees in progress, and what the libraries allocate.
   private static let workerBytes = 9_000_000
 
-  /// The threads that the memory is enough for: a quarter of it is left for decoded blocks.
+  /// The number of threads that the memory suffices for when a quarter of it is left for decoded blocks.
   var workers: Int { min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes, 1)) }
 
-  /// The share of decoded source blocks: half, less where many workers need more than the other half.
+  /// The budget of the block cache: half of the memory, less if many workers need more than the other half.
   var cacheBytes: Int {
     min(max(memoryBytes - workers * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
   }

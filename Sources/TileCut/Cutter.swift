@@ -5,21 +5,30 @@ import TileIndex
 
 /// Cuts raster maps into a bundle.
 ///
-/// 1. opens the sources and maps their outlines to the grid;
-/// 2. plans which tiles there may be (``CutPlan``);
-/// 3. lets every thread draw, reduce and encode units of the pyramid, while finished units go to the bundle in a fixed order;
-/// 4. writes the metadata and puts the bundle in place.
+/// 1. Open the sources: ``RasterFile`` (Raster/Formats/RasterFile.swift) finds the format and returns a
+///    ``RasterSource``.
+/// 2. Map each source's extent to the tile grid: ``SourceFootprint`` (Warp/SourceFootprint.swift).
+/// 3. Decide which zooms and tiles are made: ``CutPlan`` (Pyramid/CutPlan.swift).
+/// 4. Divide the pyramid into subtrees in a fixed order: ``SubtreeSequence`` (Pyramid/SubtreeSequence.swift).
+/// 5. Cut subtrees on several threads, deliver them in that order: ``OrderedWork`` (Pyramid/OrderedWork.swift).
+/// 6. In each worker, draw the tiles of the working zoom from all sources: ``Mosaic`` (Warp/Mosaic.swift), which calls
+///    a ``Warper`` (Warp/Warper.swift) for each source.
+/// 7. In each worker, reduce four tiles (or 9, 16) to their parent and encode every tile once: ``SubtreeCutter``
+///    (Pyramid/SubtreeCutter.swift), ``ParentTile`` (Pyramid/ParentTile.swift).
+/// 8. Store the subtrees' tiles and build the levels above them: ``PyramidAssembler`` (Pyramid/PyramidAssembler.swift).
+/// 9. Write places and metadata and publish the bundle atomically: `BundleWriter` of TileIndex.
 public struct Cutter: Sendable {
   public let options: CutOptions
   public let resources: CutResources
-  /// Which tiles will be made.
+  /// The tiles that will be made.
   public let plan: CutPlan
   private let sources: [any RasterSource]
 
-  /// Opens the sources and plans the cut; nothing is written yet.
+  /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
-  /// - Parameter scratchDirectory: where sources that can only be decoded from top to bottom are unpacked when memory does not hold them; the system's temporary folder when nil.
-  /// - Throws: ``CutError`` that names the source or option at fault.
+  /// - Parameter scratchDirectory: where sources that decode only from top to bottom are unpacked if they do not fit
+  ///   into memory; nil means the system's temporary folder.
+  /// - Throws: ``CutError`` naming the source or the option at fault.
   public init(
     _ options: CutOptions, resources: CutResources = CutResources(), scratchDirectory: String? = nil
   ) throws {
@@ -27,13 +36,13 @@ public struct Cutter: Sendable {
       throw CutError(.invalidOption, "no source to cut", remedy: "name a GeoTIFF, PNG or JPEG file")
     }
     try options.check()
-    // Before a source is placed with them.
+    // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
     let sources = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory())
     try self.init(options, resources, sources: sources)
   }
 
-  /// Plans the cut of sources that are open.
+  /// Plans the cut of sources that are already open.
   init(_ options: CutOptions, _ resources: CutResources, sources: [any RasterSource]) throws {
     self.options = options
     self.resources = resources
@@ -47,17 +56,17 @@ public struct Cutter: Sendable {
       boundary: options.boundary, resampling: options.resampling, encoding: options.encoding)
   }
 
-  /// What the user should know about the sources although they can be cut, each line naming its file.
+  /// Problems that do not prevent a cut; each line names its file.
   public var warnings: [String] { sources.flatMap(\.warnings) }
 
-  /// Cuts into a new bundle, which appears under its name only when it is whole.
+  /// Steps 4 to 9: cuts into a new bundle, which appears at `path` only when it is complete.
   ///
   /// - Parameters:
   ///   - path: the bundle to write.
-  ///   - replacing: whether a file of that name may be replaced.
-  ///   - cancellation: stops the cut when set; nothing is left behind then.
-  ///   - onProgress: called after each piece of work, by one thread at a time.
-  /// - Throws: ``CutError``, or ``BundleError`` when the bundle cannot be written.
+  ///   - replacing: whether an existing file may be replaced.
+  ///   - cancellation: stops the cut; no file is left behind then.
+  ///   - onProgress: called after each subtree, by one thread at a time.
+  /// - Throws: ``CutError``, or ``BundleError`` if the bundle cannot be written.
   public func cut(
     to path: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((CutProgress) -> Void)? = nil
@@ -130,7 +139,7 @@ public struct Cutter: Sendable {
   }
 
   private func metadata(extent: VisibleExtent) -> BundleMetadata {
-    // Not the output's name: equal inputs and options give equal bytes, wherever they are written.
+    // Not the output's name: equal inputs and options give equal bytes wherever they are written.
     let stem = URL(fileURLWithPath: sources[0].path).deletingPathExtension().lastPathComponent
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution
@@ -145,7 +154,7 @@ public struct Cutter: Sendable {
     return metadata
   }
 
-  /// The sources' outline where pixels are visible up to it, the visible pixels' edge where not (collars of nodata).
+  /// The sources' outline on sides where visible pixels reach it, else the edge of the visible pixels (nodata collars).
   private func visibleBounds(_ extent: VisibleExtent) -> BoundingBox {
     let matrix = plan.matrixSet[plan.workingZoom]
     let low = matrix.point(atPixel: SIMD2(Double(extent.left), Double(extent.bottom)))
@@ -160,52 +169,52 @@ public struct Cutter: Sendable {
 }
 
 extension BoundingBox {
-  /// Degrees without the last digits, in which only the rounding of the projection shows.
+  /// Degrees without the last digits, which hold only the projection's rounding errors.
   fileprivate var roundedToMicrometres: BoundingBox {
     func rounded(_ degrees: Double) -> Double { (degrees * 1e10).rounded() / 1e10 }
     return BoundingBox(west: rounded(west), south: rounded(south), east: rounded(east), north: rounded(north))
   }
 }
 
-/// How far a cut has come.
+/// The progress of a cut.
 public struct CutProgress: Sendable, Codable {
-  /// Candidate tiles that are done, empty ones included.
+  /// Candidate tiles processed, including empty ones.
   public let tilesDone: Int
-  /// Candidate tiles in all.
+  /// All candidate tiles.
   public let tilesTotal: Int
-  /// Tiles handed to the bundle.
+  /// Tiles written to the bundle.
   public let tilesStored: Int
-  /// Bytes of these tiles before deduplication.
+  /// Bytes of the written tiles before deduplication.
   public let bytesStored: Int
-  /// Since the cut began, in seconds.
+  /// Time since the cut began.
   public let seconds: Double
 
-  /// Candidate tiles done per second.
+  /// Candidate tiles processed per second.
   public var tilesPerSecond: Double { seconds > 0 ? Double(tilesDone) / seconds : 0 }
-  /// Seconds that the rest will take at the present rate; nil before anything is done.
+  /// The remaining time at the present rate; nil before the first tile.
   public var secondsLeft: Double? {
     tilesDone > 0 ? seconds / Double(tilesDone) * Double(tilesTotal - tilesDone) : nil
   }
 }
 
-/// What a finished cut has made.
+/// The result of a finished cut.
 public struct CutSummary: Sendable, Codable {
   /// The bundle's path.
   public let path: String
   /// Tiles in the bundle.
   public let tileCount: Int
-  /// Tiles that differ from one another, the images that are stored.
+  /// Distinct tile images, each of which is stored once.
   public let distinctTileCount: Int
   public let zoomMin: Int
   public let zoomMax: Int
   /// The bundle's size.
   public let fileBytes: Int
   public let seconds: Double
-  /// What the user should know about the sources, each naming its file.
+  /// Problems that did not prevent the cut; each line names its file.
   public let warnings: [String]
 }
 
-/// Asks a running cut to stop; may be called from any thread or a signal handler's queue.
+/// Asks a running cut to stop. May be called from any thread, also from a signal handler's queue.
 public final class CutCancellation: Sendable {
   private let flag = Atomic(false)
   public init() {}

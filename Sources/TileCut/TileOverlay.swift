@@ -3,10 +3,12 @@ public import TileIndex
 
 /// Draws one bundle's tiles over another's, for ``BundleMerge/Conflict/combine(_:)``.
 public enum TileOverlay {
-  /// A rule that draws later tiles over earlier ones. A tile that hides the lower one, or shows nothing of its own, stays as it is stored; only true mixtures are
-  /// encoded anew, as PNG without loss, as JPEG (which has no transparency) never, as WebP without loss.
+  /// A rule that draws later tiles over earlier ones.
   ///
-  /// - Throws: on use: ``BundleError`` with `.mismatch` for tiles that cannot be drawn or have different sizes.
+  /// An opaque upper tile and the tile below an empty one keep their stored bytes. Only real mixtures are encoded
+  /// again: losslessly as WebP if the upper tile is WebP, else as PNG, since JPEG has no transparency.
+  ///
+  /// - Throws: when called: ``BundleError`` `.mismatch` for tiles that cannot be decoded or differ in size.
   public static func conflict() -> BundleMerge.Conflict {
     .combine { tile, lower, upper in
       func mismatch(_ message: String) -> BundleError {

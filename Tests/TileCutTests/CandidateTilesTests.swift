@@ -50,7 +50,7 @@ import TileIndex
       level = level.parents(in: set)
       levels[level.zoom] = level
     }
-    let walk = UnitWalk(levels, matrixSet: set, workingZoom: working, zoomMin: zoomMin)
+    let walk = SubtreeSequence(levels, matrixSet: set, workingZoom: working, zoomMin: zoomMin)
     var covered: [TileID: Int] = [:]
     for unit in walk {
       #expect(unit.zoom == walk.rootZoom && walk.rootZoom >= zoomMin)

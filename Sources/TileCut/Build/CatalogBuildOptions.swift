@@ -1,36 +1,37 @@
 import Foundation
 public import TileIndex
 
-/// What to build and how. Of these only ``parcelBytesMax`` and ``patchesFrom`` can change what is on the shelf.
+/// What to build and how. Only the manifest, ``parcelBytesMax`` and ``patchesFrom`` affect the content of the
+/// catalogue.
 public struct CatalogBuildOptions: Sendable {
   public var manifest: RegionManifest
-  /// The folder of the shelf; made when it is not there.
+  /// The catalogue's folder; created if it does not exist.
   public var output: String
-  /// Ids of the regions to build; nil for all. Others stay on the shelf as they are.
+  /// Ids of the regions to build; nil means all. Other regions stay in the catalogue unchanged.
   public var only: [String]?
-  /// The most bytes that a parcel may have, over what the manifest says.
+  /// The maximum size of a tile pack in bytes; overrides the manifest.
   public var parcelBytesMax: Int?
-  /// A folder with bundles of earlier editions, `id-EDITION.mbtiles`.
+  /// A folder with bundles of earlier editions, `id-EDITION.mbtiles`, for patches.
   public var patchesFrom: String?
-  /// Regions that are cut at the same time; chosen from cores and memory when nil.
+  /// Regions to cut at the same time; nil means as many as cores and memory allow.
   public var jobs: Int?
-  /// Budget for decoded pixels and tiles under way in all regions, in bytes.
+  /// Budget in bytes for decoded pixels and for tiles in progress, for all regions together.
   public var memoryBytes = 512_000_000
-  /// Builds also what has not changed.
+  /// Also builds regions that have not changed.
   public var rebuilds = false
-  /// Removes bundles of earlier editions and of regions that are gone.
+  /// Removes bundles of earlier editions and of regions that are no longer in the manifest.
   public var prunes = false
-  /// The tool's version: another one builds everything anew.
+  /// The tool's version; a different one rebuilds everything.
   public var toolVersion: String
 
   public init(manifest: RegionManifest, output: String, toolVersion: String) {
     (self.manifest, self.output, self.toolVersion) = (manifest, output, toolVersion)
   }
 
-  /// The least that a cut works with.
+  /// The minimum memory of one cut.
   private static let jobBytesMin = 32_000_000
 
-  /// How many regions go at once, and what each may use.
+  /// The number of regions to cut at the same time, and the resources of each cut.
   func shares(regions: Int) -> (jobs: Int, resources: CutResources) {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let jobs = max(min(jobs ?? cores, regions, memoryBytes / Self.jobBytesMin), 1)

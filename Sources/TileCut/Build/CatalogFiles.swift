@@ -1,7 +1,7 @@
 import Foundation
 import TileIndex
 
-/// Files of a shelf: folders, and renames that last.
+/// File operations in a catalogue's folder.
 enum CatalogFiles {
   static func makeFolder(_ path: String) throws {
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else {

@@ -1,22 +1,23 @@
 import TileIndex
 
-/// Splits a region's bundle into parcels.
+/// Splits a region's bundle into tile packs.
 struct ParcelWriter {
   let bundle: MBTilesReader
-  /// The most bytes that a parcel's file may have.
+  /// The maximum size of a tile pack's file.
   let bytesMax: Int
-  /// Where parcels are written.
+  /// Where tile packs are written.
   let folder: String
-  /// What their names begin with; `.p001.mbtiles` follows.
+  /// The prefix of file names; `.p001.mbtiles` follows.
   let stem: String
 
-  /// Writes all parcels.
+  /// Writes all tile packs.
   ///
-  /// - Returns: the parcels as the catalogue has them, the overview first.
-  /// - Throws: ``CutError`` when a single tile is larger than a parcel may be; ``BundleError``.
+  /// - Returns: the catalogue's entries, the overview first.
+  /// - Throws: ``CutError`` if a single tile exceeds the maximum size; ``BundleError``.
   func write() throws -> [Catalogue.Parcel] {
     let tiles = try bundle.sizedTiles()
-    // Sizes are estimated from above, so the first plan should do; a file that is larger all the same makes for a stricter one.
+    // The plan overestimates sizes, so the first one usually suffices. If a file is too large all the same, the next
+    // plan has a lower limit.
     var limit = bytesMax
     for _ in 0..<8 {
       let plan = try plan(tiles, limit)
@@ -55,7 +56,7 @@ struct ParcelWriter {
     for tile in parcel.tiles {
       try bundle.withTile(tile) { try writer.put(tile, $0) }
     }
-    // The overview is what a device has first, so it is where names are looked up.
+    // A device downloads the overview first, so the overview contains the place index.
     if number == 1, let places = try PlaceIndex(bundle)?.places(), !places.isEmpty {
       try writer.write(places: places)
     }

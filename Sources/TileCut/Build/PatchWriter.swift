@@ -1,8 +1,8 @@
 import TileIndex
 
-/// Makes the patches that lead from a region's earlier editions to its new bundle.
+/// Makes the patches from a region's earlier editions to its new bundle.
 struct PatchWriter {
-  /// An earlier edition that was found.
+  /// An earlier edition's bundle.
   private struct Edition {
     let name: String
     let path: String
@@ -13,15 +13,15 @@ struct PatchWriter {
   private let bundle: String
   private let folder: String
   private let editions: [Edition]
-  /// What was found that is no earlier edition although its name says so.
+  /// Files that are named like an earlier edition but are none.
   let warnings: [String]
 
-  /// Looks for earlier editions: `id-EDITION.mbtiles`, of which the bundle itself must not say that it is another region's, or a parcel.
+  /// Finds earlier editions: files `id-EDITION.mbtiles` whose metadata agrees and that are not tile packs.
   ///
   /// - Parameters:
   ///   - bundle: the region's new bundle.
   ///   - folder: where patches are written.
-  ///   - editionsFolder: nil for no patches.
+  ///   - editionsFolder: nil means no patches.
   init(region: RegionManifest.Region, bundle: String, folder: String, editionsFolder: String?) throws {
     (self.region, self.bundle, self.folder) = (region, bundle, folder)
     guard let editionsFolder else {
@@ -44,7 +44,7 @@ struct PatchWriter {
       if found.region == region.id, found.edition == edition {
         return Edition(name: edition, path: path, matrixSet: reader.matrixSet)
       }
-      // The name may as well be that of a region whose id begins alike.
+      // A region whose id begins with this id may have produced the same name.
       if found.region == nil || found.region == region.id {
         let said =
           found.edition.map { "says that it is edition \($0)" } ?? "does not say which region and edition it is"
@@ -55,7 +55,7 @@ struct PatchWriter {
     self.warnings = warnings
   }
 
-  /// A hash of what the patches depend on.
+  /// A hash of everything that the patches depend on.
   func fingerprint(_ bundle: String, _ hashes: InputHashes) throws -> String {
     let lines = try editions.map { "\($0.name) \(try hashes.sha256($0.path))" }
     return FileHash.sha256(ofText: "\(bundle) patches\n\(lines.joined(separator: "\n"))")
@@ -63,7 +63,7 @@ struct PatchWriter {
 
   /// Writes the patches that are smaller than the whole bundle.
   ///
-  /// - Parameter warnings: gets a line for each edition that no patch can lead from.
+  /// - Parameter warnings: receives a line for each edition that cannot be patched.
   func write(bundleBytes: Int, _ warnings: inout [String]) throws -> [Catalogue.Patch] {
     var patches: [Catalogue.Patch] = []
     for edition in editions {

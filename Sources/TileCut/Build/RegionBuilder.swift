@@ -2,11 +2,14 @@ import Foundation
 import TileImage
 import TileIndex
 
-/// Makes the files of one region.
+/// Builds the files of one region.
 ///
-/// 1. The bundle is cut, unless the last one was made from the same inputs; 2. from it come the preview, 3. the parcels and 4. the patches, each unless it is there.
-/// What is new moves to the finished files, and only then the record says so: once for the bundle, so that the long work is not lost whatever becomes of the rest,
-/// and once for all else. A build that is killed in between does the step again.
+/// 1. Cut the bundle (``Cutter``), unless the existing one was made from the same inputs (``RegionFingerprints``).
+/// 2. Draw the preview (``BundlePreview``), split the bundle into tile packs (``ParcelWriter``) and make patches
+///    (``PatchWriter``), each unless its inputs are unchanged.
+/// 3. Move new files to the folder of finished files, then write the ``RegionRecord``.
+///
+/// Step 3 also follows the cut, so that a failure in step 2 does not lose it. A killed build repeats the current step.
 struct RegionBuilder {
   let region: RegionManifest.Region
   let options: CatalogBuildOptions
@@ -14,7 +17,7 @@ struct RegionBuilder {
   let hashes: InputHashes
   let resources: CutResources
 
-  /// What one region's build has come to.
+  /// The result of one region's build.
   struct Result {
     let record: RegionRecord
     let report: RegionReport
@@ -39,7 +42,7 @@ struct RegionBuilder {
       try keep(record, from: work)
       isCut = true
     }
-    // Among the finished files, or on the shelf.
+    // In the folder of finished files or already published.
     let bundle = record.bundle.files[0]
     guard let path = folder.place(of: bundle) else { throw Self.gone(folder.finished(bundle.file.file)) }
     var isUpdated = false
@@ -125,7 +128,7 @@ struct RegionBuilder {
       bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)), facts: facts)
   }
 
-  /// Moves what is new to the finished files and writes down that it is there.
+  /// Moves new files to the finished files, then records them.
   private func keep(_ record: RegionRecord, from work: String) throws {
     for made in record.files where CatalogFiles.exists("\(work)/\(made.file.file)") {
       try CatalogFiles.move("\(work)/\(made.file.file)", to: folder.finished(made.file.file))

@@ -2,16 +2,17 @@ import Foundation
 import Synchronization
 import TileIndex
 
-/// Hashes of everything that a region's files depend on, one for each step of making them. What only the catalogue says (category, price) is in none.
+/// Hashes of everything that a region's files depend on, one for each step. Facts that only the catalogue holds
+/// (category, price) are in none of them.
 struct RegionFingerprints {
-  /// Counts up when the same inputs shall give other files although the tool's version is the same.
+  /// Incremented when the same inputs must give other files although the tool's version is unchanged.
   private static let revision = 1
 
   let bundle: String
   let preview: String
   let parcels: String
 
-  /// - Throws: ``BundleError`` when an input cannot be read.
+  /// - Throws: ``BundleError`` if an input cannot be read.
   init(_ region: RegionManifest.Region, _ options: CatalogBuildOptions, _ hashes: InputHashes) throws {
     let settings = region.settings
     var lines = ["tilecut \(options.toolVersion) \(Self.revision)"]
@@ -53,13 +54,14 @@ struct RegionFingerprints {
 }
 
 extension SideFiles {
-  /// The paths of those that are there: which one counts may depend on which others are.
+  /// The existing side files. All of them count, because one may take precedence over another.
   var present: [String] {
     (worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)).filter(CatalogFiles.exists)
   }
 }
 
-/// SHA-256 of input files, remembered by path, size, time of the last change and inode, so that gigabytes are not read again to find that nothing has changed.
+/// The SHA-256 of input files, cached by path, size, modification time and inode, so that gigabytes are not read again
+/// to find them unchanged.
 final class InputHashes: Sendable {
   private struct Entry: Codable {
     let path: String
@@ -74,10 +76,10 @@ final class InputHashes: Sendable {
 
   private let file: String
   private let state: Mutex<State>
-  /// Only one file is read at a time: the disk is the bottleneck, and regions share sources.
+  /// Files are read one at a time: the disk is the bottleneck, and regions share sources.
   private let reading = NSLock()
 
-  /// - Parameter file: where hashes are kept from one build to the next; what cannot be read there is forgotten.
+  /// - Parameter file: where hashes are kept between builds; ignored if it cannot be read.
   init(file: String) {
     self.file = file
     let entries = (try? JSONFile.read(file).decoded(as: [Entry].self)) ?? []
@@ -86,9 +88,9 @@ final class InputHashes: Sendable {
 
   /// The hash of a file's content.
   ///
-  /// - Throws: ``BundleError`` when it cannot be read.
+  /// - Throws: ``BundleError`` if it cannot be read.
   func sha256(_ path: String) throws -> String {
-    // The same file by whatever name, from wherever the build was started.
+    // The absolute path, so that the working directory does not matter.
     let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
     if let known = lookUp(absolute) { return known }
     reading.lock()
@@ -96,7 +98,7 @@ final class InputHashes: Sendable {
     if let known = lookUp(absolute) { return known }
     let before = FileStamp(absolute)
     let hash = try FileHash.sha256(ofFile: path)
-    // A file that was written to meanwhile has no hash that could be remembered.
+    // The hash of a file that was written meanwhile is not cached.
     if let before, FileStamp(absolute) == before {
       state.withLock { state in
         state.known[absolute] = Entry(path: absolute, stamp: before, sha256: hash)
@@ -106,7 +108,7 @@ final class InputHashes: Sendable {
     return hash
   }
 
-  /// Writes down what is new.
+  /// Writes the cache if it has changed.
   func save() throws {
     let entries = state.withLock { state -> [Entry]? in
       guard state.isChanged else { return nil }

@@ -2,9 +2,9 @@ import TileImage
 public import TileIndex
 
 extension CutOptions {
-  /// Takes what a region of a manifest says; its gazetteers are read by ``readPlaces(of:in:)``.
+  /// Takes over the settings of a manifest's region; ``readPlaces(of:in:)`` reads its gazetteers.
   ///
-  /// - Parameter manifest: the region's, for the files that it names.
+  /// - Parameter manifest: resolves the file names in the region.
   public mutating func apply(_ region: RegionManifest.Region, of manifest: RegionManifest) {
     let settings = region.settings
     sources = settings.sources.map(manifest.resolved)
@@ -24,7 +24,7 @@ extension CutOptions {
     name = region.title
     description = region.description
     attribution = settings.attribution
-    // MBTiles wants a number there; other editions are told by the row of their own.
+    // MBTiles requires a number here; other editions are only in ``RegionMetadata/editionKey``.
     if let number = Double(settings.edition), number.isFinite { version = settings.edition }
     extraMetadata = [
       RegionMetadata.regionKey: region.id, RegionMetadata.productKey: region.productID,
@@ -32,7 +32,8 @@ extension CutOptions {
     ]
   }
 
-  /// Takes the places of a region's gazetteers, in their order, equal ones once, without those outside its boundary.
+  /// Reads the places of a region's gazetteers in their order, without duplicates and without places outside of its
+  /// boundary.
   ///
   /// - Throws: ``GazetteerError``.
   public mutating func readPlaces(of region: RegionManifest.Region, in manifest: RegionManifest) throws {
@@ -46,9 +47,11 @@ extension CutOptions {
 }
 
 extension BundlePreview {
-  /// The picture that a manifest asks for: of the region's bounds unless it names others, 512 pixels wide unless it gives a zoom or a size.
+  /// The preview that a manifest asks for: of the region's bounds unless it gives others, 512 pixels wide unless it
+  /// gives a zoom or a size.
   ///
-  /// - Parameter region: it says itself where it lies when it crosses the antimeridian, since its bundle's bounds go all the way round.
+  /// - Parameter region: gives the bounds itself if it crosses the antimeridian, since its bundle's bounds then span
+  ///   all longitudes.
   init(_ region: RegionManifest.Region, of facts: Catalogue.BundleFacts) {
     let (wanted, matrixSet) = (region.settings.preview, region.settings.matrixSet)
     let box =

@@ -1,17 +1,17 @@
 import TileIndex
 
-/// What was made for a region and from what: by it a later build knows what it need not make again.
+/// What was made for a region and from which inputs; tells a later build what it can keep.
 struct RegionRecord: Codable, Equatable, Sendable {
-  /// A file that is on the shelf, or finished and on its way there.
+  /// A file that is published, or finished and not published yet.
   struct MadeFile: Codable, Equatable, Sendable {
     var file: Catalogue.File
     /// The file's state after it was made; a rename does not change it.
     var stamp: FileStamp
   }
 
-  /// Files that are made in one step from the same inputs.
+  /// Files that one step makes from the same inputs.
   struct Piece: Codable, Equatable, Sendable {
-    /// A hash of everything that they depend on.
+    /// A hash of all inputs of the step.
     let fingerprint: String
     var files: [MadeFile]
   }
@@ -26,7 +26,7 @@ struct RegionRecord: Codable, Equatable, Sendable {
 
   var files: [MadeFile] { [bundle, preview, parcels, patches].compactMap { $0?.files }.flatMap { $0 } }
 
-  /// The record of a region; nil when there is none that can be read, which means that all is made anew.
+  /// The record of a region; nil if it cannot be read, and then everything is made again.
   init?(path: String) {
     guard let record = try? JSONFile.read(path).decoded(as: RegionRecord.self) else { return nil }
     self = record
@@ -38,7 +38,7 @@ struct RegionRecord: Codable, Equatable, Sendable {
     try OutputFile.write(JSONValue(encoding: self).bytes, to: path, replacing: true)
   }
 
-  /// The region as the catalogue has it.
+  /// The region's entry in the catalogue.
   func entry(_ region: RegionManifest.Region) -> Catalogue.Region {
     Catalogue.Region(
       region, bundle: bundle.files[0].file, facts: facts, preview: preview?.files.first?.file, parcels: parcelEntries,
@@ -47,9 +47,9 @@ struct RegionRecord: Codable, Equatable, Sendable {
 }
 
 extension RegionRecord.Piece {
-  /// The files, when the fingerprint is this one and every file is as it was made; nil otherwise.
+  /// The files, if the fingerprint is equal and every file is unchanged; else nil.
   ///
-  /// A file whose state has changed, as in a copy of the folder, is read to see whether its content has.
+  /// If a file's state differs, as in a copy of the folder, its content is hashed.
   func intact(_ fingerprint: String, in folder: ShelfFolder) -> RegionRecord.Piece? {
     guard fingerprint == self.fingerprint else { return nil }
     var piece = self
@@ -63,10 +63,10 @@ extension RegionRecord.Piece {
 }
 
 extension ShelfFolder {
-  /// True for a file that is finished but not yet on the shelf.
+  /// True for a file that is finished but not published yet.
   func isWaiting(_ made: RegionRecord.MadeFile) -> Bool { FileStamp(finished(made.file.file)) == made.stamp }
 
-  /// Where a file lies that was made before; nil when it is gone or has changed.
+  /// The path of a file that was made before; nil if it is missing or has changed.
   func place(of made: RegionRecord.MadeFile) -> String? {
     let places = [finished(made.file.file), file(made.file.file)]
     if let place = places.first(where: { FileStamp($0) == made.stamp }) { return place }

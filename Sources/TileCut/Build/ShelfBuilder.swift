@@ -2,17 +2,20 @@ import Foundation
 import Synchronization
 import TileIndex
 
-/// Builds the shelf of a manifest: every region's bundle and what belongs to it, and the catalogue.
+/// Builds the catalogue of a manifest: the files of every region and the catalogue that lists them.
 ///
-/// 1. The folder is locked and the inputs are looked for. 2. Regions are made, several at a time; what has not changed since the last build is kept, also when that
-/// one was killed. 3. When all are there the shelf changes, in one step for whoever reads the catalogue. If a region fails the shelf stays as it was.
+/// 1. Lock the folder (``ShelfFolder``) and check that all inputs exist.
+/// 2. Build regions, several at a time (``RegionBuilder``); what has not changed since the last build is kept, even if
+///    that was killed.
+/// 3. If all succeeded, publish the files and the catalogue atomically for its readers (``ShelfPublisher``). If a
+///    region fails, the published catalogue stays unchanged.
 ///
-/// Equal inputs give equal files and an equal catalogue, on any number of threads.
+/// Equal inputs give equal files and an equal catalogue on any number of threads.
 public struct ShelfBuilder: Sendable {
   public let options: CatalogBuildOptions
   private let selected: [RegionManifest.Region]
 
-  /// - Throws: ``ShelfError`` when a region that is asked for is not in the manifest.
+  /// - Throws: ``ShelfError`` if a requested region is not in the manifest.
   public init(_ options: CatalogBuildOptions) throws {
     self.options = options
     let regions = options.manifest.regions
@@ -25,10 +28,11 @@ public struct ShelfBuilder: Sendable {
     selected = options.only.map { ids in regions.filter { ids.contains($0.id) } } ?? regions
   }
 
-  /// Builds.
+  /// Builds the catalogue.
   ///
   /// - Parameter onProgress: called by one thread at a time.
-  /// - Throws: ``ShelfError``, ``ManifestError`` for files that are not there, ``ShelfFailure`` when regions failed, ``CutError`` `.cancelled`.
+  /// - Throws: ``ShelfError``; ``ManifestError`` for missing files; ``ShelfFailure`` if regions failed; ``CutError``
+  ///   `.cancelled`.
   public func build(
     cancellation: CutCancellation = CutCancellation(), onProgress: (@Sendable (ShelfProgress) -> Void)? = nil
   ) throws -> ShelfReport {
@@ -56,7 +60,7 @@ public struct ShelfBuilder: Sendable {
       seconds: (ContinuousClock.now - start) / .seconds(1))
   }
 
-  /// What one region came to: a record, or an error.
+  /// The result of one region: a record, or an error.
   private struct Made: Sendable {
     let region: RegionManifest.Region
     let record: RegionRecord?
@@ -64,7 +68,7 @@ public struct ShelfBuilder: Sendable {
     let error: (any Error)?
   }
 
-  /// Every region in turn goes to the first thread that is free.
+  /// Builds the regions; each free thread takes the next one.
   private func makeRegions(
     _ folder: ShelfFolder, _ hashes: InputHashes, _ cancellation: CutCancellation,
     _ onProgress: (@Sendable (ShelfProgress) -> Void)?
@@ -83,7 +87,7 @@ public struct ShelfBuilder: Sendable {
         let result = make(region, folder, hashes, resources, cancellation) { progress in
           telling.withLock { onProgress?(.cutting(id: region.id, progress)) }
         }
-        // Who stops a build wants to hear of what is finished, not of what is not.
+        // After a cancellation, only finished regions are reported.
         if result.error != nil, cancellation.isCancelled { break }
         let count = made.withLock { made in
           made[index] = result
@@ -121,7 +125,7 @@ public struct ShelfBuilder: Sendable {
     }
   }
 
-  /// In the order of the manifest; regions that were not to be built stay as they are.
+  /// In the manifest's order; regions that were not selected keep their entries.
   private func entries(_ results: [Made], _ present: Catalogue?) -> [Catalogue.Region] {
     let made = Dictionary(
       results.map { ($0.region.id, $0.record?.entry($0.region)) }, uniquingKeysWith: { $1 })
@@ -133,7 +137,7 @@ public struct ShelfBuilder: Sendable {
     return listed + (present?.regions ?? []).filter { old in !regions.contains { $0.id == old.id } }
   }
 
-  /// Nobody wants to hear of the last region's missing file when all others have been cut.
+  /// Checks all inputs first, because a region may be reached hours later.
   private func checkInputs() throws {
     let manifest = options.manifest
     var faults: [ManifestError.Fault] = []

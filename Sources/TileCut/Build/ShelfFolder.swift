@@ -1,15 +1,17 @@
 import Foundation
 import TileIndex
 
-/// The folder of a shelf and what the builder keeps in it: `.tilecut/` with the lock, the hashes of inputs, a record for each region, and files that are finished
-/// but not yet on the shelf. One builder has it at a time; the system lets go of the lock when the process ends, however it ends.
+/// A catalogue's folder and the builder's state in it: `.tilecut/` with the lock, the hashes of inputs, a record for
+/// each region, and files that are finished but not published.
+///
+/// One builder uses the folder at a time; the system releases the lock when the process ends, however it ends.
 final class ShelfFolder: Sendable {
   let path: String
   private let lock: FolderLock
 
-  /// Opens or makes the folder.
+  /// Opens or creates the folder and locks it.
   ///
-  /// - Throws: ``ShelfError``: `.busy` when another build has it, `.unwritableOutput`.
+  /// - Throws: ``ShelfError``: `.busy` if another build uses it, `.unwritableOutput`.
   init(_ path: String) throws {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -27,7 +29,7 @@ final class ShelfFolder: Sendable {
       throw CatalogFiles.unwritable(name, "cannot be locked", error)
     }
     for folder in ["records", "finished", "work"] { try CatalogFiles.makeFolder("\(path)/.tilecut/\(folder)") }
-    // Whoever made these is dead: the lock is ours.
+    // Left over from a process that no longer runs, since the lock is free.
     for name in CatalogFiles.names(in: "\(path)/.tilecut/work") { CatalogFiles.remove("\(path)/.tilecut/work/\(name)") }
     let partial = ".\(Catalogue.fileName)."
     for name in CatalogFiles.names(in: path) where name.hasPrefix(partial) && name.hasSuffix(".partial") {
@@ -36,14 +38,14 @@ final class ShelfFolder: Sendable {
   }
 
   var catalogue: String { file(Catalogue.fileName) }
-  /// A file on the shelf.
+  /// A published file.
   func file(_ name: String) -> String { "\(path)/\(name)" }
-  /// A file that is finished but not yet on the shelf.
+  /// A file that is finished but not published yet.
   func finished(_ name: String) -> String { "\(path)/.tilecut/finished/\(name)" }
-  /// A folder for the files of a region that are being made.
+  /// The folder in which a region's files are made.
   func work(_ region: String) -> String { "\(path)/.tilecut/work/\(region)" }
   func record(_ region: String) -> String { "\(path)/.tilecut/records/\(region).json" }
   var hashes: String { "\(path)/.tilecut/hashes.json" }
-  /// The names of all files that were put on the shelf and may still be there.
+  /// The names of all files that were published and may still exist.
   var shelved: String { "\(path)/.tilecut/shelved.json" }
 }

@@ -1,29 +1,32 @@
 import Foundation
 import TileIndex
 
-/// Puts finished files on the shelf and the catalogue that names them in place, so that at every moment, also that of a power cut, each file that the catalogue
-/// names is there and has the hash that it says.
+/// Publishes finished files and the catalogue that lists them. At every moment, even after a power failure, each file
+/// in the catalogue exists and has the listed hash.
 ///
-/// 1. All names that are or will be on the shelf are written down. 2. Where a new file takes the name of another that the present catalogue names, which happens
-/// when a region changes within an edition, the catalogue is first replaced by one without that region. 3. The files get their names. 4. The new catalogue takes the
-/// place of the old. 5. What it does not name any more is removed; bundles of whole regions stay unless they are to be pruned.
+/// 1. Record the names of all files that are or will be published.
+/// 2. If a new file replaces one that the present catalogue lists (a region changed within an edition), first write a
+///    catalogue without that region.
+/// 3. Rename the files into the folder.
+/// 4. Replace the catalogue.
+/// 5. Remove files that are no longer listed; bundles of whole regions only if ``prunes`` is set.
 struct ShelfPublisher {
   let folder: ShelfFolder
-  /// True when bundles that the catalogue does not name go too.
+  /// Whether bundles that the catalogue does not list are removed as well.
   let prunes: Bool
-  /// False when only some regions were built: finished files of the others wait on.
+  /// False if only some regions were built; then finished files of the others are kept.
   let isWhole: Bool
 
-  /// What was ever put on the shelf by a builder and may still be there. Other files in the folder are somebody else's.
+  /// What a builder has published and may still exist. Other files in the folder are not touched.
   private struct Shelved: Codable, Equatable {
     /// Bundles of whole regions.
     var bundles: [String] = []
     var others: [String] = []
   }
 
-  /// The catalogue that is there; nil when there is none.
+  /// The published catalogue; nil if there is none.
   ///
-  /// - Throws: ``BundleError`` when it cannot be read: it may be somebody else's, or a newer tool's.
+  /// - Throws: ``BundleError`` if it cannot be read: it may belong to something else or to a newer version.
   func present() throws -> Catalogue? {
     guard CatalogFiles.exists(folder.catalogue) else { return nil }
     do {
@@ -35,8 +38,10 @@ struct ShelfPublisher {
     }
   }
 
-  /// - Parameter moves: the files of the catalogue that are finished but not yet on the shelf.
-  /// - Returns: the names of the files that were removed.
+  /// Steps 1 to 5.
+  ///
+  /// - Parameter moves: the catalogue's files that are finished but not published yet.
+  /// - Returns: the names of the removed files.
   func publish(_ catalogue: Catalogue, moving moves: [Catalogue.File], over present: Catalogue?) throws -> [String] {
     let files = catalogue.regions.flatMap(\.files)
     let names = Set(files.map(\.file))
@@ -61,7 +66,7 @@ struct ShelfPublisher {
     let goes = all.subtracting(names).filter { prunes || !bundles.contains($0) }
     let removed = goes.filter { CatalogFiles.exists(folder.file($0)) }.sorted()
     for name in removed { CatalogFiles.remove(folder.file(name)) }
-    // What is finished but belongs to no region any more.
+    // Finished files that no longer belong to a region.
     if isWhole {
       for name in CatalogFiles.names(in: folder.finished("")) { CatalogFiles.remove(folder.finished(name)) }
     }

@@ -1,9 +1,9 @@
-/// What became of a region.
+/// The result of building a region.
 public struct RegionReport: Sendable, Codable {
   public enum Outcome: String, Sendable, Codable {
-    /// Cut anew.
+    /// The bundle was cut.
     case built
-    /// The bundle was as it should be; its preview, parcels or patches were made anew.
+    /// The bundle was kept; its preview, tile packs or patches were made again.
     case updated
     case unchanged
     case failed
@@ -18,47 +18,47 @@ public struct RegionReport: Sendable, Codable {
   public let parcelCount: Int
   public let patchCount: Int
   public let seconds: Double
-  /// What the user should know, each naming its file.
+  /// Problems that did not prevent the build; each names its file.
   public let warnings: [String]
   /// Why it failed.
   public let error: String?
 }
 
-/// What a finished build has done.
+/// The result of a finished build.
 public struct ShelfReport: Sendable, Codable {
-  /// In the order of the manifest.
+  /// In the manifest's order.
   public let regions: [RegionReport]
   /// The catalogue's path.
   public let catalogue: String
-  /// All files that the catalogue names, in bytes.
+  /// The size in bytes of all files in the catalogue.
   public let shelfBytes: Int
-  /// Files that were taken off the shelf.
+  /// Files that were removed from the folder.
   public let removed: [String]
   public let seconds: Double
 }
 
-/// How far a build has come.
+/// The progress of a build.
 public enum ShelfProgress: Sendable {
-  /// A region is taken up.
+  /// A region's build begins.
   case started(id: String)
-  /// A region's cut goes on.
+  /// A region's cut progresses.
   case cutting(id: String, CutProgress)
-  /// A region is done; `done` of `total` are.
+  /// A region is finished, as one of `done` of `total`.
   case finished(RegionReport, done: Int, total: Int)
 }
 
-/// Why a shelf could not be built. The message names the file and what to do about it.
+/// Why a catalogue could not be built. The message names the file and the remedy.
 public struct ShelfError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     package init(_ description: String) { self.description = description }
 
-    /// Another build is at work in the same folder.
+    /// Another build uses the same folder.
     public static let busy = Code("busy")
-    /// A region of that id is not in the manifest, or limits cannot be met.
+    /// The manifest lacks a requested region, or limits cannot be met.
     public static let invalidOption = Code("invalid option")
-    /// An input is not there or may not be read.
+    /// An input does not exist or is not readable.
     public static let unreadableInput = Code("unreadable input")
     /// No space, no permission, or another failure of the disk.
     public static let unwritableOutput = Code("unwritable output")
@@ -79,9 +79,9 @@ public struct ShelfError: Error, CustomStringConvertible, Sendable {
   public var description: String { "\(path): \(message); \(remedy)" }
 }
 
-/// Some regions of a build failed; the others are kept for the next one, and the shelf is as it was.
+/// Some regions failed. Those that succeeded are kept for the next build, and the published catalogue is unchanged.
 public struct ShelfFailure: Error, CustomStringConvertible {
-  /// What became of all regions.
+  /// The results of all regions.
   public let regions: [RegionReport]
   /// The error of the first region that failed.
   public let first: any Error

@@ -1,11 +1,15 @@
 package import TileImage
 public import TileIndex
 
-/// One picture of any place and zoom, drawn from a bundle's tiles. For lists and shelves, and for a look before a map is shipped.
+/// A picture of any part of a map, drawn from a bundle's tiles: for lists, catalogues and checks before publication.
 ///
-/// Where the bundle has no tile, the nearest of its coarser tiles is enlarged; where it has none of these either, the picture is transparent.
+/// Where a tile is missing, the nearest coarser tile is enlarged; where there is none, the picture is transparent.
+///
+/// 1. Determine the box, the scale and the size (``PictureView``).
+/// 2. Put the tiles of the next finer zoom side by side (``TileDrawing``).
+/// 3. Reduce or enlarge them to the scale (``PictureScaler``).
 public struct BundlePreview: Sendable {
-  /// Pixels.
+  /// In pixels.
   public struct Size: Hashable, Sendable, Codable {
     public var width: Int
     public var height: Int
@@ -16,15 +20,15 @@ public struct BundlePreview: Sendable {
     }
   }
 
-  /// Degrees; a west greater than the east crosses the antimeridian. Nil for the bundle's bounds.
+  /// WGS 84 degrees; west may exceed east across the antimeridian. Nil means the bundle's bounds.
   public var bounds: BoundingBox?
-  /// Nil for the zoom that the size asks for.
+  /// Nil means the zoom that fits the size.
   public var zoom: Int?
-  /// Nil for what the box has at the zoom, or for the box's shape with ``edgeDefault`` as the longer edge.
+  /// Nil means the size of the box at the zoom, or the shape of the box with ``edgeDefault`` as the longer edge.
   public var size: Size?
 
   public static let edgeDefault = 1024
-  /// Larger pictures are refused.
+  /// The largest edge; larger pictures are refused.
   public static let edgeMax = 16_384
   private static let pixelsMax = 100_000_000
 
@@ -36,17 +40,17 @@ public struct BundlePreview: Sendable {
 
   /// Draws the picture as a PNG file.
   ///
-  /// With a zoom, a pixel is one of that zoom and the box's centre is the picture's; with a size alone, the scale is the largest at which all of the box is seen.
-  /// Either way the picture is filled: around a box of another shape the map goes on.
+  /// With a zoom, the picture has that zoom's pixel size and is centred on the box. With a size alone, the scale is the
+  /// largest one at which the whole box is visible. In both cases the map fills the picture beyond a box of another
+  /// shape.
   ///
-  /// - Throws: ``CutError`` with `.invalidOption` for boxes, zooms and sizes that cannot be; ``BundleError`` when the bundle cannot be read, has no tiles, or
-  ///   a tile of it cannot be decoded.
+  /// - Throws: ``CutError`` `.invalidOption` for impossible boxes, zooms and sizes; ``BundleError`` if the bundle
+  ///   cannot be read, has no tiles, or has a tile that cannot be decoded.
   public func png(of bundle: any BundleReader) throws -> [UInt8] {
     try TileEncoder(.png(PNGOptions())).encode(try pixels(of: bundle))
   }
 
   package func pixels(of bundle: any BundleReader) throws -> PixelBuffer {
-    // 1. Where, and at which scale. 2. The tiles of the next finer zoom side by side. 3. Reduced or enlarged to the scale.
     let tiles = try TileDrawing(bundle)
     let box = try frame(of: bundle)
     let view = try view(of: box, tiles)
@@ -84,7 +88,7 @@ public struct BundlePreview: Sendable {
       remedy: "choose a smaller box, a coarser zoom, or a --size up to \(Self.edgeMax) pixels an edge")
   }
 
-  /// The box in CRS units; beyond the grid's eastern edge where it crosses the antimeridian.
+  /// The box in CRS units; it extends beyond the grid's eastern edge if it crosses the antimeridian.
   private func frame(of bundle: any BundleReader) throws -> BoundingBox {
     let matrixSet = bundle.matrixSet
     var degrees: BoundingBox

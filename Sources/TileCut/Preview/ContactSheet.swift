@@ -1,12 +1,12 @@
 import TileImage
 public import TileIndex
 
-/// One picture of a whole bundle: a panel for each zoom level, with the tiles of that level put together, on a chequered ground that shows through where
-/// nothing is. For a look before a map is shipped.
+/// A picture of a whole bundle, for a check before publication: one panel for each zoom with that zoom's tiles, on a
+/// chequered background that shows where the map is transparent.
 public struct ContactSheet: Sendable {
-  /// Largest edge of a panel, in pixels.
+  /// The largest edge of a panel, in pixels.
   public var panelEdgeMax = 512
-  /// Largest width of the sheet, in pixels.
+  /// The largest width of the sheet, in pixels.
   public var widthMax = 1600
   private let margin = 20
   private let labelHeight = 18
@@ -15,14 +15,14 @@ public struct ContactSheet: Sendable {
 
   /// Draws the sheet.
   ///
-  /// - Returns: the bytes of a PNG file.
-  /// - Throws: ``BundleError`` when the bundle cannot be read, has no tiles, or a tile of it cannot be decoded.
+  /// - Returns: a PNG file.
+  /// - Throws: ``BundleError`` if the bundle cannot be read, has no tiles, or has a tile that cannot be decoded.
   public func png(of bundle: MBTilesReader) throws -> [UInt8] {
     let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0) }
     guard !panels.isEmpty else {
       throw BundleError(.malformed, path: bundle.path, "has no tiles to show", remedy: "check what made it")
     }
-    // Panels stand in rows like words in lines.
+    // Panels are placed from left to right; a new row begins when the width is used up.
     var places: [(x: Int, y: Int)] = []
     var (x, y, rowHeight, width) = (margin, margin, 0, 0)
     for panel in panels {
@@ -47,11 +47,11 @@ public struct ContactSheet: Sendable {
     let pixels: PixelBuffer
   }
 
-  /// Draws the tiles of one level, cut to the bundle's bounds and shrunk by a power of two until they fit.
+  /// Draws the tiles of one zoom, cropped to the bundle's bounds and reduced by a power of two until they fit.
   private func panel(of bundle: MBTilesReader, zoom: Int) throws -> Panel? {
     guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return nil }
     let part = visiblePart(of: bundle, range: range, edge: edge)
-    // A big level is shrunk tile by tile, so that the whole of it is never in memory.
+    // Large zooms are reduced tile by tile, so that a whole zoom is never in memory.
     var ratio = 1
     while max(part.width, part.height) > panelEdgeMax * ratio, ratio < edge, edge % (2 * ratio) == 0 { ratio *= 2 }
     let level = PixelBuffer(
@@ -73,7 +73,7 @@ public struct ContactSheet: Sendable {
       label: "zoom \(zoom)  \(tiles) \(tiles == 1 ? "tile" : "tiles")  \(part.width) x \(part.height)", pixels: ground)
   }
 
-  /// The edge of the level's tiles in pixels, from the first of them; nil when it has none.
+  /// The edge of the zoom's tiles in pixels, from the first of them; nil if there is none.
   private func tileEdge(of bundle: MBTilesReader, _ range: TileRange) throws -> Int? {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
@@ -82,7 +82,7 @@ public struct ContactSheet: Sendable {
     return nil
   }
 
-  /// Names the bundle and the tile in the codecs' errors.
+  /// Adds the bundle and the tile to the codecs' errors.
   private func decoding<T>(_ tile: TileID, of bundle: MBTilesReader, _ body: () throws -> T) throws -> T {
     do {
       return try body()
@@ -93,7 +93,7 @@ public struct ContactSheet: Sendable {
     }
   }
 
-  /// The pixels of a level that the bundle's bounds enclose; all tiles where it names none.
+  /// The pixels of a zoom inside the bundle's bounds; all tiles if it has no bounds.
   private func visiblePart(of bundle: MBTilesReader, range: TileRange, edge: Int) -> PixelRect {
     let all = PixelRect(
       x: range.columns.lowerBound * edge, y: range.rows.lowerBound * edge, width: range.columns.count * edge,
@@ -112,7 +112,7 @@ public struct ContactSheet: Sendable {
 }
 
 extension PixelBuffer {
-  /// The pixels averaged over blocks; the ratio is a power of two that divides the size.
+  /// Averages blocks of pixels; the ratio is a power of two that divides the size.
   fileprivate func shrunk(by ratio: Int) -> PixelBuffer {
     guard ratio > 1 else { return self }
     let half = PixelBuffer(width: width / 2, height: height / 2)
@@ -120,7 +120,7 @@ extension PixelBuffer {
     return half.shrunk(by: ratio / 2)
   }
 
-  /// The usual ground for transparency: squares of 8 pixels in two light greys.
+  /// The usual background for transparency: squares of 8 pixels in two light greys.
   fileprivate func fillChequered() {
     for y in 0..<height {
       for x in 0..<width {
@@ -132,9 +132,9 @@ extension PixelBuffer {
   }
 }
 
-/// Letters of 3 x 5 pixels, for labels on contact sheets: enough to say which level a panel shows without a font library.
+/// Glyphs of 3 x 5 pixels for the labels of contact sheets; avoids a font library.
 enum PixelFont {
-  /// Five rows of three bits each, from the top, the leftmost pixel in the highest bit.
+  /// Five rows of three bits each from top to bottom; the highest bit is the leftmost pixel.
   private static let glyphs: [Character: [UInt8]] = [
     "0": [7, 5, 5, 5, 7], "1": [2, 6, 2, 2, 7], "2": [7, 1, 7, 4, 7], "3": [7, 1, 3, 1, 7], "4": [5, 5, 7, 1, 1],
     "5": [7, 4, 7, 1, 7], "6": [7, 4, 7, 5, 7], "7": [7, 1, 2, 2, 2], "8": [7, 5, 7, 5, 7], "9": [7, 5, 7, 1, 7],
@@ -142,10 +142,10 @@ enum PixelFont {
     "l": [4, 4, 4, 4, 6], "e": [0, 7, 7, 4, 7], "s": [0, 7, 6, 3, 7], "x": [0, 5, 2, 2, 5],
   ]
 
-  /// Width of a text in pixels.
+  /// The width of a text in pixels.
   static func width(of text: String, scale: Int) -> Int { 4 * scale * text.count }
 
-  /// Draws text in dark grey, its top left corner at (x, y); characters it does not have leave a gap.
+  /// Draws text in dark grey with its top left corner at (x, y); unsupported characters leave a gap.
   static func draw(_ text: String, on buffer: PixelBuffer, x: Int, y: Int, scale: Int) {
     var left = x
     for character in text {

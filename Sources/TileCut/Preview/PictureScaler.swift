@@ -1,13 +1,14 @@
 import TileImage
 
-/// Draws a picture at another scale: reduced pixels are the average of what they cover, enlarged ones lie between their neighbours. Colours are weighted by alpha.
+/// Scales a picture by any factor: reduced pixels are the average of the pixels they cover, enlarged ones are
+/// interpolated linearly. Colours are weighted by alpha.
 ///
-/// For one picture at a time and any scale; tiles go through faster kernels.
+/// For single pictures; tiles use the faster kernels of TileImage.
 enum PictureScaler {
   /// - Parameters:
-  ///   - source: what lies beyond it counts as its outermost pixels.
-  ///   - start: the source's pixels, not necessarily whole, at the target's top left corner.
-  ///   - step: pixels of the source for one of the target.
+  ///   - source: beyond its edges, its outermost pixels are repeated.
+  ///   - start: the source pixel (possibly a fraction) at the target's top left corner.
+  ///   - step: source pixels per target pixel.
   static func draw(_ source: PixelBuffer, from start: SIMD2<Double>, step: Double, into target: PixelBuffer) {
     let columns = axis(start.x, step, count: target.width, limit: source.width)
     let rows = axis(start.y, step, count: target.height, limit: source.height)
@@ -29,7 +30,7 @@ enum PictureScaler {
     }
   }
 
-  /// Colours times alpha, and alpha from 0 to 255.
+  /// The straight pixel of a sum of colours times alpha, and alpha from 0 to 255.
   private static func word(_ sum: SIMD4<Float>) -> UInt32 {
     let alpha = sum.w.rounded()
     guard alpha >= 1 else { return 0 }
@@ -39,7 +40,7 @@ enum PictureScaler {
     return UInt32(colour.x) | UInt32(colour.y) << 8 | UInt32(colour.z) << 16 | UInt32(min(alpha, 255)) << 24
   }
 
-  /// The source's pixels that make one of the target along an axis, and their shares, which add up to 1.
+  /// The source pixels that contribute to one target pixel along an axis, and their weights, which sum to 1.
   private struct Share {
     var first: Int
     var weights: [Float]
@@ -47,7 +48,7 @@ enum PictureScaler {
 
   private static func axis(_ start: Double, _ step: Double, count: Int, limit: Int) -> [Share] {
     (0..<count).map { index in
-      // A tent as wide as two target pixels where it enlarges, the covered stretch where it reduces.
+      // Enlarging uses a triangle kernel of radius 1, reducing the interval that the target pixel covers.
       let middle = start + (Double(index) + 0.5) * step
       let reach = step > 1 ? step / 2 : 1
       let low = Int((middle - reach).rounded(.down))

@@ -6,12 +6,12 @@ struct TileDrawing {
   let path: String
   let matrixSet: TileMatrixSet
   private let bundle: any BundleReader
-  /// Those with tiles, rising.
+  /// The zooms with tiles, ascending.
   private let zooms: [Int]
-  /// Pixels of a stored tile for one of the grid: 2 for tiles of 512 pixels on a grid of 256.
+  /// Pixels of a stored tile per pixel of the grid: 2 for tiles of 512 pixels on a grid of 256.
   private let density: Double
 
-  /// - Throws: ``BundleError`` for a bundle without tiles, or whose tiles are no images.
+  /// - Throws: ``BundleError`` if the bundle has no tiles or its tiles are not images.
   init(_ bundle: any BundleReader) throws {
     path = bundle.path
     matrixSet = bundle.matrixSet
@@ -29,21 +29,21 @@ struct TileDrawing {
     density = Double(width ?? matrixSet[first].tileWidth) / Double(matrixSet[first].tileWidth)
   }
 
-  /// CRS units of a stored pixel.
+  /// The size of a stored pixel in CRS units.
   func cellSize(zoom: Int) -> Double { matrixSet[zoom].cellSize / density }
 
-  /// The zoom to draw from: the coarsest one as fine as the picture, or the finest there is.
+  /// The zoom to draw from: the coarsest one that is at least as fine as the picture, or the finest one.
   func level(for cellSize: Double, asked: Int?) -> Int {
     if let asked, asked <= zooms.last! { return max(asked, zooms.first!) }
-    // A hair of rounding makes no other zoom.
+    // With a tolerance for rounding errors.
     return zooms.first { self.cellSize(zoom: $0) <= cellSize * 1.0001 } ?? zooms.last!
   }
 
-  /// Draws what a view shows from the tiles of a zoom.
+  /// Draws the part of the map that a view shows, from the tiles of a zoom.
   func canvas(over view: PictureView, zoom: Int) throws -> PixelBuffer {
     let cell = cellSize(zoom: zoom)
     let ratio = view.cellSize / cell
-    // Pixels of the zoom from the grid's corner. Whole ones where no resampling is needed, so that tiles are copied as they are.
+    // In the zoom's pixels. Whole numbers if no resampling is needed, so that tiles are copied unchanged.
     let matrix = matrixSet[zoom]
     let size = SIMD2(Double(view.width), Double(view.height)) * ratio
     let middle = SIMD2(view.centre.x - matrix.origin.x, matrix.origin.y - view.centre.y) / cell
@@ -69,7 +69,7 @@ struct TileDrawing {
     return scaled
   }
 
-  /// 400 MB. Only bundles without coarse zooms need as many for a small picture.
+  /// 400 MB. Only bundles without coarse zooms need so many pixels for a small picture.
   private static let pixelsMax = 100_000_000
 
   private func draw(_ window: PixelRect, zoom: Int, on canvas: PixelBuffer) throws {
@@ -80,7 +80,7 @@ struct TileDrawing {
     let columns = window.x.floorDivided(by: edge.x)...(window.x + window.width - 1).floorDivided(by: edge.x)
     for row in rows where row < matrix.matrixHeight {
       for column in columns {
-        // East of the last column is the first, where the grid goes round.
+        // In a global grid, the first column follows the last one.
         let wrapped = matrixSet.isGlobal ? column.floorRemainder(by: matrix.matrixWidth) : column
         guard wrapped >= 0, wrapped < matrix.matrixWidth else { continue }
         guard let tile = try tile(TileID(unchecked: zoom, wrapped, row), edge) else { continue }
@@ -113,7 +113,7 @@ struct TileDrawing {
     return nil
   }
 
-  /// Names the bundle and the tile in the codecs' errors.
+  /// Adds the bundle and the tile to the codecs' errors.
   private static func decoding<T>(_ tile: TileID, _ path: String, _ body: () throws -> T) throws -> T {
     do {
       return try body()
@@ -130,14 +130,14 @@ extension Int {
   fileprivate func floorRemainder(by divisor: Int) -> Int { (self % divisor + divisor) % divisor }
 }
 
-/// What a picture of a map shows.
+/// The part of the map that a picture shows.
 struct PictureView {
-  /// Its middle, in CRS units.
+  /// Its centre, in CRS units.
   var centre: SIMD2<Double>
-  /// CRS units a pixel.
+  /// CRS units per pixel.
   var cellSize: Double
-  /// Pixels.
+  /// In pixels.
   var width: Int
-  /// Pixels.
+  /// In pixels.
   var height: Int
 }

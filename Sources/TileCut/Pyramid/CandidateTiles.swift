@@ -1,23 +1,24 @@
 package import TileIndex
 
-/// A set of tiles of one zoom level: for each row, runs of columns. Small for any map, since runs are long.
+/// A set of tiles of one zoom, stored as runs of columns for each row. Small for any map, because runs are long.
 package struct CandidateTiles: Sendable {
   package let zoom: Int
-  /// Row of the first entry of `runs`.
+  /// The row of the first entry of `runs`.
   private let firstRow: Int
-  /// Ascending, disjoint, not touching; empty for rows without tiles.
+  /// Ascending, disjoint, not adjacent; empty for rows without tiles.
   private let runs: [[Range<Int>]]
-  /// Number of tiles.
+  /// The number of tiles.
   package let count: Int
 
-  /// Makes the union of ranges, all of the same zoom.
+  /// The union of ranges, all of the same zoom.
   package init(zoom: Int, _ ranges: [TileRange]) {
     guard let low = ranges.map(\.rows.lowerBound).min(), let high = ranges.map(\.rows.upperBound).max() else {
       self.init(zoom: zoom, firstRow: 0, runs: [])
       return
     }
     var rows = [[Range<Int>]](repeating: [], count: high - low + 1)
-    // Neighbouring ranges mostly repeat the last one's columns: that keeps the lists short before they are merged.
+    // Neighbouring ranges mostly repeat the last columns; extending the last run keeps the lists short before they are
+    // merged.
     for range in ranges {
       let columns = range.columns.lowerBound..<(range.columns.upperBound + 1)
       for row in range.rows {
@@ -53,7 +54,7 @@ package struct CandidateTiles: Sendable {
     return result
   }
 
-  /// Makes the union of ranges of a zoom that is this one or a coarser one: all tiles below them.
+  /// The union of all tiles below ranges of this zoom or coarser ones.
   package init(zoom: Int, _ ranges: [TileRange], in matrixSet: TileMatrixSet) {
     self.init(
       zoom: zoom,
@@ -64,7 +65,7 @@ package struct CandidateTiles: Sendable {
       })
   }
 
-  /// The tiles that both sets have, which are of the same zoom.
+  /// The tiles that both sets contain; both must be of the same zoom.
   package func intersection(_ other: CandidateTiles) -> CandidateTiles {
     CandidateTiles(
       zoom: zoom, firstRow: firstRow,
@@ -74,7 +75,7 @@ package struct CandidateTiles: Sendable {
       })
   }
 
-  /// - Complexity: O(log r), r the runs of the tile's row.
+  /// - Complexity: O(log r), where r is the number of runs in the tile's row.
   package func contains(_ tile: TileID) -> Bool {
     guard tile.zoom == zoom else { return false }
     let runs = runs(inRow: tile.row)
@@ -93,7 +94,7 @@ package struct CandidateTiles: Sendable {
     rows.contains(row) ? runs[row - firstRow] : []
   }
 
-  /// The tiles of a range that belong to the set, row by row.
+  /// The tiles of a range that are in the set, row by row.
   package func tiles(in range: TileRange) -> [TileID] {
     range.rows.flatMap { row in
       runs(inRow: row).flatMap { run in

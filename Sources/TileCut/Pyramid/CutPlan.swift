@@ -1,31 +1,31 @@
 public import TileImage
 public import TileIndex
 
-/// Which tiles a cut makes, and from which ground: everything that is decided before the first pixel is decoded.
+/// The zooms and tiles that a cut makes, decided before the first pixel is decoded.
 public struct CutPlan: Sendable {
   public let matrixSet: TileMatrixSet
-  /// The zoom levels that are stored.
+  /// The stored zooms.
   public let zooms: ClosedRange<Int>
-  /// The level at which sources are drawn, all others are reduced from it. It is the deepest stored one, or a deeper one when the sources have so much more
-  /// detail that a single kernel would have to be wider than four times its size.
+  /// The zoom at which sources are drawn; all coarser ones are reduced from it. It is the deepest stored zoom, or a
+  /// deeper one if the sources have so much more detail that a kernel would have to be widened more than four times.
   public let workingZoom: Int
   public let resampling: Resampling
   public let encoding: TileEncoding
   /// What each source covers, in drawing order.
   package let footprints: [SourceFootprint]
-  /// The tiles that may have a visible pixel, for each level from the lowest stored to the working one.
+  /// The tiles that may have a visible pixel, for each zoom from the lowest stored one to the working zoom.
   package let coverages: [Int: CandidateTiles]
   /// Rectangles of working-zoom pixels outside which nothing is drawn.
   package let clips: [PixelRect]?
-  /// The box of the sources, cut by the bounds, in target CRS units.
+  /// The bounding box of the sources clipped to the bounds, in target CRS units.
   package let outline: BoundingBox
 
-  /// Candidate tiles in the stored levels: an upper limit of the tiles that the bundle will have.
+  /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
   public var tileCountMax: Int { zooms.reduce(0) { $0 + (coverages[$1]?.count ?? 0) } }
 
-  /// More than this is taken for a slip of the hand.
+  /// A cut of more tiles is refused as a probable mistake.
   public static let tileCountLimit = 1_000_000_000
-  /// Rows of tiles in all boxes of all sources: 32 bytes each while planning.
+  /// The limit for rows of tiles in all boxes of all sources; each takes 32 bytes while planning.
   private static let rowCountLimit = 4_000_000
 
   package init(
@@ -67,7 +67,7 @@ public struct CutPlan: Sendable {
         remedy: "give a smaller --zoom or --bounds")
     }
     let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
-    // Boxes that overlap as much as this come from pixels stretched beyond all measure, as at the limb of a globe.
+    // So many overlapping boxes come from extremely stretched pixels, for instance at the limb of a globe.
     guard ranges.reduce(0, { $0 + $1.rows.count }) < Self.rowCountLimit else {
       throw CutError(
         .invalidOption, "the sources' pixels differ so much in size that zoom \(working) cannot be planned",
@@ -75,7 +75,7 @@ public struct CutPlan: Sendable {
     }
     var coverage = CandidateTiles(zoom: working, ranges)
     if let boundary {
-      // What lies outside the outline is never drawn; a tile that it crosses is drawn whole.
+      // Tiles entirely outside the boundary are skipped; tiles that it crosses are drawn completely.
       coverage = coverage.intersection(
         CandidateTiles(zoom: working, boundary.tiles(zoom: zooms.upperBound, in: matrixSet), in: matrixSet))
       guard coverage.count > 0 else {
@@ -93,7 +93,7 @@ public struct CutPlan: Sendable {
     try checkSteps()
   }
 
-  /// The candidate tiles one level below a tile.
+  /// The candidate tiles among a tile's children.
   package func candidates(under tile: TileID) -> [TileID] {
     guard let range = matrixSet.children(of: tile) else { return [] }
     return coverages[tile.zoom + 1]!.tiles(in: range)
@@ -116,7 +116,7 @@ public struct CutPlan: Sendable {
     }
   }
 
-  /// Bounds come from the user; everything that computes with them relies on this.
+  /// Checks the user's bounds. Everything that computes with them relies on this.
   ///
   /// - Throws: ``CutError`` `.invalidOption`.
   static func requireBox(_ bounds: BoundingBox) throws {
@@ -143,7 +143,7 @@ public struct CutPlan: Sendable {
   private static func pixels(of box: BoundingBox, matrix: TileMatrix) -> PixelRect {
     let low = matrix.pixelCoordinates(of: SIMD2(box.west, box.north))
     let high = matrix.pixelCoordinates(of: SIMD2(box.east, box.south))
-    // An edge that falls on a centre by rounding alone must not decide.
+    // A tolerance for box edges that coincide with pixel centres except for rounding errors.
     let hair = 1e-6
     let x = Int((low.x - 0.5 - hair).rounded(.up))
     let y = Int((low.y - 0.5 - hair).rounded(.up))
@@ -152,7 +152,7 @@ public struct CutPlan: Sendable {
       height: max(Int((high.y - 0.5 + hair).rounded(.down)) + 1 - y, 0))
   }
 
-  /// Reducing works on whole pixels: a child must fill a whole number of its parent's.
+  /// Checks that each child fills a whole number of its parent's pixels, which reduction requires.
   private func checkSteps() throws {
     for zoom in zooms.lowerBound..<max(workingZoom, zooms.lowerBound) {
       let ratio = matrixSet.ratio(below: zoom)
@@ -170,7 +170,7 @@ public struct CutPlan: Sendable {
 }
 
 extension CutPlan: CustomStringConvertible {
-  /// What would be cut, for people: the grid, the levels and how many tiles each may have.
+  /// The plan for people: the grid, the zooms and how many tiles each may have.
   public var description: String {
     func upTo(_ tiles: Int) -> String { "up to \(tiles) \(tiles == 1 ? "tile" : "tiles")" }
     var lines = ["\(matrixSet.identifier), zoom \(zooms.lowerBound)-\(zooms.upperBound)"]
@@ -181,14 +181,14 @@ extension CutPlan: CustomStringConvertible {
   }
 }
 
-/// Which zoom levels a bundle gets.
+/// The zooms that a bundle gets.
 public enum ZoomSelection: Hashable, Sendable, Codable {
-  /// From 0 to the level whose pixels are nearest in size to the source's (by rounded binary logarithm).
+  /// From 0 to the zoom whose pixel size is nearest to the source's, by the rounded binary logarithm.
   case native
-  /// These and no others. Levels deeper than the source's own are enlarged.
+  /// Exactly these. Zooms deeper than the source's own are enlarged.
   case levels(ClosedRange<Int>)
 
-  /// Reads `N` or `MIN-MAX`; nil when the text is neither.
+  /// Parses `N` or `MIN-MAX`; nil if the text is neither.
   public init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
     switch parts.count {

@@ -1,9 +1,10 @@
 import Foundation
 
-/// Runs jobs on several threads and hands their results over in the jobs' order, one at a time.
+/// Runs jobs on several threads and accepts their results in the jobs' order, one at a time.
 ///
-/// There is no thread that only hands over: whichever worker completes the result that is due does it, and carries on. Results that wait for an earlier one
-/// are bounded in number, since a worker that is too far ahead waits before it takes the next job.
+/// There is no thread for accepting: the worker that completes the result that is due accepts it and those waiting
+/// after it, then continues. The number of waiting results is bounded, because a worker that is too far ahead waits
+/// before it takes its next job.
 final class OrderedWork<Job, Result>: @unchecked Sendable {
   private let condition = NSCondition()
   private var jobs: AnyIterator<Job>
@@ -16,17 +17,17 @@ final class OrderedWork<Job, Result>: @unchecked Sendable {
   private let accept: (Result) throws -> Void
 
   /// - Parameters:
-  ///   - aheadMax: how many jobs may be under way or waiting to be accepted.
-  ///   - accept: called in order, never by two threads at once.
+  ///   - aheadMax: how many jobs may be in progress or waiting to be accepted.
+  ///   - accept: called in the jobs' order, by one thread at a time.
   init(_ jobs: AnyIterator<Job>, aheadMax: Int, accept: @escaping (Result) throws -> Void) {
     self.jobs = jobs
     self.aheadMax = aheadMax
     self.accept = accept
   }
 
-  /// Runs all jobs and returns when they are accepted.
+  /// Runs all jobs and returns when their results are accepted.
   ///
-  /// - Parameter makeWorker: called once on each thread; what it returns does the jobs of that thread.
+  /// - Parameter makeWorker: called once on each thread; returns the function that runs that thread's jobs.
   /// - Throws: the error of the earliest job that failed; no later result is accepted.
   func run(threads: Int, makeWorker: @escaping () throws -> (Job) throws -> Result) throws {
     let done = DispatchGroup()

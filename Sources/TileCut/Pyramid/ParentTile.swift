@@ -1,14 +1,15 @@
 import TileImage
 import TileIndex
 
-/// A tile that is being put together from its children.
+/// A tile that is assembled from its children.
 struct ParentTile {
   let id: TileID
-  /// Children that have not come yet.
+  /// Children that have not been added yet.
   private(set) var missing: Int
   /// The tile's pixels; nil as long as all children were empty.
   private(set) var pixels: PixelBuffer?
-  /// With picking, a small region can fall between the picked pixels; one pixel of each child is kept against that.
+  /// When picking, a small region may lie entirely between the picked pixels. One visible pixel of each child is kept,
+  /// to be used if the parent would be empty.
   private var strays: [(x: Int, y: Int, rgba: UInt32)] = []
 
   init(id: TileID, childCount: Int) {
@@ -16,7 +17,7 @@ struct ParentTile {
     missing = childCount
   }
 
-  /// Takes a child, reduced, into its place; nil stands for a child without a visible pixel.
+  /// Reduces a child into its part of the parent; nil means a child without a visible pixel.
   mutating func add(_ child: PixelBuffer?, at childID: TileID, reduction: Reduction, pool: BufferPool) {
     missing -= 1
     guard let child else { return }
@@ -36,7 +37,7 @@ struct ParentTile {
     }
   }
 
-  /// The finished pixels, nil when no child had any.
+  /// The finished pixels, nil if no child had any.
   mutating func finish() -> PixelBuffer? {
     if let pixels, !strays.isEmpty, pixels.opacity == .transparent {
       for stray in strays {
@@ -47,15 +48,16 @@ struct ParentTile {
   }
 }
 
-/// How children become parents.
+/// How children are reduced to their parent.
 struct Reduction: Sendable {
   let matrixSet: TileMatrixSet
-  /// True when a parent's pixels are picked, not averaged.
+  /// True if a parent's pixels are picked instead of averaged.
   let picks: Bool
   let workingZoom: Int
 
-  /// Which pixel of a block is picked. The four pixels of a 2 x 2 block are equally near the parent pixel's centre; taking the lower right and the upper left
-  /// in turns keeps the picked pixel within half a source pixel of where a direct pick would be, instead of drifting one way.
+  /// Which pixel of a block is picked. The four pixels of a 2 x 2 block are equally near to the parent pixel's centre.
+  /// Alternating between the lower right and the upper left keeps the picked pixel within half a source pixel of a
+  /// direct pick; always taking the same one would shift the image.
   func phase(parentZoom: Int) -> Int { (workingZoom - parentZoom) % 2 }
 }
 
@@ -69,12 +71,12 @@ extension PixelBuffer {
   }
 }
 
-/// Pixel buffers between two uses, all of one size. One per worker: the same few buffers go round, and malloc stays quiet.
+/// A worker's pixel buffers of one size, reused to avoid allocations.
 final class BufferPool {
   private let width: Int
   private let height: Int
   private var spare: [PixelBuffer] = []
-  /// Buffers that come from elsewhere, such as the roots of finished units, must not pile up here.
+  /// A limit, since buffers also come from other workers as the roots of finished subtrees.
   private let spareCountMax = 8
 
   init(_ matrix: TileMatrix) {

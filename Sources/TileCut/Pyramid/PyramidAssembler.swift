@@ -1,7 +1,8 @@
 import TileImage
 import TileIndex
 
-/// Takes the units in their order, stores their tiles and builds the levels above them. Not thread-safe: one thread at a time, in the order of ``SubtreeSequence``.
+/// Accepts finished subtrees, stores their tiles and builds the levels above them. Not thread-safe: one thread at a
+/// time calls it, in the order of ``SubtreeSequence``.
 final class PyramidAssembler {
   private let plan: CutPlan
   private let writer: BundleWriter
@@ -26,7 +27,7 @@ final class PyramidAssembler {
     try rise(unit.rootPixels, from: unit.root)
   }
 
-  /// Hands a finished tile to its parent, and the parent to its own when that was the last child.
+  /// Adds a finished tile to its parent. If it was the last child, stores the parent and continues with its parent.
   private func rise(_ pixels: PixelBuffer?, from tile: TileID) throws {
     var (pixels, tile) = (pixels, tile)
     while tile.zoom > plan.zooms.lowerBound, let parentID = plan.matrixSet.parent(of: tile) {

@@ -1,28 +1,28 @@
 import TileImage
 import TileIndex
 
-/// A tile ready for the bundle.
+/// A tile ready to be stored.
 struct EncodedTile: Sendable {
   let id: TileID
   let bytes: [UInt8]
 }
 
-/// What one unit of work gives.
+/// The result of cutting one subtree.
 struct CutSubtree: Sendable {
-  /// The root of the subtree.
+  /// The subtree's root.
   let root: TileID
-  /// The subtree's tiles that have a visible pixel, parents after their children.
+  /// The subtree's tiles with a visible pixel, parents after their children.
   var tiles: [EncodedTile] = []
-  /// The root's pixels; nil when nothing is visible in the subtree.
+  /// The root's pixels; nil if the subtree has no visible pixel.
   var rootPixels: PixelBuffer?
-  /// Candidate tiles of the stored zooms that were done, empty ones included.
+  /// Candidate tiles of the stored zooms that were processed, including empty ones.
   var tilesDone = 0
-  /// The pixels of the working zoom that are visible.
+  /// The visible pixels of the working zoom.
   var extent: VisibleExtent?
 }
 
-/// Cuts one unit after the other: draws the tiles of the working zoom, reduces them to their parents while they are in memory, encodes each tile once.
-/// One per worker thread.
+/// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom, reduces them to their parents
+/// while they are in memory, and encodes each tile once. One per worker thread.
 final class SubtreeCutter {
   private let plan: CutPlan
   private let mosaic: Mosaic
@@ -46,7 +46,7 @@ final class SubtreeCutter {
     return unit
   }
 
-  /// Draws or assembles a tile, and encodes it when its zoom is stored.
+  /// Draws or reduces a tile, and encodes it if its zoom is stored.
   private func pixels(of tile: TileID, _ unit: inout CutSubtree) throws -> PixelBuffer? {
     if isCancelled() { throw CutError(.cancelled, "cancelled") }
     let pixels: PixelBuffer?
@@ -86,11 +86,11 @@ final class SubtreeCutter {
   }
 }
 
-/// The box round all visible pixels, in pixels of the working zoom.
+/// The bounding box of all visible pixels, in pixels of the working zoom.
 struct VisibleExtent: Sendable, Equatable {
   var left: Int
   var top: Int
-  /// One past the last.
+  /// One past the last column; `bottom` likewise for rows.
   var right: Int
   var bottom: Int
 

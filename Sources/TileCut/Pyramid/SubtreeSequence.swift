@@ -1,16 +1,18 @@
 import TileIndex
 
-/// The order in which a pyramid is cut. It depends on the plan alone, so that a bundle is the same on any number of threads.
+/// The order in which a pyramid is cut. It depends on the plan alone, so that a bundle is the same on any number of
+/// threads.
 ///
-/// The work is dealt out in units: small subtrees whose pixels one worker holds and reduces by itself. Units go row by row, since that is how rasters in strips
-/// are decoded about once; but within columns of limited width, since a parent waits for its children and a row of waiting parents must fit into memory.
+/// The pyramid is divided into small subtrees, whose pixels one worker keeps in memory and reduces. Subtrees follow
+/// each other row by row, since then each strip of a striped raster is decoded about once. Rows are limited in width,
+/// because each level keeps a row of parents in memory until their last children are done.
 struct SubtreeSequence: Sequence {
-  /// Tiles of the working zoom along a unit's edge: the root and up to two levels below.
+  /// The maximum number of working-zoom tiles along a subtree's edge: the root and up to two levels below it.
   static let subtreeEdgeMax = 4
-  /// Tiles of the working zoom across the columns; 131,072 pixels, for which the waiting parents take 32 MB.
+  /// The width of a column of subtrees in working-zoom tiles: 131,072 pixels, for which waiting parents take 32 MB.
   static let columnEdge = 512
 
-  /// Zoom of the units' roots.
+  /// The zoom of the subtrees' roots.
   let rootZoom: Int
   private let coverage: CandidateTiles
   private let columnWidth: Int

@@ -1,38 +1,40 @@
 import CPROJ
 import TileIndex
 
-/// A coordinate reference system of the Earth that PROJ knows.
+/// A coordinate reference system (CRS) of the Earth that PROJ knows.
 ///
-/// Compound systems stand for their horizontal part, three-dimensional ones for their two horizontal axes.
-/// Coordinates are always x (east or longitude), then y (north or latitude), whatever order the authority defines.
+/// Of a compound CRS the horizontal part is used, of a three-dimensional one the two horizontal axes. Coordinates are
+/// always x (east or longitude), then y (north or latitude), whatever axis order the authority defines.
 package struct CoordinateReferenceSystem: Hashable, Sendable {
-  /// What PROJ makes it from: WKT, a PROJ string or an authority's code; the same for all that is Web Mercator or WGS 84 degrees.
+  /// The text that PROJ creates the CRS from: WKT, a PROJ string or an authority code. All definitions of Web Mercator
+  /// have the same text here, and so have all of WGS 84 longitude and latitude.
   package let definition: String
-  /// Its name in the authority's or the file's words, `WGS 84 / UTM zone 18N`.
+  /// The name in the authority or the file, such as `WGS 84 / UTM zone 18N`.
   package let name: String
-  /// Coordinates are longitude and latitude, in degrees on nearly every system (see ``unitFactor``).
+  /// Whether coordinates are longitude and latitude, usually in degrees (see ``unitFactor``).
   package let isGeographic: Bool
   /// The name of the coordinates' unit: `degree`, `metre`, `US survey foot`.
   package let unit: String
-  /// What one unit is in metres (projected) or radians (geographic).
+  /// The size of one unit in metres (projected) or radians (geographic).
   package let unitFactor: Double
-  /// The same coordinates as EPSG:3857, whatever it is called.
+  /// Whether coordinates equal those of EPSG:3857, whatever the CRS is called.
   package let isWebMercator: Bool
-  /// The same coordinates as WGS 84 longitude and latitude in degrees.
+  /// Whether coordinates are WGS 84 longitude and latitude in degrees.
   package let isWGS84LongLat: Bool
 
-  /// How far apart in x the same meridian comes back, in CRS units: a whole turn for longitudes and for Web Mercator, nil for everything else.
+  /// The distance in x after which the same meridian recurs, in CRS units: 360 degrees or the width of Web Mercator;
+  /// nil for any other CRS.
   package var horizontalPeriod: Double? {
     if isGeographic { return 2 * .pi / unitFactor }
     return isWebMercator ? 2 * WebMercator.halfWorld : nil
   }
 
-  /// WGS 84 / Pseudo-Mercator, metres.
+  /// WGS 84 / Pseudo-Mercator, in metres.
   package static let webMercator = CoordinateReferenceSystem(
     definition: "EPSG:3857", name: "WGS 84 / Pseudo-Mercator", isGeographic: false, unit: "metre", unitFactor: 1,
     isWebMercator: true, isWGS84LongLat: false)
 
-  /// WGS 84, longitude and latitude in degrees.
+  /// WGS 84 longitude and latitude, in degrees.
   package static let wgs84LongLat = CoordinateReferenceSystem(
     definition: "EPSG:4326", name: "WGS 84", isGeographic: true, unit: "degree", unitFactor: .pi / 180,
     isWebMercator: false, isWGS84LongLat: true)
@@ -45,13 +47,14 @@ package struct CoordinateReferenceSystem: Hashable, Sendable {
     (self.unitFactor, self.isWebMercator, self.isWGS84LongLat) = (unitFactor, isWebMercator, isWGS84LongLat)
   }
 
-  /// Makes a CRS from anything PROJ understands.
+  /// Creates a CRS from any text that PROJ understands.
   ///
   /// - Parameters:
-  ///   - definition: `EPSG:3857`, `OGC:CRS84`, WKT 1 or 2, ESRI WKT (a .prj file's text), PROJJSON, or a PROJ string.
-  ///   - path: the file the definition came from, when it is not the caller's own word.
-  /// - Throws: ``CutError`` `.noGeoreference` naming `path`, or `.invalidOption` without one, when PROJ does not know the
-  ///   definition, when it is not a horizontal CRS, or when it is of another planet.
+  ///   - definition: `EPSG:3857`, `OGC:CRS84`, WKT 1 or 2, ESRI WKT (the text of a .prj file), PROJJSON or a PROJ
+  ///     string.
+  ///   - path: the file that holds the definition; nil if the user gave it as an option.
+  /// - Throws: ``CutError``, `.noGeoreference` with a `path` and `.invalidOption` without one, if PROJ does not know
+  ///   the definition, or if it is not a horizontal CRS of the Earth.
   package init(definition: String, path: String? = nil) throws {
     let facts = try ParsedDefinition(text: definition, path: path)
     self.init(
@@ -60,13 +63,13 @@ package struct CoordinateReferenceSystem: Hashable, Sendable {
   }
 }
 
-/// What ``CoordinateReferenceSystem`` says about a definition, found out once with PROJ.
+/// The properties of a CRS definition, determined once with PROJ.
 ///
-/// 1. Replace the aliases of Web Mercator that PROJ does not know or takes for something else.
+/// 1. Replace the aliases of Web Mercator that PROJ does not know or mistakes for another CRS.
 /// 2. Parse; refuse what PROJ does not know.
 /// 3. Take the horizontal part; refuse local, vertical and geocentric systems.
-/// 4. Refuse other planets.
-/// 5. Read the name and unit, and compare with Web Mercator and WGS 84, of which there is then one definition each.
+/// 4. Refuse CRSs of other planets.
+/// 5. Read name and unit, and recognise Web Mercator and WGS 84, which get one definition each.
 private struct ParsedDefinition {
   let definition: String
   let name: String
@@ -105,21 +108,21 @@ private struct ParsedDefinition {
     if isWebMercator {
       self.definition = "EPSG:3857"
     } else if isWGS84LongLat {
-      // PROJ finds other, worse datum shifts for OGC:CRS84 than for EPSG:4326, up to a metre apart; GDAL asks for the latter.
+      // For OGC:CRS84 PROJ chooses datum shifts that differ from EPSG:4326's by up to a metre; GDAL uses EPSG:4326.
       self.definition = "EPSG:4326"
     } else {
-      // What PROJ is given again must be the horizontal part alone.
+      // The stored definition must be that of the horizontal part.
       self.definition = object === crs ? definition : crs.wkt ?? definition
     }
   }
 
-  /// Codes that have meant Web Mercator and are not, or not as such, in PROJ's database.
+  /// Codes in use for Web Mercator that PROJ's database lacks or defines differently.
   private static let webMercatorAliases: Set<String> = [
     "EPSG:900913", "EPSG:3785", "EPSG:102100", "EPSG:102113", "ESRI:102100", "ESRI:102113", "GOOGLE:900913",
     "OSGEO:41001", "WEBMERCATOR", "WEB MERCATOR",
   ]
 
-  /// Removes white space, line ends and a byte order mark at both ends, as .prj files have them.
+  /// Removes the white space, line ends and byte order marks that .prj files have at both ends.
   private static func trim(_ text: String) -> String {
     func isBlank(_ c: Character) -> Bool { c.isWhitespace || c == "\u{feff}" || c == "\0" }
     return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
@@ -136,7 +139,7 @@ private struct ParsedDefinition {
       : CutError(.noGeoreference, path: path, message, remedy: "\(remedy), with --crs")
   }
 
-  /// The horizontal part of a compound CRS, or the CRS itself if it is a horizontal one.
+  /// The horizontal part of a compound CRS, or the CRS itself if it is horizontal.
   private static func horizontal(_ object: PROJObject, path: String?) throws -> PROJObject {
     let context = object.context
     switch object.type {
@@ -156,13 +159,13 @@ private struct ParsedDefinition {
     }
   }
 
-  /// The CRS inside a bound one (a CRS that carries its own datum shift).
+  /// The base CRS of a bound CRS, which carries its own datum shift.
   private static func unbound(_ crs: PROJObject) -> PROJObject {
     guard crs.type == PJ_TYPE_BOUND_CRS else { return crs }
     return crs.context.own(proj_get_source_crs(crs.context.pointer, crs.pointer)) ?? crs
   }
 
-  /// PROJ would happily place Mars on the map: the datum shift between two planets is "none".
+  /// PROJ transforms between planets without an error, since it assumes a null datum shift.
   private static func requireEarth(_ crs: PROJObject, path: String?) throws {
     let context = crs.context
     var semiMajorMetres = 0.0
@@ -170,7 +173,7 @@ private struct ParsedDefinition {
       _ = proj_ellipsoid_get_parameters(context.pointer, ellipsoid.pointer, &semiMajorMetres, nil, nil, nil)
     }
     let body = proj_get_celestial_body_name(context.pointer, crs.pointer).map { String(cString: $0) }
-    // The ellipsoids and spheres of the Earth in PROJ's database lie between 6,353,000 and 6,378,500 metres.
+    // All ellipsoids and spheres of the Earth in PROJ's database lie between 6,353,000 and 6,378,500 metres.
     let isEarthSized = (6.3e6...6.45e6).contains(semiMajorMetres)
     guard (body == nil || body == "Earth") && isEarthSized else {
       let place = body == nil || body == "Earth" ? "" : ", of \(body!)"
@@ -195,8 +198,8 @@ private struct ParsedDefinition {
     return (String(cString: name), factor)
   }
 
-  /// Names and definitions of Web Mercator are too many to list (ESRI's auxiliary sphere, `+nadgrids=@null`, WKT 1 with a
-  /// PROJ.4 extension): what counts is that it puts WGS 84 degrees where the formula of EPSG:3857 puts them.
+  /// Compares positions, because the names and definitions of Web Mercator are too many to list (ESRI's auxiliary
+  /// sphere, `+nadgrids=@null`, WKT 1 with a PROJ.4 extension).
   private static func isWebMercator(_ crs: PROJObject) -> Bool {
     let context = crs.context
     guard let web = context.create("EPSG:3857") else { return false }

@@ -1,21 +1,22 @@
 import CPROJ
 package import TileIndex
 
-/// Maps coordinates of one CRS to another with PROJ: x east or longitude, y north or latitude, in the CRSs' own units.
+/// Transforms coordinates between two CRSs with PROJ: x is east or longitude, y north or latitude, in the CRSs' units.
 ///
-/// Not `Sendable`: each worker thread makes its own. Datum shifts by grid are used only if the grids are installed; nothing is fetched.
+/// Not `Sendable`: each worker thread creates its own. Datum shift grids are used only if they are installed; PROJ does
+/// not download them.
 package final class CoordinateTransform {
-  /// Nil when both CRSs are the same: PROJ is then left alone.
+  /// Nil if both CRSs are the same.
   private let operation: PROJObject?
 
-  /// Prepares the transformation; this takes milliseconds, so keep it.
+  /// Prepares the transformation. This takes milliseconds, so keep the object.
   ///
   /// - Parameters:
   ///   - source: the CRS that ``transform(_:)`` maps from.
   ///   - target: the CRS that ``transform(_:)`` maps to.
-  ///   - areaOfInterest: where the coordinates lie, WGS 84 degrees. It decides which datum shift is best, for all points alike;
-  ///     without it PROJ decides point by point, which may leave seams. West may exceed east across the antimeridian.
-  /// - Throws: ``CutError`` `.noGeoreference` when PROJ knows no way from one to the other.
+  ///   - areaOfInterest: where the coordinates lie, in WGS 84 degrees; west may exceed east across the antimeridian.
+  ///     PROJ chooses one datum shift for the area. Without it PROJ chooses for each point, which may leave seams.
+  /// - Throws: ``CutError`` `.noGeoreference` if PROJ knows no transformation.
   package init(
     from source: CoordinateReferenceSystem, to target: CoordinateReferenceSystem, areaOfInterest: BoundingBox? = nil
   ) throws {
@@ -41,37 +42,39 @@ package final class CoordinateTransform {
     operation = made
   }
 
-  /// Whether the two CRSs are the same, so that coordinates pass unchanged.
+  /// Whether both CRSs are the same, so that coordinates stay unchanged.
   package var isIdentity: Bool { operation == nil }
 
-  /// Maps points from the source CRS to the target CRS, in place. Points that have no image become NaN.
+  /// Transforms points from the source CRS to the target CRS, in place. Points without an image become NaN.
   package func transform(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
     apply(PJ_FWD, to: points)
   }
 
-  /// Maps points from the target CRS back to the source CRS, in place. Points that have no image become NaN.
+  /// Transforms points from the target CRS back to the source CRS, in place. Points without an image become NaN.
   package func inverse(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
     apply(PJ_INV, to: points)
   }
 
-  /// Maps one point from the source CRS to the target CRS, or to NaN.
+  /// Transforms one point from the source CRS to the target CRS, or to NaN.
   package func transform(_ point: SIMD2<Double>) -> SIMD2<Double> {
     var point = point
     withUnsafeMutablePointer(to: &point) { transform(UnsafeMutableBufferPointer(start: $0, count: 1)) }
     return point
   }
 
-  /// Maps one point from the target CRS back to the source CRS, or to NaN.
+  /// Transforms one point from the target CRS back to the source CRS, or to NaN.
   package func inverse(_ point: SIMD2<Double>) -> SIMD2<Double> {
     var point = point
     withUnsafeMutablePointer(to: &point) { inverse(UnsafeMutableBufferPointer(start: $0, count: 1)) }
     return point
   }
 
-  /// The box in the target CRS round the image of a box in the source CRS, edges included and not only corners.
+  /// The bounding box in the target CRS of a box in the source CRS; its edges are sampled, not only its corners.
   ///
-  /// When the target is geographic and the box spans the antimeridian, west exceeds east; a box round a pole spans all longitudes.
-  /// - Returns: nil when no part of the box has an image.
+  /// If the target is geographic and the box crosses the antimeridian, west exceeds east. A box around a pole spans all
+  /// longitudes.
+  ///
+  /// - Returns: nil if no part of the box has an image.
   package func transformBounds(_ box: BoundingBox) -> BoundingBox? {
     guard let operation else { return box }
     var (west, south, east, north) = (0.0, 0.0, 0.0, 0.0)

@@ -1,21 +1,21 @@
-/// Why a cut could not be planned or finished. The message names the file and what to do about it.
+/// Why a cut could not be planned or finished. The message names the file and the remedy.
 public struct CutError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     package init(_ description: String) { self.description = description }
 
-    /// Options that contradict each other or cannot be met.
+    /// Options contradict each other or cannot be met.
     public static let invalidOption = Code("invalid option")
-    /// The input does not exist or may not be read.
+    /// The input does not exist or is not readable.
     public static let unreadableSource = Code("unreadable source")
-    /// The input is damaged or of a kind that cannot be cut.
+    /// The input is damaged or of an unsupported kind.
     public static let badSource = Code("bad source")
-    /// The input says not, or not usably, where on Earth it lies.
+    /// The input's georeference is missing or unusable.
     public static let noGeoreference = Code("no georeference")
-    /// The output cannot be created or written (exists already, no space, no permission).
+    /// The output cannot be created or written (it exists, no space, no permission).
     public static let unwritableOutput = Code("unwritable output")
-    /// The caller asked to stop.
+    /// The caller cancelled the cut.
     public static let cancelled = Code("cancelled")
   }
 
@@ -24,7 +24,7 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
   public let path: String?
   /// What is wrong; starts in lower case.
   public let message: String
-  /// What to do about it.
+  /// What the user can do about it.
   public let remedy: String?
 
   public init(_ code: Code, path: String? = nil, _ message: String, remedy: String? = nil) {

@@ -8,14 +8,15 @@ import CPROJ
   import Darwin
 #endif
 
-/// One PROJ context: quiet, off the network, with the words of its last complaint.
+/// A PROJ context that does not print, does not use the network and keeps its last error message.
 ///
-/// PROJ objects are tied to the context that made them, and a context serves one thread at a time; whoever owns this object keeps both rules.
+/// PROJ objects belong to the context that created them, and a context serves one thread at a time. The owner of this
+/// object ensures both.
 final class PROJContext {
   let pointer: OpaquePointer
   private let complaint: Complaint
 
-  /// Holds what PROJ would have printed on stderr. A class, so that C can keep its address.
+  /// The message that PROJ would print on stderr. A class, so that C can hold its address.
   private final class Complaint {
     var text: String?
   }
@@ -23,7 +24,7 @@ final class PROJContext {
   init() {
     pointer = proj_context_create()
     complaint = Complaint()
-    // Grids from the network would make the same cut differ from one machine to the next.
+    // With grids from the network, the same cut would differ between machines.
     proj_context_set_enable_network(pointer, 0)
     proj_log_level(pointer, PJ_LOG_ERROR)
     proj_log_func(pointer, Unmanaged.passUnretained(complaint).toOpaque()) { data, _, message in
@@ -34,7 +35,7 @@ final class PROJContext {
 
   deinit { proj_context_destroy(pointer) }
 
-  /// PROJ's last error message, without the name of the function that raised it; reading it forgets it.
+  /// Returns and clears PROJ's last error message, without the name of the function that raised it.
   func takeComplaint() -> String? {
     defer { complaint.text = nil }
     guard var text = complaint.text else { return nil }
@@ -45,20 +46,20 @@ final class PROJContext {
     return text
   }
 
-  /// Takes ownership of an object PROJ made, or returns nil for a null pointer.
+  /// Takes ownership of an object that PROJ created; nil for a null pointer.
   func own(_ object: OpaquePointer?) -> PROJObject? {
     object.map { PROJObject($0, in: self) }
   }
 
-  /// Parses any text PROJ knows: an authority code, WKT 1 or 2, ESRI WKT, PROJJSON or a PROJ string.
+  /// Parses any text that PROJ knows: an authority code, WKT 1 or 2, ESRI WKT, PROJJSON or a PROJ string.
   func create(_ text: String) -> PROJObject? {
-    // Without its type a PROJ string is a bare projection, not a CRS.
+    // Without a type a PROJ string is a bare projection, not a CRS.
     let isPROJString = text.contains("proj=") && !text.contains("type=crs") && !text.contains("[")
     return own(proj_create(pointer, isPROJString ? "\(text) +type=crs" : text))
   }
 }
 
-/// A PROJ object (`PJ`) that is destroyed with its last reference and keeps its context alive.
+/// A PROJ object (`PJ`), destroyed with its last reference. It keeps its context alive.
 final class PROJObject {
   let pointer: OpaquePointer
   let context: PROJContext
@@ -73,7 +74,7 @@ final class PROJObject {
   var type: PJ_TYPE { proj_get_type(pointer) }
   var name: String { proj_get_name(pointer).map { String(cString: $0) } ?? "" }
 
-  /// Whether both mean the same places, whatever their names; the axis order of geographic CRSs is ignored.
+  /// Whether both describe the same positions, whatever their names and the axis order of geographic CRSs.
   func isEquivalent(to other: PROJObject) -> Bool {
     proj_is_equivalent_to_with_ctx(
       context.pointer, pointer, other.pointer, PJ_COMP_EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS) != 0

@@ -3,7 +3,7 @@ package import TileIndex
 
 /// A georeferenced raster that decodes one window at a time.
 ///
-/// Safe to call from several threads at once; each window is decoded from blocks that are cached within a byte budget.
+/// Safe to use from several threads; windows are assembled from decoded blocks in a cache with a byte budget.
 package protocol RasterSource: AnyObject, Sendable {
   /// The file's path, for messages.
   var path: String { get }
@@ -11,36 +11,36 @@ package protocol RasterSource: AnyObject, Sendable {
   var height: Int { get }
   var alphaKind: AlphaKind { get }
   var georeference: Georeference { get }
-  /// Things the user should know although the raster can be cut, each naming the file.
+  /// Problems that do not prevent a cut; each line names the file.
   var warnings: [String] { get }
 
-  /// Decodes a window into straight RGBA8 (the form of ``PixelBuffer``; transparent pixels are all zero).
+  /// Decodes a window into row-major straight RGBA8, the layout of ``PixelBuffer``; transparent pixels are all zero.
   ///
   /// - Parameters:
-  ///   - window: lies wholly inside the raster.
-  ///   - target: the window's top left pixel; the caller owns `window.height * rowBytes` bytes.
+  ///   - window: must lie inside the raster.
+  ///   - target: receives the window's top left pixel; the caller owns `window.height * rowBytes` bytes.
   ///   - rowBytes: bytes between rows of `target`, at least `window.width * 4`.
-  /// - Returns: true when every pixel of the window is opaque.
-  /// - Throws: ``CutError`` with the block that could not be decoded.
+  /// - Returns: true if every pixel of the window is opaque.
+  /// - Throws: ``CutError`` naming the block that cannot be decoded.
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool
 }
 
 extension RasterSource {
-  /// Where the source lies in WGS 84 degrees, by which PROJ chooses among several datum shifts; nil when it cannot be told.
+  /// The raster's extent in WGS 84 degrees, from which PROJ chooses a datum shift; nil if it is unknown.
   var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }
 }
 
-/// How a raster's alpha comes about, which decides how the warper resamples it.
+/// Where the raster's alpha comes from, which decides how it is resampled.
 package enum AlphaKind: Sendable {
   /// Every pixel is opaque.
   case opaque
-  /// Pixels are there or not (nodata, mask): alpha is 0 or 255, and stays so at the native zoom.
+  /// Alpha is 0 or 255, from a nodata value or a mask, and stays so at the native zoom.
   case mask
-  /// The raster has an alpha band: alpha is interpolated like a colour.
+  /// The raster has an alpha band, which is interpolated like a colour.
   case soft
 }
 
-/// A rectangle in whole pixels, from the raster's top left corner.
+/// A rectangle in whole pixels; the origin is the top left corner.
 package struct PixelRect: Hashable, Sendable {
   package var x: Int
   package var y: Int
@@ -64,7 +64,7 @@ package struct PixelRect: Hashable, Sendable {
   }
 }
 
-/// Where a raster lies: an affine map from pixel coordinates to CRS coordinates, and the CRS.
+/// Where a raster lies: a CRS, and an affine transformation from pixel coordinates to CRS coordinates.
 package struct Georeference: Sendable {
   package var affine: Affine
   package var crs: CoordinateReferenceSystem
@@ -74,7 +74,7 @@ package struct Georeference: Sendable {
     self.crs = crs
   }
 
-  /// The box round a raster of the given size, in CRS units; of a rotated raster, the box round its corners.
+  /// The bounding box of a raster of the given size in CRS units, that of its corners if it is rotated.
   package func bounds(width: Int, height: Int) -> BoundingBox {
     let (w, h) = (Double(width), Double(height))
     let corners = [affine(SIMD2(0, 0)), affine(SIMD2(w, 0)), affine(SIMD2(0, h)), affine(SIMD2(w, h))]
@@ -83,16 +83,17 @@ package struct Georeference: Sendable {
       north: corners.map(\.y).max()!)
   }
 
-  /// The box round the raster in WGS 84 degrees, west greater than east if it spans the antimeridian; nil where PROJ finds none.
+  /// The bounding box in WGS 84 degrees; west exceeds east across the antimeridian. Nil if PROJ finds none.
   ///
-  /// Good as the area of interest of a ``CoordinateTransform``, which is how gdalwarp chooses datum shifts.
+  /// Serves as the area of interest of a ``CoordinateTransform``; gdalwarp chooses datum shifts the same way.
   package func geographicBounds(width: Int, height: Int) -> BoundingBox? {
     let box = bounds(width: width, height: height)
     return (try? CoordinateTransform(from: crs, to: .wgs84LongLat))?.transformBounds(box)
   }
 }
 
-/// x' = a x + b y + c, y' = d x + e y + f. Pixel coordinates: (0, 0) is the outer corner of the top left pixel, (0.5, 0.5) its centre.
+/// x' = a x + b y + c, y' = d x + e y + f. In pixel coordinates (0, 0) is the outer corner of the top left pixel, (0.5,
+/// 0.5) its centre.
 package struct Affine: Hashable, Sendable {
   package var a: Double, b: Double, c: Double
   package var d: Double, e: Double, f: Double
@@ -105,7 +106,7 @@ package struct Affine: Hashable, Sendable {
     SIMD2(a * p.x + b * p.y + c, d * p.x + e * p.y + f)
   }
 
-  /// The map back, or nil when the matrix is singular.
+  /// The inverse, or nil if the matrix is singular.
   package var inverse: Affine? {
     let det = a * e - b * d
     guard det != 0, det.isFinite else { return nil }

@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// A file open for reading, closed with its last reference. Reads name their position, so threads may share it.
+/// A file that is open for reading until its last reference goes. Reads give their position, so threads can share it.
 final class SourceFile: Sendable {
   let path: String
   let descriptor: Int32
-  /// Bytes the file had when it was opened.
+  /// The file's size when it was opened.
   let size: Int
 
-  /// - Throws: ``CutError`` `.unreadableSource` when it cannot be opened or is not a regular file.
+  /// - Throws: ``CutError`` `.unreadableSource` if it cannot be opened or is not a regular file.
   init(path: String) throws {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -41,7 +41,7 @@ final class SourceFile: Sendable {
     return Array(bytes.prefix(max(0, n)))
   }
 
-  /// The whole of a small text file, or nil when there is none or it is longer than `bytesMax`.
+  /// The content of a small text file; nil if it does not exist or is longer than `bytesMax`.
   static func text(at path: String, bytesMax: Int) -> String? {
     guard let file = try? SourceFile(path: path), file.size <= bytesMax else { return nil }
     return String(decoding: file.prefix(bytesMax), as: UTF8.self)

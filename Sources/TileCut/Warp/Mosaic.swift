@@ -1,12 +1,12 @@
 package import TileImage
 import TileIndex
 
-/// Draws tiles of the working zoom from one or several sources, the later ones over the earlier ones. One per worker thread.
+/// Draws tiles of the working zoom from one or more sources, later sources over earlier ones. One per worker thread.
 package final class Mosaic {
   private struct Layer {
     let source: any RasterSource
     let extent: BoundingBox
-    /// Made when a tile first needs it: a worker may never come to most of a thousand sources.
+    /// Created when the first tile needs it: of a thousand sources a worker may use few.
     var warper: Warper?
   }
   private var layers: [Layer]
@@ -18,7 +18,7 @@ package final class Mosaic {
   private var overlay: PixelBuffer?
 
   /// - Parameters:
-  ///   - footprints: of the sources, in the same order.
+  ///   - footprints: one for each source, in the same order.
   ///   - clips: rectangles of target pixels outside which nothing is drawn; nil draws everything.
   package init(
     sources: [any RasterSource], footprints: [SourceFootprint], target: CoordinateReferenceSystem, grid: PixelGrid,
@@ -33,7 +33,7 @@ package final class Mosaic {
 
   /// Draws a rectangle of target pixels into a transparent buffer of its size.
   ///
-  /// - Returns: false when nothing was drawn.
+  /// - Returns: false if nothing was drawn.
   package func draw(_ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
     let low = grid.crs(SIMD2(Double(rect.x), Double(rect.y + rect.height)))
     let high = grid.crs(SIMD2(Double(rect.x + rect.width), Double(rect.y)))

@@ -1,6 +1,7 @@
 package import TileIndex
 
-/// Maps target pixels to source pixels, exactly: pixel grid, PROJ, the source's affine map. One per worker thread and source.
+/// Maps target pixels to source pixels exactly: pixel grid, then PROJ, then the source's affine transformation. One per
+/// worker thread and source.
 package final class PixelMapper {
   package let grid: PixelGrid
   private let targetToSource: CoordinateTransform
@@ -8,11 +9,12 @@ package final class PixelMapper {
   private let sourceToPixel: Affine
   private let period: Double?
   private let centreX: Double
-  /// The target pixel under the source's centre.
+  /// The target pixel that contains the source's centre; nil if the centre has no image.
   private let spine: SIMD2<Double>?
   private var columnCache = AxisCache()
   private var rowCache = AxisCache()
-  /// On the coarsest levels a projection may fold far-away ground onto the raster: there each point must also map back to itself.
+  /// At the coarsest zooms a projection may map distant points onto the raster. There each point must also map back to
+  /// itself.
   private let checksRoundTrip: Bool
 
   package init(source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid) throws {
@@ -40,7 +42,7 @@ package final class PixelMapper {
     checksRoundTrip = !transform.isIdentity && period == nil && grid.width <= 256 << 5
   }
 
-  /// Replaces target pixel coordinates by source pixel coordinates; what has no source becomes NaN.
+  /// Replaces target pixel coordinates by source pixel coordinates. Points outside of the source CRS become NaN.
   package func toSource(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
     for i in points.indices { points[i] = grid.crs(points[i]) }
     if checksRoundTrip {
@@ -50,7 +52,7 @@ package final class PixelMapper {
       back.withUnsafeMutableBufferPointer { targetToSource.inverse($0) }
       for i in points.indices {
         let away = back[i] - originals[i]
-        // Half the world away is the same meridian seen from the other side.
+        // A difference of almost the whole width is the same meridian on the other side.
         let dx = abs(away.x) > Double(grid.width) * grid.cellSize * 0.9 ? 0 : away.x
         if !(abs(dx) < grid.cellSize && abs(away.y) < grid.cellSize) { points[i] = SIMD2(repeating: .nan) }
       }
@@ -64,27 +66,28 @@ package final class PixelMapper {
     }
   }
 
-  /// Replaces source pixel coordinates by target pixel coordinates; what has no target becomes NaN.
+  /// Replaces source pixel coordinates by target pixel coordinates. Points outside of the target CRS become NaN.
   package func toTarget(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
     for i in points.indices { points[i] = sourceAffine(points[i]) }
     targetToSource.inverse(points)
     for i in points.indices { points[i] = grid.pixel(points[i]) }
   }
 
-  /// The map of a tile's pixel columns to source x and of its pixel rows to source y, when x depends on the column alone and y on the row alone; nil otherwise.
+  /// The source x of each pixel column of a tile and the source y of each pixel row, if x depends on the column alone
+  /// and y on the row alone; else nil.
   ///
-  /// Columns are computed along the row, and rows along the column, in which the source's centre lies, never along one that depends on
-  /// which tile was cut before: that keeps the result the same on any number of threads.
+  /// Columns are computed along the pixel row that contains the source's centre, rows along its pixel column. They do
+  /// not depend on the tiles cut before, so the result is the same on any number of threads.
   package func separableAxes(_ rect: PixelRect) -> (columns: AxisMap, rows: AxisMap)? {
     guard let spine else { return nil }
-    // A rotation or a datum shift shows at the corners and the middle.
+    // Rotations and datum shifts show at the corners and in the middle.
     let xs = [0, rect.width / 2, rect.width - 1]
     let ys = [0, rect.height / 2, rect.height - 1]
     var probes: [SIMD2<Double>] = []
     for y in ys { for x in xs { probes.append(SIMD2(Double(rect.x + x) + 0.5, Double(rect.y + y) + 0.5)) } }
     probes.withUnsafeMutableBufferPointer { toSource($0) }
     let tolerance = 1.0 / 2048
-    // Cheap refusal before whole axes are computed.
+    // A cheap test before whole axes are computed.
     for j in 0..<3 {
       for i in 0..<3 {
         guard abs(probes[j * 3 + i].x - probes[i].x) <= tolerance,
@@ -115,7 +118,7 @@ package final class PixelMapper {
   }
 }
 
-/// The axes of the last few tile columns or rows: neighbouring tiles share them, and PROJ is not asked twice.
+/// The axes of the last tile columns or rows. Neighbouring tiles share them, which halves the calls of PROJ.
 private struct AxisCache {
   private struct Entry {
     let start: Int
@@ -135,16 +138,16 @@ private struct AxisCache {
   }
 }
 
-/// The target's pixels at one zoom level, numbered from the matrix's top left corner: where they lie in the target CRS.
+/// The pixels of a tile matrix: maps pixel coordinates, counted from its top left corner, to the target CRS and back.
 package struct PixelGrid: Sendable {
   /// The matrix's top left corner, in CRS units.
   package let origin: SIMD2<Double>
-  /// Edge of a pixel, in CRS units.
+  /// The edge of a pixel, in CRS units.
   package let cellSize: Double
   /// Pixels across and down.
   package let width: Int
   package let height: Int
-  /// True when the left and the right edge are the same meridian.
+  /// True if the left and the right edge are the same meridian.
   package let wraps: Bool
 
   package init(_ matrix: TileMatrix, wraps: Bool) {
@@ -155,18 +158,18 @@ package struct PixelGrid: Sendable {
     self.wraps = wraps
   }
 
-  /// CRS coordinates of a point given in pixels.
+  /// CRS coordinates of a point in pixels.
   package func crs(_ p: SIMD2<Double>) -> SIMD2<Double> {
     SIMD2(origin.x + p.x * cellSize, origin.y - p.y * cellSize)
   }
 
-  /// Pixel coordinates of a point given in CRS units.
+  /// Pixel coordinates of a point in CRS units.
   package func pixel(_ p: SIMD2<Double>) -> SIMD2<Double> {
     SIMD2((p.x - origin.x) / cellSize, (origin.y - p.y) / cellSize)
   }
 }
 
-/// One axis of a separable map: the source coordinate of every pixel column, or of every pixel row, of a tile.
+/// One axis of a separable mapping: the source coordinate of each pixel column, or of each pixel row, of a tile.
 package struct AxisMap: Sendable {
   /// In source pixels; NaN where the target has no source.
   package let positions: [Double]
@@ -177,7 +180,7 @@ package struct AxisMap: Sendable {
     self.positions = positions
     let steps = zip(positions, positions.dropFirst()).map { abs($1 - $0) }
     scales = positions.indices.map { i in
-      // At the ends the step after the next one tells whether the next one is a jump.
+      // At both ends the second step stands in for the missing one; it shows whether the first step is a jump.
       let before = i > 0 ? i - 1 : 1
       let after = i < steps.count ? i : i - 2
       return MapStep.length(
@@ -185,9 +188,10 @@ package struct AxisMap: Sendable {
     }
   }
 
-  /// The runs of indices whose positions lie inside the source and follow each other.
+  /// The runs of indices whose positions lie inside the source without a jump.
   ///
-  /// There are several where the source crosses the meridian that faces its own middle: positions jump there by a turn round the Earth.
+  /// There are several if the tile crosses the antimeridian of the source's centre, where positions jump by a full
+  /// turn.
   package func runs(_ indices: Range<Int>, limit: Int) -> [Range<Int>] {
     var runs: [Range<Int>] = []
     var start: Int?
@@ -205,11 +209,11 @@ package struct AxisMap: Sendable {
   }
 }
 
-/// How far a map goes from one target pixel to the next.
+/// The distance between the source positions of neighbouring target pixels.
 enum MapStep {
-  /// The length of the step at a pixel, from the two steps next to it, which are NaN where the map ends.
+  /// The step at a pixel, from the steps on both sides, which are NaN where the mapping ends.
   ///
-  /// Where the map jumps by a turn round the Earth one of them is many times the other, and not meant.
+  /// A step that crosses the antimeridian is many times the other; then the other one is used.
   @inline(__always)
   static func length(_ a: Double, _ b: Double) -> Double {
     guard a.isFinite else { return b.isFinite ? b : 1 }

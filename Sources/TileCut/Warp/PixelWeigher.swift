@@ -1,7 +1,8 @@
-/// The weighted sum of a window's pixels round one position, and what a mask or an alpha band makes of it.
+/// Computes the weighted sum of a window's pixels around one position, and applies the mask or the alpha band.
 ///
-/// A mask's pixels are there or not as the nearest source pixel is, and their colour comes from the pixels that are there; an alpha band is weighed like a
-/// colour. A cubic kernel with a missing pixel under it would overshoot: bilinear weights are used there.
+/// With a mask, a target pixel is visible if the nearest source pixel is, and its colour comes from the visible pixels.
+/// An alpha band is weighted like a colour. Where a transparent pixel lies under a cubic kernel, the rest of the kernel
+/// would overshoot: bilinear weights are used there.
 struct PixelWeigher {
   private let pixels: UnsafePointer<SIMD4<Float>>
   private let rect: PixelRect
@@ -11,7 +12,7 @@ struct PixelWeigher {
   private let isOpaque: Bool
   private let weights: (x: UnsafeMutablePointer<Float>, y: UnsafeMutablePointer<Float>)
 
-  /// - Parameter weights: room for the most taps that any of the shapes has, for x and for y.
+  /// - Parameter weights: memory for the most taps that any kernel has, for x and for y.
   init(
     _ window: SourceWindow, of source: any RasterSource, _ resampling: Resampling,
     weights: (x: UnsafeMutablePointer<Float>, y: UnsafeMutablePointer<Float>)
@@ -25,7 +26,7 @@ struct PixelWeigher {
     self.weights = weights
   }
 
-  /// Whether a position inside the source falls on a pixel that a mask takes away.
+  /// Whether the source pixel at a position is masked out.
   @inline(__always)
   func isMasked(_ x: Double, _ y: Double) -> Bool {
     guard isMask, !isOpaque else { return false }
@@ -37,7 +38,7 @@ struct PixelWeigher {
     isOpaque ? Unpremultiply.opaque(sum) : Unpremultiply.pixel(sum, isMask: isMask)
   }
 
-  /// The sum under kernels of these shapes.
+  /// The sum under two kernels.
   @inline(__always)
   func sum(_ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape) -> SIMD4<Float> {
     let (sum, alphaMin) = weigh(x, y, across, down)
@@ -45,7 +46,7 @@ struct PixelWeigher {
     return besideHole(x, y, across, down)
   }
 
-  /// What stands for the cubic sum where a pixel under the kernel is missing.
+  /// The bilinear sum that replaces the cubic one if a pixel under the kernel is transparent.
   @inline(never)
   func besideHole(_ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape) -> SIMD4<Float> {
     weigh(x, y, KernelShape(.bilinear, scale: across.scale), KernelShape(.bilinear, scale: down.scale)).sum
@@ -72,7 +73,7 @@ struct PixelWeigher {
     return (sum, alphaMin)
   }
 
-  /// The sum of the four nearest pixels under the plain bilinear kernel.
+  /// The sum of the four nearest pixels under the unscaled bilinear kernel.
   @inline(__always)
   func bilinear(_ x: Double, _ y: Double) -> SIMD4<Float> {
     let left = (x - 0.5).rounded(.down)
@@ -89,7 +90,7 @@ struct PixelWeigher {
   }
 }
 
-/// Sums of premultiplied colours (0...255) and alpha (0...1) as straight 8-bit pixels.
+/// Converts sums of premultiplied colours (0...255) and alpha (0...1) to straight 8-bit pixels.
 enum Unpremultiply {
   /// The pixel of a sum whose alpha is 1.
   @inline(__always)
@@ -99,9 +100,9 @@ enum Unpremultiply {
     return rounded(pixel)
   }
 
-  /// The pixel of any sum; all zero when it is as good as transparent.
+  /// The pixel of any sum; all zero if it is practically transparent.
   ///
-  /// - Parameter isMask: the pixel is there or not, and is given full alpha.
+  /// - Parameter isMask: gives visible pixels full alpha.
   @inline(__always)
   static func pixel(_ sum: SIMD4<Float>, isMask: Bool) -> SIMD4<UInt8> {
     let alpha = sum.w
@@ -111,9 +112,10 @@ enum Unpremultiply {
     return pixel.w <= 0.5 ? .zero : rounded(pixel)
   }
 
-  /// Each number brought into 0...255 and rounded to the nearest whole one.
+  /// Each number clamped to 0...255 and rounded.
   ///
-  /// 2^23 added to a float leaves its whole part in the low bits. SIMD's own conversions to integers go lane by lane through generic code: twenty times slower.
+  /// Adding 2^23 to a float moves its integer part to the low bits. SIMD's conversions to integers are twenty times
+  /// slower, because they convert lane by lane through generic code.
   @inline(__always)
   private static func rounded(_ v: SIMD4<Float>) -> SIMD4<UInt8> {
     let low = v.replacing(with: 0, where: v .< 0)

@@ -1,29 +1,29 @@
 /// How target pixels are computed from source pixels.
 public enum Resampling: String, Sendable, CaseIterable, Codable {
-  /// The source pixel in which the target pixel's centre lies; overviews pick one pixel of each block.
+  /// The source pixel that contains the target pixel's centre; overviews pick one pixel of each block.
   case nearest
-  /// Triangle kernel of radius 1 source pixel, widened by the scale when shrinking.
+  /// A triangle kernel of radius 1 source pixel, widened by the scale when shrinking.
   case bilinear
   /// Keys' cubic convolution kernel with a = -0.5, radius 2 source pixels, widened by the scale when shrinking.
   case cubic
-  /// Area-weighted mean of the source pixels that the target pixel covers.
+  /// The area-weighted mean of the source pixels that the target pixel covers.
   case average
 }
 
-/// A resampling kernel along one axis, sized to the map's scale there.
+/// A resampling kernel along one axis, sized to the local scale.
 ///
-/// Kernels are widened by the scale when shrinking, so that nothing aliases, but not below a shrink of 1 / 0.95: within it the plain kernel loses nothing
-/// visible and keeps edges crisp (the same threshold as gdalwarp's).
+/// Kernels are widened when shrinking, to prevent aliasing. At scales up to 1 / 0.95 they stay as they are, which keeps
+/// edges crisp without visible aliasing; gdalwarp has the same threshold.
 package struct KernelShape: Sendable {
   package let resampling: Resampling
   /// Source pixels per target pixel along this axis.
   package let scale: Double
-  /// Factor by which the kernel is widened, at least 1.
+  /// The factor by which the kernel is widened, at least 1.
   package let stretch: Double
-  /// Distance in source pixels from the centre beyond which weights are zero.
+  /// The distance in source pixels from the centre beyond which weights are zero.
   package let radius: Double
 
-  /// Scales up to this one leave kernels as they are.
+  /// The largest scale at which kernels are not widened.
   package static let plainScaleMax = 1 / 0.95
 
   @inline(__always)
@@ -42,18 +42,20 @@ package struct KernelShape: Sendable {
 
   private static let scaleMin = 1e-3
 
-  /// The most source pixels that have a weight.
+  /// The maximum number of source pixels with a weight.
   package var tapCountMax: Int { Int((2 * radius).rounded(.up)) + 2 }
 
-  /// Computes the weights round a position.
+  /// Computes the weights around a position.
   ///
-  /// Where the source's edge cuts off a lobe of the cubic kernel, what is left would overshoot: bilinear weights are given there.
+  /// Where the source's edge cuts off a lobe of the cubic kernel, the rest would overshoot: bilinear weights are used
+  /// there.
   ///
   /// - Parameters:
   ///   - position: in source pixels (0.5 is the first pixel's centre).
-  ///   - count: the source's pixels along this axis; the kernel is cut off there and its weights share what is left.
-  ///   - weights: room for ``tapCountMax``; they sum to 1.
-  /// - Returns: the first source pixel and how many follow it.
+  ///   - count: the source's pixels along this axis. The kernel is cut off at its edges, and the remaining weights are
+  ///     normalised.
+  ///   - weights: memory for ``tapCountMax`` numbers; they sum to 1.
+  /// - Returns: the first source pixel and the number of pixels.
   @inline(__always)
   package func weights(
     at position: Double, count: Int, into weights: UnsafeMutablePointer<Float>

@@ -1,18 +1,20 @@
 package import TileIndex
 
-/// What ground a source covers in a tile matrix set, and at which resolution: found by mapping a mesh of its pixels to the target.
+/// The area that a source covers in a tile matrix set, and its resolution there, found by transforming a mesh of its
+/// pixels.
 package struct SourceFootprint: Sendable {
-  /// Boxes in target CRS units that together cover the source, cut off at the matrix set's edges. They may overlap.
+  /// Boxes in target CRS units that together cover the source, clipped to the matrix set. They may overlap.
   package let boxes: [BoundingBox]
-  /// The box round ``boxes``.
+  /// The bounding box of ``boxes``.
   package var reach: BoundingBox { boxes.dropFirst().reduce(boxes[0]) { $0.union($1) } }
-  /// The box round the source's outline in target CRS units, cut off at the matrix set's edges; the whole width where the source crosses the antimeridian.
+  /// The bounding box of the source's outline in target CRS units, clipped to the matrix set. It has the full width if
+  /// the source crosses the antimeridian.
   package let outline: BoundingBox
-  /// Edge of a source pixel in target CRS units: the median over the mesh of the square root of a pixel's area.
+  /// The edge of a source pixel in target CRS units: the median over the mesh of the square root of a pixel's area.
   package let resolution: Double
 
   /// - Parameter steps: cells of the mesh along each axis.
-  /// - Throws: ``CutError`` when nothing of the source falls into the matrix set.
+  /// - Throws: ``CutError`` if the source lies entirely outside the matrix set.
   package init(
     source: any RasterSource, target: CoordinateReferenceSystem, matrixSet: TileMatrixSet, steps: Int = 64
   ) throws {
@@ -59,12 +61,12 @@ package struct SourceFootprint: Sendable {
     return visible
   }
 
-  /// A box moved into the world, in two pieces where it crosses the seam.
+  /// A box moved into the matrix set's extent, in two pieces if it crosses the antimeridian.
   private static func normalised(
     _ box: BoundingBox, world: BoundingBox, period: Double?
   ) -> [(box: BoundingBox, crossesSeam: Bool)] {
     guard let period else { return [(box, false)] }
-    // Rounding puts an edge at exactly 180 degrees a hair to either side.
+    // Rounding errors put an edge at exactly 180 degrees on either side.
     let hair = period * 1e-12
     if box.width >= period - hair {
       return [(BoundingBox(west: world.west, south: box.south, east: world.east, north: box.north), false)]
@@ -83,7 +85,7 @@ package struct SourceFootprint: Sendable {
   }
 }
 
-/// The source's pixels, every so many, in target CRS units: cells of three by three points that share their edges.
+/// A mesh of the source's pixels in target CRS units: cells of three by three points that share their edges.
 private struct Mesh {
   let columns: Int
   let rows: Int
@@ -110,7 +112,7 @@ private struct Mesh {
     nodes = Self.mapped(points, source, transform, target)
   }
 
-  /// Source pixel coordinates as points of the target; NaN where there are none.
+  /// Transforms source pixel coordinates to the target CRS; NaN where they have no image.
   private static func mapped(
     _ positions: [SIMD2<Double>], _ source: any RasterSource, _ transform: CoordinateTransform,
     _ target: CoordinateReferenceSystem
@@ -118,7 +120,7 @@ private struct Mesh {
     let georeference = source.georeference
     var points = positions.map { georeference.affine($0) }
     if georeference.crs.isGeographic {
-      // The poles have no place in Mercator; what lies beyond the matrix set is cut off later.
+      // The poles have no image in Mercator; what lies outside the matrix set is clipped later.
       let limit = (target.isGeographic ? 90 : 89.999) / 360 * (georeference.crs.horizontalPeriod ?? 360)
       for i in points.indices { points[i].y = min(max(points[i].y, -limit), limit) }
     }
@@ -127,11 +129,11 @@ private struct Mesh {
   }
 
   struct Cell {
-    /// The box round the cell's points.
+    /// The bounding box of the cell's points.
     var box: BoundingBox
-    /// The same with room for the curve of its edges.
+    /// The same box with a margin for curved edges.
     var reach: BoundingBox
-    /// Edge of a pixel in target units; NaN where it cannot be told.
+    /// The edge of a pixel in target units; NaN if it is unknown.
     var resolution: Double
   }
 
@@ -146,10 +148,10 @@ private struct Mesh {
     }
     guard points.count == 9 else { return partialCell(column, row, period: period) }
     guard let box = Self.box(&points, period: period) else { return nil }
-    // What the middle is away from where straight lines would have it shows how far the cell's edges bend.
+    // The distance of the middle from the mean of the corners measures the curvature of the cell's edges.
     let middle = points[4]
     let between = (points[0] + points[2] + points[6] + points[8]) / 4
-    // What is a whole multiple of rounding noise is no bend.
+    // Differences of the size of rounding errors do not count as curvature.
     let noise = max(abs(middle.x), abs(middle.y)) * 1e-13
     let bend = SIMD2(abs(middle.x - between.x), abs(middle.y - between.y))
     let slack = SIMD2(bend.x > noise ? 2 * bend.x : 0, bend.y > noise ? 2 * bend.y : 0)
@@ -159,7 +161,7 @@ private struct Mesh {
       box: box, reach: box.expanded(by: slack), resolution: abs(across.x * down.y - across.y * down.x).squareRoot())
   }
 
-  /// A cell some of whose points have no place in the target, from more points.
+  /// A cell some of whose points have no image in the target; uses a finer mesh.
   private func partialCell(_ column: Int, _ row: Int, period: Double?) -> Cell? {
     let corner = SIMD2(Double(2 * column), Double(2 * row))
     var positions: [SIMD2<Double>] = []
@@ -171,9 +173,10 @@ private struct Mesh {
     return Cell(box: box, reach: box.expanded(by: SIMD2(box.width, box.height)), resolution: .nan)
   }
 
-  /// The ground between each pole that lies inside the source and the nearest points, all round; only where the target has room for poles.
+  /// Boxes around the poles inside the source, from the pole to the nearest mesh points. Only for geographic targets,
+  /// since Mercator has no poles.
   ///
-  /// The pole is no point of the mesh, and the cell round it does not say how far north or south it goes.
+  /// A pole is not a point of the mesh, so the cell around it does not reach it.
   func polarCaps(in world: BoundingBox) -> [BoundingBox] {
     guard target.isGeographic, !source.georeference.crs.isGeographic, let toPixel = source.georeference.affine.inverse
     else { return [] }
@@ -194,7 +197,8 @@ private struct Mesh {
     }
   }
 
-  /// The box round points, which are first brought to the same turn round the Earth; the whole turn where they surround a pole.
+  /// The bounding box of points, which are first moved to the same turn around the Earth; a full turn if they surround
+  /// a pole.
   private static func box(_ points: inout [SIMD2<Double>], period: Double?) -> BoundingBox? {
     guard let first = points.first else { return nil }
     var low = first

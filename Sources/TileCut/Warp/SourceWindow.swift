@@ -1,10 +1,10 @@
-/// A window of a source as the resampler wants it: the decoded bytes, and premultiplied floats made from them.
+/// A window of a source for the resampler: the decoded bytes, and premultiplied floats made from them.
 ///
-/// One per worker, reused from tile to tile; it grows to the largest window and stays.
+/// One per worker, reused for each tile; it grows to the largest window.
 package final class SourceWindow {
-  /// Where the window lies in the source.
+  /// The window's position in the source.
   package private(set) var rect = PixelRect(x: 0, y: 0, width: 0, height: 0)
-  /// True when every pixel is opaque.
+  /// True if every pixel is opaque.
   package private(set) var isOpaque = false
   /// Row-major straight RGBA8, `rect.width * rect.height` pixels.
   package private(set) var bytes: UnsafeMutableRawPointer
@@ -72,7 +72,7 @@ package final class SourceWindow {
   }
 }
 
-/// Working memory of a worker's warpers, kept between tiles: it grows to what the largest needed and stays.
+/// Working memory of a worker's warpers, reused for each tile; it grows to the largest size needed.
 package final class WarpScratch {
   let window = SourceWindow()
   private(set) var row: UnsafeMutablePointer<SIMD4<Float>> = .allocate(capacity: 1)

@@ -1,9 +1,11 @@
-/// The map from target pixels to source pixels over a rectangle: exact at nodes every so many pixels, bilinear between them. Distances are in source pixels.
+/// Approximates the mapping from target pixels to source pixels over a rectangle: exact at nodes, bilinear between
+/// them. Distances are in source pixels.
 package struct TransformGrid {
-  /// How far a grid of twice the spacing may be off; what this one is off by is a quarter of that where the map is smooth. Far below the 1/8 pixel at which
-  /// an error could be seen, so that nearest neighbours agree with an exact transform too.
+  /// The largest permitted error of a grid of twice the spacing; this grid's error is a quarter of it where the mapping
+  /// is smooth. An error becomes visible at 1/8 pixel; this is far less, so that nearest neighbours agree with an exact
+  /// transformation, too.
   package static let tolerance = 1.0 / 128
-  /// Spacing and edge that a rectangle is tried with first.
+  /// The spacing that is tried first, in target pixels.
   package static let spacingMax = 16
 
   package let rect: PixelRect
@@ -16,7 +18,7 @@ package struct TransformGrid {
   package init(_ rect: PixelRect, spacing: Int, mapper: PixelMapper) {
     self.rect = rect
     self.spacing = spacing
-    // Pairs of steps, so that every second node makes the grid of twice the spacing.
+    // An even number of steps, so that every second node belongs to the grid of twice the spacing.
     columns = 2 * max((rect.width - 2 + 2 * spacing) / (2 * spacing), 1) + 1
     rows = 2 * max((rect.height - 2 + 2 * spacing) / (2 * spacing), 1) + 1
     var nodes: [SIMD2<Double>] = []
@@ -30,17 +32,18 @@ package struct TransformGrid {
     self.nodes = nodes
   }
 
-  /// What a grid is good for.
+  /// Whether the grid can be used.
   package enum Fit {
-    /// No part of the rectangle falls on the source.
+    /// No part of the rectangle lies in the source.
     case outside
-    /// Interpolating might be off by more than allowed.
+    /// The interpolation error may exceed the tolerance.
     case coarse
     case fine
   }
 
-  /// Judges the grid by how well one of twice its spacing predicts the nodes between, in the middle and on the edges of every cell that touches the source.
-  /// (The middle alone does not do: the real part of a conformal map is harmonic, its bends along x and y cancel there.) At a spacing of 1 every pixel is exact.
+  /// Estimates the error: how well a grid of twice the spacing predicts the nodes between its own, in the middle and on
+  /// the edges of every cell that touches the source. The middle alone does not suffice: the coordinates of a conformal
+  /// mapping are harmonic, so their curvatures along x and y cancel there. At a spacing of 1 every pixel is exact.
   package func fit(sourceWidth: Int, sourceHeight: Int) -> Fit {
     var fit = Fit.outside
     for row in stride(from: 0, to: rows - 1, by: 2) {
@@ -56,7 +59,8 @@ package struct TransformGrid {
 
   /// Three by three nodes.
   private struct Cell {
-    /// How far the inner and edge nodes lie from where bilinear interpolation between the corners puts them; infinite when some nodes have no source.
+    /// The largest distance between a node and the bilinear interpolation of the corners; infinite if some nodes have
+    /// no source.
     private(set) var error = 0.0
     private var low = SIMD2<Double>(repeating: .infinity)
     private var high = SIMD2<Double>(repeating: -.infinity)
@@ -82,7 +86,7 @@ package struct TransformGrid {
     func touches(width: Double, height: Double) -> Bool {
       guard low.x <= high.x else { return false }
       let slack = error.isFinite ? SIMD2(repeating: 2 * error) : high - low
-      // A hair, and room for points that the curve between nodes brings in.
+      // One pixel, and a margin for points that the curvature between nodes brings in.
       let reach = slack + 1
       return low.x - reach.x < width && high.x + reach.x > 0 && low.y - reach.y < height && high.y + reach.y > 0
     }
@@ -107,7 +111,7 @@ package struct TransformGrid {
     values.withUnsafeBufferPointer { values in
       func value(_ column: Int) -> SIMD2<Double> {
         let a = values[top * columns + column]
-        // A node itself is given exactly, also where its neighbour is NaN.
+        // On a node the value is exact, even if the neighbour is NaN.
         guard fraction != 0 else { return a }
         return a + (values[(top + 1) * columns + column] - a) * fraction
       }
@@ -117,7 +121,7 @@ package struct TransformGrid {
         let first = column * spacing
         let start = value(column)
         let stop = min(first + spacing, end)
-        // A pixel on the last node has no node after it, and needs none.
+        // A pixel on the last node needs no node after it.
         let step = stop > first + 1 ? (value(column + 1) - start) / Double(spacing) : .zero
         for k in i..<stop {
           let p = k == first ? start : start + step * Double(k - first)
@@ -129,9 +133,9 @@ package struct TransformGrid {
     }
   }
 
-  /// How many source pixels a target pixel spans along the source's x and y, at each node.
+  /// The number of source pixels that a target pixel spans along the source's x and y, at each node.
   ///
-  /// - Parameter limit: scales beyond are given as it: no kernel needs to be wider than the source.
+  /// - Parameter limit: the upper limit of scales, because no kernel needs to be wider than the source.
   package func scales(limit: SIMD2<Double>) -> Scales { Scales(grid: self, limit: limit) }
 
   package struct Scales {
@@ -142,7 +146,8 @@ package struct TransformGrid {
     fileprivate init(grid: TransformGrid, limit: SIMD2<Double>) {
       self.grid = grid
       let (columns, rows) = (grid.columns, grid.rows)
-      /// The step before a node, or the one after the next: that tells whether the next one is a jump.
+      /// The step before a node. At the first node, the step after the next one, which shows whether the first step is
+      /// a jump.
       func before(_ node: Int, _ position: Int, _ stride: Int) -> SIMD2<Double> {
         let from = position > 0 ? node - stride : node + stride
         return grid.nodes[from + stride] - grid.nodes[from]
@@ -166,7 +171,7 @@ package struct TransformGrid {
       largest = nodes.reduce(.zero) { pointwiseMax($0, $1) }
     }
 
-    /// The step at a node from the two next to it; as ``MapStep``, for points.
+    /// The step at a node from the steps on both sides; ``MapStep`` for points.
     private static func step(_ before: SIMD2<Double>, _ after: SIMD2<Double>) -> SIMD2<Double> {
       let (b, a) = ((before * before).sum(), (after * after).sum())
       guard b.isFinite else { return after }
@@ -183,7 +188,7 @@ package struct TransformGrid {
     }
   }
 
-  /// The smallest box that holds all finite nodes, in source pixels; nil when there is none.
+  /// The bounding box of all finite nodes, in source pixels; nil if there is none.
   package var sourceBox: (low: SIMD2<Double>, high: SIMD2<Double>)? {
     var low = SIMD2<Double>(repeating: .infinity)
     var high = SIMD2<Double>(repeating: -.infinity)

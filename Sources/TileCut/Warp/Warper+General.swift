@@ -1,7 +1,8 @@
 import TileImage
 
 extension Warper {
-  /// Warps through grids of exact points: one for the rectangle, or one for each quarter of it where it bends too much or its window would be large.
+  /// Warps any mapping through a ``TransformGrid``: one for the rectangle, or one for each quarter of it if the mapping
+  /// is too curved or the source window too large.
   func warpGeneral(_ rect: PixelRect, spacing: Int, on canvas: Canvas) throws -> Bool {
     guard let part = rect.intersection(canvas.clip) else { return false }
     let grid = TransformGrid(rect, spacing: spacing, mapper: mapper)

@@ -1,7 +1,8 @@
 import TileImage
 
 extension Warper {
-  /// Warps where source x depends on the column alone and source y on the row alone, as between longitude/latitude and Mercator.
+  /// Warps a mapping whose source x depends on the column alone and whose source y depends on the row alone, such as
+  /// longitude and latitude to Mercator.
   func warpSeparable(_ canvas: Canvas, _ columns: AxisMap, _ rows: AxisMap) throws -> Bool {
     let (tile, clip) = (canvas.tile, canvas.clip)
     let across = columns.runs((clip.x - tile.x)..<(clip.x - tile.x + clip.width), limit: source.width)
@@ -14,7 +15,7 @@ extension Warper {
     return !across.isEmpty && !down.isEmpty
   }
 
-  /// Draws a piece that lies wholly inside the source, in halves where its window would be large.
+  /// Draws a piece that lies entirely inside the source, in halves if its source window is too large.
   private func warp(_ piece: SeparablePiece) throws {
     let x = piece.x.positions[piece.columns]
     let y = piece.y.positions[piece.rows]
@@ -51,7 +52,7 @@ extension Warper {
     }
   }
 
-  /// Weighs a window: for each target row first down the columns into one row of sums, then along it.
+  /// Resamples a window: for each target row, first the columns into one row of sums, then along that row.
   private func weigh(_ piece: SeparablePiece, _ widest: (x: KernelShape, y: KernelShape)) {
     let (rect, isOpaque, resampling) = (window.rect, window.isOpaque, resampling)
     let count = piece.columns.count
@@ -98,7 +99,7 @@ extension Warper {
     }
   }
 
-  /// row[x] = the weighted sum of the window's pixels above each other in column x.
+  /// row[x] = the weighted sum of the window's pixels in column x.
   private func sumRows(
     first: Int, taps: Int, _ weights: UnsafeMutablePointer<Float>, into row: UnsafeMutablePointer<SIMD4<Float>>
   ) {
@@ -125,9 +126,9 @@ private struct SeparablePiece {
   let canvas: Canvas
   let x: AxisMap
   let y: AxisMap
-  /// Of the tile, from its left edge.
+  /// Columns of the tile, counted from its left edge.
   var columns: Range<Int>
-  /// Of the tile, from its top.
+  /// Rows of the tile, counted from its top.
   var rows: Range<Int>
 
   /// The canvas from the piece's first column on.
@@ -135,7 +136,7 @@ private struct SeparablePiece {
     canvas.pointer(x: canvas.tile.x + columns.lowerBound, y: canvas.tile.y + row)
   }
 
-  /// Cut across the longer side.
+  /// The piece divided across its longer side.
   var halves: [SeparablePiece] {
     var (first, second) = (self, self)
     if rows.count >= columns.count {
@@ -151,7 +152,7 @@ private struct SeparablePiece {
   }
 }
 
-/// One target column of a separable piece: where its centre lies in the source, and which pixels of the window its kernel covers.
+/// One target column of a separable piece: its centre in the source, and the pixels of the window under its kernel.
 private struct SeparableColumn {
   let x: Double
   let shape: KernelShape

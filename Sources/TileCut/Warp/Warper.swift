@@ -4,12 +4,13 @@ import TileIndex
 /// Computes target pixels from one source. One per source and worker thread.
 ///
 /// For each tile:
-/// 1. map it to the source: a shift by whole pixels, a pair of axes (x by column, y by row), or a ``TransformGrid`` that is refined where it must be;
-/// 2. size the kernels to the scale of that map at each pixel;
-/// 3. decode the window of the source that the kernels touch, piece by piece when it would be large;
-/// 4. copy, pick, or weigh premultiplied pixels, and write straight RGBA8.
+/// 1. Map it to the source (``PixelMapper``): a shift by whole pixels, two axes (x by column, y by row; ``AxisMap``),
+///    or a ``TransformGrid``, refined where necessary.
+/// 2. Size the kernels to the scale at each pixel (``KernelShape``).
+/// 3. Decode the window of the source under the kernels, in pieces if it is large (``SourceWindow``).
+/// 4. Copy pixels, pick the nearest, or sum weighted premultiplied pixels (``PixelWeigher``); write straight RGBA8.
 ///
-/// What a pixel becomes does not depend on how the tile is clipped or divided.
+/// A pixel's value does not depend on how the tile is clipped or divided.
 package final class Warper {
   let source: any RasterSource
   let mapper: PixelMapper
@@ -17,13 +18,13 @@ package final class Warper {
   let scratch: WarpScratch
   var window: SourceWindow { scratch.window }
 
-  /// The most source pixels that are decoded for one piece of a tile: 20 bytes each.
+  /// The maximum number of source pixels decoded for one piece of a tile; 20 bytes each.
   let windowPixelsMax: Int
 
-  /// 5 MB in every worker. A tile's window is larger only where kernels are wide, or the ground lies askew.
+  /// 5 MB in every worker. A tile's window is larger only with wide kernels or a strongly rotated source.
   package static let windowPixelsMax = 1 << 18
 
-  /// - Parameter scratch: shared by the warpers of a worker, which take turns.
+  /// - Parameter scratch: shared by the warpers of a worker, which run one after the other.
   package init(
     source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling,
     scratch: WarpScratch = WarpScratch(), windowPixelsMax: Int = Warper.windowPixelsMax
@@ -38,10 +39,11 @@ package final class Warper {
   /// Draws the source's part of a tile.
   ///
   /// - Parameters:
-  ///   - tile: in the target's pixels at the working zoom.
-  ///   - clip: the part of it outside which nothing is drawn; all of it when nil.
-  ///   - buffer: of the tile's size, transparent where nothing was drawn yet; what this source does not cover is left as it is.
-  /// - Returns: true when at least one pixel may have been drawn.
+  ///   - tile: in target pixels of the working zoom.
+  ///   - clip: the part of the tile to draw; nil draws all of it.
+  ///   - buffer: of the tile's size, transparent where nothing has been drawn. Pixels outside the source stay
+  ///     unchanged.
+  /// - Returns: true if at least one pixel may have been drawn.
   func warp(_ tile: PixelRect, clip: PixelRect? = nil, into buffer: PixelBuffer) throws -> Bool {
     guard let clip = tile.intersection(clip ?? tile) else { return false }
     let canvas = Canvas(tile: tile, clip: clip, buffer: buffer)
@@ -54,7 +56,7 @@ package final class Warper {
     return try warpGeneral(tile, spacing: TransformGrid.spacingMax, on: canvas)
   }
 
-  /// The whole-pixel shift from the tile to the source when both have the same pixels, within 1/500 of a pixel.
+  /// The shift from the tile to the source if both have the same pixels, within 1/500 of a pixel; else nil.
   static func shift(columns: [Double], rows: [Double]) -> (dx: Int, dy: Int)? {
     let tolerance = 0.002
     let x0 = (columns[0] - 0.5).rounded()
@@ -68,7 +70,7 @@ package final class Warper {
 
   /// Copies pixels that need no resampling.
   private func copy(_ canvas: Canvas, shift: (dx: Int, dy: Int)) throws -> Bool {
-    // Where the source lies among the target's pixels.
+    // The source's extent in target pixels.
     let origin = (x: canvas.tile.x - shift.dx, y: canvas.tile.y - shift.dy)
     let ground = PixelRect(x: origin.x, y: origin.y, width: source.width, height: source.height)
     guard let part = canvas.clip.intersection(ground) else { return false }
@@ -77,7 +79,8 @@ package final class Warper {
     return true
   }
 
-  /// The source pixels that kernels reach from a box of positions, cut off at the source's edges; empty when the box lies outside.
+  /// The source pixels under the kernels around a box of positions, clipped to the source; empty if the box lies
+  /// outside.
   func windowRect(low: SIMD2<Double>, high: SIMD2<Double>, radius: SIMD2<Double>) -> PixelRect {
     let limit = SIMD2(Double(source.width), Double(source.height))
     let start = pointwiseMax((low - radius - 1).rounded(.down), .zero)
@@ -87,13 +90,13 @@ package final class Warper {
   }
 }
 
-/// The tile that is being drawn. All coordinates are target pixels at the working zoom.
+/// The tile that is being drawn. All coordinates are target pixels of the working zoom.
 struct Canvas {
-  /// The tile: the map to the source, and with it the kernels, are those of the whole tile whatever part of it is drawn.
+  /// The whole tile. It determines the mapping and the kernels, whatever part of it is drawn.
   let tile: PixelRect
   /// The part of the tile that may be drawn on.
   let clip: PixelRect
-  /// Of the tile's size.
+  /// Has the tile's size.
   let buffer: PixelBuffer
 
   /// The buffer's bytes from a target pixel on.

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension BlockCache {
-  /// Memory for one block.
+  /// The memory of one block.
   struct Buffer: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
     let byteCount: Int
@@ -20,30 +20,32 @@ extension BlockCache {
     case pixels(Buffer)
   }
 
-  /// A block, and who uses it.
+  /// A block and its users.
   ///
-  /// Unchecked: everything but `content` is guarded by the cache's own lock. `content` is locked while it is decoded, which is
-  /// what other threads wait on; the cache's lock may be taken inside that, and takes it itself only for entries that nobody uses.
+  /// Unchecked `Sendable`: the cache's lock guards everything except `content`, which has its own lock. That lock is
+  /// held while the block is decoded, and other threads wait on it. Lock order: `content`, then the cache. Under the
+  /// cache's lock, `content` is locked only for entries without users.
   final class Entry: @unchecked Sendable {
     let key: Key
     let content = Mutex<Content>(.missing)
     var pins = 0
-    // Neighbours in the list of recency; the dictionary owns.
+    // Neighbours in the list ordered by recency; the dictionary owns the entries.
     unowned(unsafe) var newer: Entry?
     unowned(unsafe) var older: Entry?
 
     init(key: Key) { self.key = key }
   }
 
-  /// The entries by key and by recency. All calls are made with the lock held; buffers to free are handed out, to be freed without it.
+  /// The entries by key and by recency. Every call is made under the cache's lock; buffers to free are returned, so
+  /// that the caller frees them without the lock.
   struct State {
     private var entries: [Key: Entry] = [:]
     private unowned(unsafe) var newest: Entry?
     private unowned(unsafe) var oldest: Entry?
-    /// Buffers of blocks that turned out to need none, by size.
+    /// Buffers allocated for blocks that turned out to be transparent, by size.
     var spares: [Int: [Buffer]] = [:]
     private(set) var bytes = 0
-    /// The part of `bytes` that is set aside.
+    /// The reserved part of `bytes`.
     private var reserved = 0
 
     mutating func pin(_ key: Key) -> Entry {
@@ -60,7 +62,7 @@ extension BlockCache {
       return entry
     }
 
-    /// Ends a use; blocks in use may have exceeded the budget, and entries that hold nothing are forgotten.
+    /// Ends a use. Evicts if the blocks in use had exceeded the budget, and removes entries without content.
     mutating func unpin(_ entry: Entry, bytesMax: Int) -> [Buffer] {
       entry.pins -= 1
       guard entry.pins == 0 else { return [] }
@@ -70,7 +72,8 @@ extension BlockCache {
       return evict(until: bytesMax, reusing: nil).unused
     }
 
-    /// A buffer of the size wanted, from the spares or an evicted block, or nil when a new one may be made; what had to go for it.
+    /// A buffer of the given size from the spares or an evicted block, or nil if a new one may be allocated; and the
+    /// buffers to free.
     mutating func takeBuffer(_ byteCount: Int, bytesMax: Int) -> (Buffer?, unused: [Buffer]) {
       if let spare = spares[byteCount]?.popLast() { return (spare, []) }
       var unused: [Buffer] = []
@@ -115,7 +118,7 @@ extension BlockCache {
       spares = [:]
     }
 
-    /// Evicts from the oldest until `target` bytes are left, or until a buffer of `size` bytes turns up.
+    /// Evicts the oldest blocks until `target` bytes are left or a buffer of `size` bytes is found.
     private mutating func evict(until target: Int, reusing size: Int?) -> (reused: Buffer?, unused: [Buffer]) {
       var unused: [Buffer] = []
       var candidate = oldest

@@ -1,18 +1,19 @@
 import Synchronization
 
-/// Decoded blocks of rasters, within a budget of bytes, shared by all threads and, if the caller likes, by several rasters.
+/// A least-recently-used cache of decoded raster blocks with a byte budget, shared by all threads and usually by
+/// several rasters.
 ///
-/// - A block is decoded once however many threads ask for it at the same time: the first decodes, the others wait or
-///   look for other work.
-/// - A block in use is never evicted; the least recently used others go first.
-/// - Evicted buffers of the right size are used again, which keeps the allocator out of the loop.
+/// - A block is decoded once, however many threads ask for it at the same time: the first one decodes, the others wait
+///   or continue with other blocks.
+/// - A block in use is never evicted.
+/// - Evicted buffers of the right size are reused, which avoids allocations.
 ///
-/// The budget is exceeded only while the blocks in use alone exceed it.
+/// The budget is exceeded only if the blocks in use exceed it.
 package final class BlockCache: Sendable {
   /// The budget.
   package let bytesMax: Int
 
-  /// A block of a raster.
+  /// Identifies a block of a raster.
   struct Key: Hashable {
     let raster: Int
     let block: Int
@@ -27,21 +28,21 @@ package final class BlockCache: Sendable {
 
   deinit { state.withLock { $0.removeAll() } }
 
-  /// Bytes held now, by blocks in use, cached blocks and buffers kept for the next.
+  /// Bytes held now: blocks in use, cached blocks, reservations and spare buffers.
   package var bytes: Int { state.withLock { $0.bytes } }
 
-  /// A number for a raster's keys that no other raster has.
+  /// A new number that identifies a raster in ``Key``.
   static func newRasterID() -> Int { rasterCount.wrappingAdd(1, ordering: .relaxed).newValue }
   private static let rasterCount = Atomic<Int>(0)
 
-  /// Calls `body` with a block's pixels, decoding them first if nobody has.
+  /// Calls `body` with a block's pixels; decodes them first if they are not cached.
   ///
   /// - Parameters:
   ///   - byteCount: bytes of the decoded block.
   ///   - waits: whether to wait for another thread that is decoding the block.
-  ///   - decode: fills a buffer of `byteCount` bytes (and ``PixelForm/slackBytes``).
-  ///   - body: gets nil for a block that is wholly transparent. The pixels stay put until it returns.
-  /// - Returns: what `body` returns, or nil when another thread is decoding the block and `waits` is false.
+  ///   - decode: fills a buffer of `byteCount` bytes; ``PixelForm/slackBytes`` follow.
+  ///   - body: gets nil for a block that is entirely transparent. The pixels are valid until it returns.
+  /// - Returns: the result of `body`, or nil if another thread is decoding the block and `waits` is false.
   /// - Complexity: O(1) besides `decode` and `body`.
   func withBlock<Result>(
     _ key: Key, byteCount: Int, waits: Bool, decode: (UnsafeMutableRawPointer) throws -> BlockContent,
@@ -70,7 +71,7 @@ package final class BlockCache: Sendable {
     case pixels(Buffer)
   }
 
-  /// Decodes unless that was done.
+  /// Decodes the block unless it is decoded already.
   private func fill(
     _ content: inout Content, byteCount: Int, decode: (UnsafeMutableRawPointer) throws -> BlockContent
   ) throws -> Found {
@@ -96,19 +97,19 @@ package final class BlockCache: Sendable {
     }
   }
 
-  /// Forgets a raster's blocks, none of which may be in use.
+  /// Removes a raster's blocks, none of which may be in use.
   func removeAll(raster: Int) {
     let unused = state.withLock { $0.remove { $0.raster == raster } }
     for buffer in unused { buffer.deallocate() }
   }
 
-  /// Sets bytes aside, or returns nil when more than half of the budget would be.
+  /// Reserves part of the budget, or returns nil if all reservations would exceed half of it.
   func reserve(_ byteCount: Int) -> Reservation? {
     guard take(byteCount) else { return nil }
     return Reservation(self, byteCount)
   }
 
-  /// Bytes taken out of a cache's budget for pixels held elsewhere, given back with the last reference.
+  /// Bytes of the budget that are used outside of the cache; released with the last reference.
   final class Reservation: Sendable {
     private let cache: BlockCache
     private let byteCount: Int
@@ -121,7 +122,7 @@ package final class BlockCache: Sendable {
     deinit { cache.release(byteCount) }
   }
 
-  /// Counts bytes against the budget, unless more than half of it would be counted so.
+  /// Subtracts reserved bytes from the budget; false if all reservations would exceed half of it.
   private func take(_ byteCount: Int) -> Bool {
     let (taken, unused) = state.withLock { $0.reserve(byteCount, bytesMax: bytesMax) }
     for buffer in unused { buffer.deallocate() }
@@ -142,7 +143,7 @@ package final class BlockCache: Sendable {
   }
 }
 
-/// What decoding a block found.
+/// The result of decoding a block.
 enum BlockContent {
   case pixels
   /// Every pixel is transparent; the buffer need not be filled.

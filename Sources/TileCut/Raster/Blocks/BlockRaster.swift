@@ -1,17 +1,18 @@
-/// Reads windows of pixels; the inner side of a ``RasterSource``.
+/// Reads windows of pixels; what a ``RasterSource`` calls after it has opened its file.
 protocol WindowReader: Sendable {
-  /// As ``RasterSource/read(_:into:rowBytes:)``.
+  /// See ``RasterSource/read(_:into:rowBytes:)``.
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool
 }
 
 /// Decodes one block of a raster at a time, on any thread.
 protocol BlockDecoder: Sendable {
-  /// Fills `target` with the block's `blockWidth * blockHeight` pixels in the raster's form. What lies beyond the raster's right
-  /// or bottom edge may be left undefined.
+  /// Fills `target` with the block's `blockWidth * blockHeight` pixels in the raster's ``PixelForm``. Pixels beyond the
+  /// raster's right and bottom edges may be left undefined.
   func decode(column: Int, row: Int, into target: UnsafeMutableRawPointer) throws -> BlockContent
 }
 
-/// How a raster is divided into blocks of equal size, row by row from the top left; the last ones may hang over the edge.
+/// The division of a raster into blocks of equal size, row by row from the top left; the last ones may extend beyond
+/// the raster.
 struct BlockGrid: Sendable {
   let width: Int
   let height: Int
@@ -23,13 +24,13 @@ struct BlockGrid: Sendable {
   var rows: Int { (height + blockHeight - 1) / blockHeight }
   /// Bytes of a decoded block.
   var blockBytes: Int { blockWidth * blockHeight * form.bytesPerPixel }
-  /// Bytes that a window of `rowCount` rows over the whole width touches.
+  /// Bytes of the blocks that a full-width window of `rowCount` rows touches, in the worst case.
   func bandBytes(rowCount: Int) -> Int {
     columns * blockBytes * min(rows, (rowCount + 2 * blockHeight - 2) / blockHeight)
   }
 }
 
-/// A raster in blocks, decoded on demand into a ``BlockCache``.
+/// A raster in blocks that are decoded on demand into a ``BlockCache``.
 final class BlockRaster: WindowReader {
   private let grid: BlockGrid
   private let decoder: any BlockDecoder
@@ -49,8 +50,8 @@ final class BlockRaster: WindowReader {
       window.x >= 0 && window.y >= 0 && window.width > 0 && window.height > 0
         && window.x + window.width <= grid.width && window.y + window.height <= grid.height,
       "the window must lie inside the raster")
-    // Blocks that another thread is decoding are left for the end, so that threads that go over the same strips decode
-    // different ones instead of waiting for each other at every strip.
+    // Blocks that another thread is decoding come last. Threads that read the same strips then decode different ones
+    // instead of waiting for each other at every strip.
     var isOpaque = true
     var busy: [(column: Int, row: Int)] = []
     for row in window.y / grid.blockHeight...(window.y + window.height - 1) / grid.blockHeight {
@@ -72,7 +73,8 @@ final class BlockRaster: WindowReader {
     return isOpaque
   }
 
-  /// Copies a block's part of the window. Returns true when it is opaque, nil when another thread is at it and `waits` is false.
+  /// Copies a block's part of the window. Returns whether it is opaque, or nil if another thread is decoding the block
+  /// and `waits` is false.
   private func read(
     column: Int, row: Int, window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int, waits: Bool
   ) throws -> Bool? {
@@ -84,7 +86,7 @@ final class BlockRaster: WindowReader {
     }
   }
 
-  /// Copies what a block and the window share. Returns true when all of it is opaque.
+  /// Copies the intersection of a block and the window. Returns true if all of it is opaque.
   private func copy(
     _ pixels: UnsafeRawPointer?, column: Int, row: Int, window: PixelRect, into target: UnsafeMutableRawPointer,
     rowBytes: Int

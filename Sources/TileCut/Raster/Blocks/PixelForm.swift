@@ -1,11 +1,11 @@
-/// How decoded pixels are kept until a window asks for them: as compactly as they allow, so that a cache of given bytes holds
+/// The layout of decoded pixels in memory: the most compact one that holds them, so that a cache of a given size holds
 /// more of the raster. Rows follow each other without padding.
 enum PixelForm: Sendable {
-  /// One byte a pixel, an index into a table.
+  /// One byte per pixel, an index into a table.
   case indexed(PixelTable)
-  /// Three bytes a pixel, opaque.
+  /// Three bytes per pixel, opaque.
   case rgb
-  /// Four bytes a pixel, straight alpha, transparent pixels all zero.
+  /// Four bytes per pixel, straight alpha, transparent pixels all zero.
   case rgba
 
   var bytesPerPixel: Int {
@@ -16,12 +16,12 @@ enum PixelForm: Sendable {
     }
   }
 
-  /// Bytes that may be read behind the last pixel by ``expand(_:count:into:)``; whoever allocates pixels adds them.
+  /// ``expand(_:count:into:)`` may read this many bytes after the last pixel; whoever allocates pixels adds them.
   static let slackBytes = 16
 
-  /// Turns a run of kept pixels into RGBA8.
+  /// Converts a run of pixels to RGBA8.
   ///
-  /// - Returns: true when every pixel of the run is opaque.
+  /// - Returns: true if every pixel of the run is opaque.
   func expand(_ source: UnsafeRawPointer, count: Int, into target: UnsafeMutableRawPointer) -> Bool {
     switch self {
     case .indexed(let table):
@@ -42,7 +42,7 @@ enum PixelForm: Sendable {
     let indices = source.assumingMemoryBound(to: UInt8.self)
     let words = target.assumingMemoryBound(to: UInt32.self)
     var i = 0
-    // Looked up before stored: a table that might alias the target would be read anew each time.
+    // Four look-ups, then four stores: the compiler cannot know that the table does not alias the target.
     while i &+ 4 <= count {
       let a = table[Int(indices[i])]
       let b = table[Int(indices[i &+ 1])]
@@ -63,7 +63,7 @@ enum PixelForm: Sendable {
   private static func expandRGB(_ source: UnsafeRawPointer, count: Int, into target: UnsafeMutableRawPointer) {
     let words = target.assumingMemoryBound(to: UInt32.self)
     for i in 0..<count {
-      // Reads one byte of the next pixel, or of the slack.
+      // Reads one byte of the next pixel, or of the slack bytes.
       words[i] = source.loadUnaligned(fromByteOffset: i &* 3, as: UInt32.self) | 0xff00_0000
     }
   }
@@ -85,7 +85,7 @@ enum PixelForm: Sendable {
     return rest >> 24 == 255
   }
 
-  /// Turns RGBA words into this form; for ``indexed(_:)`` the pixels must be grey and the table ``PixelTable/grey``.
+  /// Converts RGBA words to this form; for ``indexed(_:)`` the pixels must be grey and the table ``PixelTable/grey``.
   func pack(_ words: UnsafePointer<UInt32>, count: Int, into target: UnsafeMutableRawPointer) {
     let bytes = target.assumingMemoryBound(to: UInt8.self)
     switch self {
@@ -103,9 +103,9 @@ enum PixelForm: Sendable {
   }
 }
 
-/// What each of 256 stored values looks like: a palette, a grey ramp, a scale, with nodata values transparent.
+/// The RGBA pixel of each of 256 stored values: a palette, a grey ramp or a scale, with nodata values transparent.
 ///
-/// A word is a straight RGBA pixel in memory order, red in the lowest byte on the little-endian machines this runs on.
+/// A word is a straight RGBA pixel in memory order, red in the lowest byte (little-endian).
 final class PixelTable: @unchecked Sendable {
   /// 256 words, never changed after `init`.
   let words: UnsafePointer<UInt32>
@@ -114,7 +114,7 @@ final class PixelTable: @unchecked Sendable {
   /// Some value is neither opaque nor transparent.
   let isSoft: Bool
 
-  /// Makes the table; transparent words become all zero, and values beyond `words` are transparent.
+  /// Transparent words become all zero, and values beyond `words` are transparent.
   init(_ words: [UInt32]) {
     let table = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)
     for value in 0..<256 {
@@ -128,7 +128,7 @@ final class PixelTable: @unchecked Sendable {
 
   deinit { words.deallocate() }
 
-  /// Grey levels as they are.
+  /// Grey levels, unchanged.
   static let grey = PixelTable((0..<256).map { PixelTable.grey(UInt8($0)) })
   /// A mask: zero is transparent, any other value is opaque.
   static let mask = PixelTable([0] + [UInt32](repeating: .max, count: 255))

@@ -14,14 +14,16 @@ protocol RowSource: AnyObject {
   var height: Int { get }
   var form: PixelForm { get }
 
-  /// Decodes the next row, `width * form.bytesPerPixel` bytes and ``PixelForm/slackBytes`` that may be overwritten.
+  /// Decodes the next row: `width * form.bytesPerPixel` bytes; ``PixelForm/slackBytes`` after them may be overwritten.
   func readRow(into row: UnsafeMutableRawPointer) throws
 }
 
 extension RowSource {
-  /// Decodes all rows once and keeps them for random access: in memory if the cache's budget has room for them, else in a scratch file.
+  /// Decodes all rows once and keeps them for random access: in memory if the cache's budget allows it, else in a
+  /// scratch file.
   ///
-  /// - Throws: ``CutError`` `.unwritableOutput` naming the scratch directory when there is no room there; whatever decoding throws.
+  /// - Throws: ``CutError`` `.unwritableOutput` naming the scratch directory if its disk is full, and whatever decoding
+  ///   throws.
   func readAll(cache: BlockCache, scratchDirectory: String) throws -> any WindowReader {
     let rowBytes = width * form.bytesPerPixel
     guard rowBytes <= RowLimits.rowBytesMax else {
@@ -38,11 +40,11 @@ extension RowSource {
 }
 
 enum RowLimits {
-  /// No row may be longer: a handful of rows must be held whatever the budget.
+  /// The longest row in bytes: some rows must fit into memory whatever the budget.
   static let rowBytesMax = 64 << 20
 }
 
-/// A raster held in memory as a whole, in bytes set aside from a cache's budget.
+/// A raster held entirely in memory, in bytes reserved from a cache's budget.
 final class ResidentRaster: WindowReader, @unchecked Sendable {
   // Unchecked: the pixels are written in `init` only.
   private let width: Int
@@ -75,18 +77,19 @@ final class ResidentRaster: WindowReader, @unchecked Sendable {
   }
 }
 
-/// A raster decoded once into a scratch file, tile by tile, for one that cannot be decoded in pieces and is too large for memory.
+/// A raster decoded once into a scratch file as tiles, because it cannot be decoded in pieces and does not fit into
+/// memory.
 ///
-/// Tiles of a row of tiles follow each other in the file, so that a row of tiles is written at one go.
+/// A row of tiles is contiguous in the file and is written at once.
 final class PixelSpool: BlockDecoder {
   let grid: BlockGrid
   private let file: ScratchFile
 
   private static let tileWidth = 256
 
-  /// Decodes and writes everything.
+  /// Decodes and writes all rows.
   ///
-  /// - Parameter bandBytesMax: about how many bytes of pixels may be held while writing.
+  /// - Parameter bandBytesMax: the approximate number of bytes to hold while writing.
   init(_ rows: any RowSource, bandBytesMax: Int, scratchDirectory: String) throws {
     let rowBytes = rows.width * rows.form.bytesPerPixel
     var tileHeight = 256
@@ -127,7 +130,7 @@ final class PixelSpool: BlockDecoder {
   }
 }
 
-/// A file without a name, gone when the process is, however that ends.
+/// An unlinked temporary file. The system frees its space when the process ends, however it ends.
 final class ScratchFile: Sendable {
   private let descriptor: Int32
   private let directory: String
@@ -143,7 +146,7 @@ final class ScratchFile: Sendable {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// - Throws: ``CutError`` `.unwritableOutput` when the disk is full or fails.
+  /// - Throws: ``CutError`` `.unwritableOutput` if the disk is full or fails.
   func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int) throws {
     var done = 0
     while done < count {
@@ -154,7 +157,7 @@ final class ScratchFile: Sendable {
     }
   }
 
-  /// - Throws: ``CutError`` `.unwritableOutput` when the disk fails or the bytes were never written.
+  /// - Throws: ``CutError`` `.unwritableOutput` if the disk fails or the bytes were never written.
   func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws {
     var done = 0
     while done < count {

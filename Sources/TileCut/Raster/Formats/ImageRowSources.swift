@@ -1,9 +1,9 @@
 import TileImage
 
-/// The rows of a PNG file in the most compact form that holds them.
+/// The rows of a PNG file in the most compact ``PixelForm`` that holds them.
 ///
-/// 8-bit output unless a scale or a nodata value must be applied to 16-bit samples. An interlaced file is unfolded first: all its passes
-/// go over the whole image, which is kept in memory if that is allowed, else in a scratch file.
+/// libpng delivers 8 bits, or 16 bits if a scale or a nodata value must be applied to 16-bit samples. All passes of an
+/// interlaced file are decoded first, since each covers the whole image; they are kept in memory or in a scratch file.
 final class PNGRowSource: RowSource {
   let path: String
   let width: Int
@@ -14,11 +14,11 @@ final class PNGRowSource: RowSource {
   private let unfolded: UnfoldedRows?
   private var nextRow = 0
   private let line: UnsafeMutableRawPointer
-  /// Transparent, or partly transparent, pixels seen so far.
+  /// Whether transparent, or partly transparent, pixels have occurred so far.
   private(set) var sawTransparent = false
   private(set) var sawSoft = false
 
-  /// - Parameter memoryMax: bytes that an interlaced image may take in memory.
+  /// - Parameter memoryMax: bytes of an interlaced image that may be held in memory.
   init(path: String, reader: PNGRowReader, options: RasterOpenOptions, memoryMax: Int) throws {
     (self.path, self.reader) = (path, reader)
     (width, height) = (reader.width, reader.height)
@@ -71,7 +71,7 @@ final class PNGRowSource: RowSource {
   }
 }
 
-/// An interlaced image being put together, in memory or in a scratch file.
+/// The passes of an interlaced image combined, in memory or in a scratch file.
 final class UnfoldedRows {
   private let rowBytes: Int
   private let height: Int
@@ -87,7 +87,7 @@ final class UnfoldedRows {
 
   deinit { pixels?.deallocate() }
 
-  /// Reads all passes.
+  /// Decodes all passes.
   func fill(from reader: PNGRowReader) throws {
     if rowBytes * height <= memoryMax {
       let memory = UnsafeMutableRawPointer.allocate(byteCount: rowBytes * height, alignment: 64)
@@ -130,7 +130,7 @@ final class JPEGRowSource: RowSource {
   private let line: UnsafeMutableRawPointer
   private var nextRow = 0
 
-  /// - Parameter memoryMax: bytes that libjpeg may hold, which for progressive images is all coefficients.
+  /// - Parameter memoryMax: bytes that libjpeg may allocate; for progressive images it holds all coefficients.
   init(path: String, reader: JPEGRowReader, options: RasterOpenOptions, memoryMax: Int) throws {
     (self.path, self.reader) = (path, reader)
     (width, height) = (reader.width, reader.height)
@@ -159,21 +159,22 @@ final class JPEGRowSource: RowSource {
   }
 }
 
-/// Applies the user's scale and nodata values to rows of an image format's samples.
+/// Applies the user's scale and nodata values to rows of PNG or JPEG samples.
 struct SampleRowConverter {
   private let colours: Int
   private let channels: Int
   private let is16Bit: Bool
   private let scale: SampleScale
   private let nodata: [Double]?
-  /// 16-bit samples stand for samples of fewer bits, stretched to the full range; what one unit of those is here.
+  /// The converted size of one unit of the file's samples, since libpng stretches them to the full range of 8 or 16
+  /// bits.
   private let unit: Double
 
-  /// - Returns: nil when there is nothing to apply.
+  /// - Returns: nil if the options have neither scale nor nodata values.
   /// - Parameters:
-  ///   - colours: 1 or 3, the first channels; a channel behind them is alpha.
-  ///   - depth: bits of the file's own samples, in which the scale and nodata values count.
-  /// - Throws: ``CutError`` `.invalidOption` when there are more or fewer nodata values than colours.
+  ///   - colours: 1 or 3, the first channels; a channel after them is alpha.
+  ///   - depth: bits of the file's samples, in whose units the scale and nodata values are given.
+  /// - Throws: ``CutError`` `.invalidOption` if the number of nodata values does not fit that of colours.
   init?(options: RasterOpenOptions, colours: Int, channels: Int, is16Bit: Bool, depth: Int) throws {
     guard options.scale != nil || options.nodata != nil else { return nil }
     (self.colours, self.channels, self.is16Bit) = (colours, channels, is16Bit)
@@ -215,9 +216,9 @@ struct SampleRowConverter {
 }
 
 extension CutError {
-  /// A codec's refusal of a file.
+  /// Turns a codec's error into one that names the file.
   ///
-  /// - Parameter row: the row that was being decoded, if one was.
+  /// - Parameter row: the row that was being decoded, if known.
   init(_ error: ImageError, path: String, row: Int? = nil) {
     let place = row.map { "row \($0) cannot be decoded: " } ?? "cannot be decoded: "
     self.init(

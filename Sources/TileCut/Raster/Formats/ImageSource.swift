@@ -1,8 +1,9 @@
 import TileImage
 
-/// A PNG or JPEG image, placed by a world file and a .prj file or by hand.
+/// A PNG or JPEG image, placed by a world file and a .prj file or by options.
 ///
-/// Both formats decode only from top to bottom, so the image is decoded once when it is opened and kept for random access.
+/// Both formats decode only from top to bottom, so the image is decoded once when it is opened and kept for random
+/// access.
 package final class ImageSource: RasterSource {
   package let path: String
   package let width: Int
@@ -12,7 +13,7 @@ package final class ImageSource: RasterSource {
   package let warnings: [String]
   private let reader: any WindowReader
 
-  /// Opens a file whose first bytes say that it is a PNG.
+  /// Opens a PNG file.
   init(png file: SourceFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: PNGRowReader
@@ -23,13 +24,13 @@ package final class ImageSource: RasterSource {
     try Self.requireData(file, pixelBytes: Self.packedBytes(reader))
     let rows = try PNGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
     self.reader = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
-    // Byte 25 is the colour type; 4 is set when there is an alpha channel and not only transparent colours.
+    // Byte 25 is the colour type; bit 2 means an alpha channel, in contrast to single transparent colours.
     let hasAlphaChannel = file.prefix(26).last.map { $0 & 4 != 0 } ?? false
     alphaKind = !rows.sawTransparent ? .opaque : hasAlphaChannel || rows.sawSoft ? .soft : .mask
     warnings = reader.warnings.map { "\(file.path): libpng warns: \($0)" }
   }
 
-  /// Opens a file whose first bytes say that it is a JPEG.
+  /// Opens a JPEG file.
   init(jpeg file: SourceFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: JPEGRowReader
@@ -47,7 +48,7 @@ package final class ImageSource: RasterSource {
     try reader.read(window, into: target, rowBytes: rowBytes)
   }
 
-  /// Deflate cannot shrink to less than 1/1032: a smaller file was cut short or lies about its size.
+  /// Deflate compresses at most 1032 times: a smaller file is truncated or its header is wrong.
   private static func requireData(_ file: SourceFile, pixelBytes: Int) throws {
     guard pixelBytes / 1032 <= file.size else {
       throw CutError(

@@ -1,9 +1,9 @@
-/// Opens rasters of every supported format.
+/// Opens rasters of all supported formats.
 package enum RasterFile {
-  /// Opens a raster, recognised by what is in it, not by its name.
+  /// Opens a raster. Its format is detected from the content, not from the name.
   ///
-  /// - Throws: ``CutError`` `.unreadableSource` when the file cannot be read; `.badSource` when it is damaged or of no supported
-  ///   format; `.noGeoreference` when it is not known where it lies; `.invalidOption` when an option does not fit it.
+  /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read; `.badSource` if it is damaged or its format
+  ///   is not supported; `.noGeoreference` if its position is unknown; `.invalidOption` if an option does not fit it.
   package static func open(path: String, options: RasterOpenOptions) throws -> any RasterSource {
     let file = try SourceFile(path: path)
     switch RasterFormat(file.prefix(16)) {
@@ -18,7 +18,7 @@ package enum RasterFile {
   }
 }
 
-/// Formats told apart by their first bytes.
+/// The supported formats, told apart by their first bytes.
 enum RasterFormat {
   case tiff, png, jpeg
 

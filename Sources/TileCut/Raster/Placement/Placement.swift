@@ -1,20 +1,20 @@
 import TileIndex
 
-/// Decides where a raster lies, from what its file says, what lies beside it and what the user says.
+/// Determines a raster's georeference from its file, the files beside it and the user's options.
 ///
-/// 0. A flat image lies nowhere, and is put where every tile reader finds it.
-/// 1. The affine map: the file's own, else the world file's, else the user's bounds.
-/// 2. The CRS: the user's, else the file's own, else the .prj file's, else (for bounds only) longitude and latitude.
+/// 0. A flat image has no place on Earth: ``FlatImage`` defines where its tiles lie.
+/// 1. Affine transformation: the file's, else the world file's, else from the user's bounds.
+/// 2. CRS: the user's, else the file's, else the .prj file's, else (only with bounds) WGS 84 longitude and latitude.
 /// 3. Check that the two fit each other.
 struct Placement {
   let path: String
   let width: Int
   let height: Int
-  /// The affine map in the file, if it has one.
+  /// The affine transformation in the file, if it has one.
   var affine: Affine?
   /// The CRS in the file, if it has one; called only if the user gives none.
   var crs: () throws -> CoordinateReferenceSystem? = { nil }
-  /// Why the file's own georeference cannot be used, to be told if nothing else places it.
+  /// Why the file's own georeference is unusable; reported if nothing else places the raster.
   var hindrance: String?
 
   func georeference(_ options: RasterOpenOptions) throws -> Georeference {
@@ -40,7 +40,7 @@ struct Placement {
     return georeference
   }
 
-  /// The raster stretched over the user's bounds.
+  /// The georeference of a raster that is stretched over the user's bounds.
   private func stretched(_ options: RasterOpenOptions, sideFiles: SideFiles) throws -> Georeference {
     guard var box = options.bounds else {
       let remedy =
@@ -70,7 +70,8 @@ struct Placement {
     return box.west >= -361 && box.east <= 361 && box.south >= -91 && box.north <= 91
   }
 
-  /// A geographic CRS with metres in it would put the raster nowhere, without a word.
+  /// Refuses a geographic CRS with coordinates in metres, which would place the raster outside of the map without a
+  /// message.
   private func requirePlausible(_ georeference: Georeference) throws {
     let box = georeference.bounds(width: width, height: height)
     guard georeference.crs.isGeographic else { return try requireSize(box, georeference.crs) }
@@ -86,7 +87,7 @@ struct Placement {
     try requireSize(box, georeference.crs)
   }
 
-  /// Nothing on Earth is larger than a few times its circumference, and no picture's pixels are smaller than a hundredth of a millimetre.
+  /// Refuses coordinates beyond a few circumferences of the Earth and pixels smaller than a hundredth of a millimetre.
   private func requireSize(_ box: BoundingBox, _ crs: CoordinateReferenceSystem) throws {
     let metres = crs.isGeographic ? 6_378_137 * crs.unitFactor : crs.unitFactor
     let reach = max(abs(box.west), abs(box.east), abs(box.south), abs(box.north)) * metres
@@ -101,7 +102,7 @@ struct Placement {
 }
 
 extension FlatImage {
-  /// Where the tiles have it.
+  /// The georeference by which the image's pixels equal those of its tiles.
   var georeference: Georeference {
     let matrix = TileMatrixSet.webMercatorQuad[zoom]
     return Georeference(

@@ -1,23 +1,23 @@
 package import TileIndex
 
-/// How a raster is to be opened; what is not said is read from the file and the files beside it.
+/// How to open a raster. What is nil is read from the file and the files beside it.
 package struct RasterOpenOptions: Sendable {
-  /// The raster's CRS, in place of what the file says.
+  /// Overrides the file's CRS.
   package var crs: CoordinateReferenceSystem?
-  /// Where a raster without georeference lies, WGS 84 degrees; it is stretched over this box projected into ``crs`` (longitude and
-  /// latitude by default). Ignored for rasters that are georeferenced.
+  /// The extent of a raster without a georeference, in WGS 84 degrees. The raster is stretched over this box projected
+  /// into ``crs`` (WGS 84 by default). Georeferenced rasters ignore it.
   package var bounds: BoundingBox?
-  /// True for a picture that lies nowhere on Earth: whatever it says of itself, see ``FlatImage``.
+  /// True for an image without a place on Earth; see ``FlatImage``.
   package var isFlat = false
-  /// Pixels of this value are transparent: one value, or one for each colour band. In place of what the file says.
+  /// Pixels of this value are transparent: one value, or one for each colour band. Overrides the file's nodata value.
   package var nodata: [Double]?
-  /// Maps samples of more than 8 bits, or 8-bit ones too if given, to 0...255.
+  /// Maps samples to 0...255. Required for more than 8 bits, optional for 8.
   package var scale: SampleScale?
-  /// Bytes of decoded pixels to keep, if there is no ``cache``.
+  /// Bytes of decoded pixels to cache; ignored if there is a ``cache``.
   package var cacheBytesMax: Int
-  /// A cache shared with other rasters, in place of one of its own.
+  /// A cache shared with other rasters.
   package var cache: BlockCache?
-  /// Where a raster that cannot be decoded in pieces is spooled to, in a file that is never seen under a name.
+  /// The directory for unlinked scratch files, for rasters that cannot be decoded in pieces.
   package var scratchDirectory: String
 
   package init(
@@ -35,14 +35,14 @@ package struct RasterOpenOptions: Sendable {
   }
 }
 
-/// A linear map of sample values to 0...255, rounded and clamped.
+/// A linear mapping of sample values to 0...255, rounded and clamped.
 package struct SampleScale: Hashable, Sendable {
-  /// Becomes 0.
+  /// The value that becomes 0.
   package let low: Double
-  /// Becomes 255; may lie below `low`, which inverts.
+  /// The value that becomes 255; inverts if below `low`.
   package let high: Double
 
-  /// - Throws: ``CutError`` `.invalidOption` when the two are equal or not finite.
+  /// - Throws: ``CutError`` `.invalidOption` if the two are equal or not finite.
   package init(low: Double, high: Double) throws {
     guard low.isFinite, high.isFinite, low != high else {
       throw CutError(
@@ -55,7 +55,7 @@ package struct SampleScale: Hashable, Sendable {
     (self.low, self.high) = (low, high)
   }
 
-  /// The grey level of a value, not rounded or clamped. Multiplied first, so that halves come out as halves.
+  /// The grey level of a value, neither rounded nor clamped. Multiplies before dividing, so that halves stay exact.
   @inline(__always)
   func level(_ value: Double) -> Double { (value - low) * 255 / (high - low) }
 }

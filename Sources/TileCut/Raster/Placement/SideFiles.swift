@@ -15,7 +15,8 @@ struct SideFiles {
     }
   }
 
-  /// World file names, most specific first: first and last letter of the suffix and a w, the suffix and a w, wld.
+  /// Suffixes of world files, most specific first: first and last letter of the raster's suffix and a w, the suffix and
+  /// a w, wld.
   var worldFileSuffixes: [String] {
     var suffixes: [String] = []
     if let first = suffix.first, let last = suffix.last {
@@ -31,9 +32,9 @@ struct SideFiles {
   /// The path of a file beside the raster.
   func path(withSuffix suffix: String) -> String { "\(stem).\(suffix)" }
 
-  /// The affine map of the world file, or nil when there is none.
+  /// The affine transformation in the world file, or nil if there is none.
   ///
-  /// - Throws: ``CutError`` `.noGeoreference` when there is one but it is not six numbers.
+  /// - Throws: ``CutError`` `.noGeoreference` if the file does not begin with six numbers.
   func worldFile() throws -> Affine? {
     for suffix in worldFileSuffixes {
       let name = "\(stem).\(suffix)"
@@ -45,16 +46,16 @@ struct SideFiles {
           .noGeoreference, path: name, "is no world file: it does not begin with six numbers",
           remedy: "repair or remove it, and place the raster with --bounds")
       }
-      // Lines A, D, B, E, C, F; C and F are the centre of the top left pixel.
+      // The lines are A, D, B, E, C, F; C and F are the centre of the top left pixel.
       let (a, d, b, e, c, f) = (numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
       return Affine(a: a, b: b, c: c - a / 2 - b / 2, d: d, e: e, f: f - d / 2 - e / 2)
     }
     return nil
   }
 
-  /// The CRS of the .prj file, or nil when there is none.
+  /// The CRS in the .prj file, or nil if there is none.
   ///
-  /// - Throws: ``CutError`` `.noGeoreference` when PROJ does not know what it says.
+  /// - Throws: ``CutError`` `.noGeoreference` if PROJ does not know it.
   func projection() throws -> CoordinateReferenceSystem? {
     for suffix in ["prj", "PRJ"] {
       let name = "\(stem).\(suffix)"

@@ -1,11 +1,11 @@
-/// One band's samples in a row of pixels; `stride` is in samples.
+/// One band's samples in a row of pixels; `stride` counts samples.
 struct BandRow {
   let base: UnsafeRawPointer
   let stride: Int
 
   var samples: UnsafePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
 
-  /// Copies 8-bit samples together.
+  /// Copies 8-bit samples to consecutive bytes.
   func gather(count: Int, into target: UnsafeMutablePointer<UInt8>) {
     let samples = base.assumingMemoryBound(to: UInt8.self)
     if stride == 1 {
@@ -15,7 +15,8 @@ struct BandRow {
     }
   }
 
-  /// Unpacks samples of fewer than 8 bits, most significant first (TIFF 6.0 section 8, FillOrder 1), one after the other.
+  /// Unpacks samples of fewer than 8 bits to one byte each, most significant bits first (TIFF 6.0 section 8, FillOrder
+  /// 1).
   static func unpack(
     _ source: UnsafeRawPointer, bits: Int, sampleCount: Int, into target: UnsafeMutablePointer<UInt8>
   ) {
@@ -25,16 +26,16 @@ struct BandRow {
     for i in 0..<sampleCount {
       let byte = position >> 3
       let shift = 16 &- bits &- (position & 7)
-      // Two bytes hold any sample of up to 8 bits; the second may be slack.
+      // Two bytes hold any sample of up to 8 bits; the second may be a slack byte.
       let pair = UInt32(bytes[byte]) << 8 | UInt32(bytes[byte &+ 1])
       target[i] = UInt8(truncatingIfNeeded: pair >> UInt32(shift) & mask)
       position &+= bits
     }
   }
 
-  /// Maps samples to 0...255 by `scale`, and notes in `isData` where there are data.
+  /// Maps samples to 0...255 by `scale`, and sets `isData` where a sample is not nodata.
   ///
-  /// `isData` is only ever set, so that a pixel counts as data when one of its bands has some.
+  /// `isData` is never cleared: a pixel counts as data if one of its bands has data.
   func scale(
     count: Int, layout: TIFFLayout, by scale: SampleScale, nodata: NodataValue?, isInverted: Bool,
     into target: UnsafeMutablePointer<UInt8>, isData: UnsafeMutablePointer<UInt8>
@@ -60,7 +61,7 @@ struct BandRow {
     }
   }
 
-  /// The samples as numbers; for a look at few of them, not for all.
+  /// The samples as numbers. Slow; meant for a few samples.
   func values(count: Int, layout: TIFFLayout) -> [Double] {
     func list<Sample>(_ type: Sample.Type, _ value: (Sample) -> Double) -> [Double] {
       let samples = base.assumingMemoryBound(to: Sample.self)
@@ -81,7 +82,7 @@ struct BandRow {
     }
   }
 
-  /// Sample widths that ``scale(count:layout:by:nodata:isInverted:into:isData:)`` knows.
+  /// Whether ``scale(count:layout:by:nodata:isInverted:into:isData:)`` supports the sample format.
   static func canScale(_ layout: TIFFLayout) -> Bool {
     switch (layout.format, layout.bits) {
     case (.unsigned, 8), (.unsigned, 16), (.unsigned, 32), (.unsigned, 64): true
@@ -97,12 +98,12 @@ struct BandRow {
     into target: UnsafeMutablePointer<UInt8>, isData: UnsafeMutablePointer<UInt8>, value: (Sample) -> Double
   ) {
     let samples = base.assumingMemoryBound(to: Sample.self)
-    // An impossible range when there is no nodata value: no sample lies in it.
+    // Without a nodata value, an empty range that no sample lies in.
     let (nodataLow, nodataHigh) = nodata.map { $0.isNaN ? (1.0, 0.0) : ($0.low, $0.high) } ?? (1.0, 0.0)
     let flip: UInt8 = isInverted ? 255 : 0
     for i in 0..<count {
       let sample = value(samples[i &* stride])
-      // Comparisons with NaN are false, so it is no data and becomes 0.
+      // Comparisons with NaN are false, so NaN is nodata and becomes 0.
       let isPresent = sample == sample && !(sample >= nodataLow && sample <= nodataHigh)
       let scaled = scale.level(sample) + 0.5
       let clamped = scaled > 0 ? (scaled < 255.5 ? scaled : 255) : 0
@@ -112,7 +113,7 @@ struct BandRow {
   }
 }
 
-/// IEEE 754 binary16, which not every platform's Swift can name.
+/// IEEE 754 binary16; Swift's `Float16` does not exist on every platform.
 enum HalfFloat {
   static func value(_ bits: UInt16) -> Double {
     let sign: Double = bits >> 15 == 0 ? 1 : -1

@@ -1,13 +1,13 @@
 import CPROJ
 import CTIFFShim
 
-/// A GeoTIFF's keys (OGC 19-008r4, section 7), read by libgeotiff.
+/// The keys of a GeoTIFF (OGC 19-008r4, section 7), read by libgeotiff.
 final class GeoKeys {
   private let pointer: OpaquePointer
-  // Outlives the pointer, which uses it.
+  // `pointer` uses it, so it must live as long.
   let context: PROJContext
 
-  /// - Returns: nil when the handle's directory has no keys.
+  /// - Returns: nil if the handle's directory has no keys.
   init?(_ handle: TIFFHandle) {
     context = PROJContext()
     guard let pointer = ctiff_geo_open(handle.pointer, UnsafeMutableRawPointer(context.pointer)) else { return nil }
@@ -38,7 +38,7 @@ final class GeoKeys {
     return Array(values.prefix(Int(count)))
   }
 
-  /// A key of text without the bars that separate texts in the file.
+  /// The value of an ASCII key without the `|` that ends it in the file.
   func text(_ key: Key) -> String? {
     var characters = [CChar](repeating: 0, count: 16384)
     guard ctiff_geo_text(pointer, key.rawValue, &characters, characters.count) != 0 else { return nil }
@@ -46,7 +46,7 @@ final class GeoKeys {
     return String(text.prefix { $0 != "\0" }.reversed().drop { $0 == "|" || $0.isWhitespace }.reversed())
   }
 
-  /// What libgeotiff makes of the keys, or nil.
+  /// libgeotiff's interpretation of the keys, or nil.
   lazy var definition: ctiff_geo_definition? = {
     var definition = ctiff_geo_definition()
     return ctiff_geo_define(pointer, &definition) != 0 ? definition : nil
@@ -59,20 +59,21 @@ final class GeoKeys {
     return String(cString: text)
   }
 
-  /// Codes that mean "defined by other keys" or nothing.
+  /// False for codes that mean "undefined" or "user-defined".
   static func isCode(_ code: Int?) -> Bool {
     guard let code else { return false }
     return code > 0 && code < 32767
   }
 
-  /// The CRS that the keys describe, or nil when they describe none.
+  /// The CRS that the keys describe, or nil if they describe none.
   ///
-  /// 1. An ESRI PE string in a citation says it in full.
-  /// 2. An EPSG code says it; the keys that repeat what the code means are ignored, as the specification asks, but for another unit.
-  /// 3. A user-defined projected CRS is built from a base CRS (by code, by name, by ellipsoid), the projection that libgeotiff
-  ///    works out, and the unit. The base must not get lost, for datum shifts hang on it.
+  /// 1. An ESRI PE string in a citation key is a complete definition.
+  /// 2. An EPSG code is a complete definition. Keys that repeat its parameters are ignored, as the specification asks,
+  ///    except for a different unit.
+  /// 3. A user-defined projected CRS is composed of a base CRS (by code, by name or by ellipsoid), the projection that
+  ///    libgeotiff derives, and the unit. The base CRS is kept because datum shifts depend on it.
   ///
-  /// - Throws: ``CutError`` `.noGeoreference` naming `path` when there is a description that PROJ does not take.
+  /// - Throws: ``CutError`` `.noGeoreference` naming `path` if PROJ does not accept the description.
   func crs(path: String) throws -> CoordinateReferenceSystem? {
     guard let definition = try text(path: path) else { return nil }
     return try CoordinateReferenceSystem(definition: definition, path: path)
@@ -109,18 +110,19 @@ final class GeoKeys {
     return base(definition).flatMap { $0.wkt }
   }
 
-  /// The WKT behind `ESRI PE String = `, without a vertical part.
+  /// The WKT after `ESRI PE String = `, without its vertical part.
   private static func esriString(_ citation: String) -> String? {
     guard let start = citation.firstRange(of: "ESRI PE String = ")?.upperBound else { return nil }
     let text = String(citation[start...])
     guard let vertical = text.firstRange(of: ",VERTCS[")?.lowerBound else { return text }
-    // The vertical part may stand inside the outer bracket; what is left must be closed again.
+    // The vertical part may lie inside the outer bracket, so the remaining brackets are closed again.
     let kept = text[..<vertical]
     let open = kept.count { $0 == "[" } - kept.count { $0 == "]" }
     return kept + String(repeating: "]", count: max(0, open))
   }
 
-  /// The geographic CRS under the keys: by code, else by a name that PROJ's database has with the same ellipsoid, else by ellipsoid.
+  /// The base geographic CRS: by code, else by a name that PROJ's database has with the same ellipsoid, else by
+  /// ellipsoid.
   private func base(_ definition: ctiff_geo_definition) -> PROJObject? {
     if Self.isCode(Int(definition.gcs)), let crs = context.create("EPSG:\(definition.gcs)") { return crs }
     let (a, b) = (definition.semi_major_metres, definition.semi_minor_metres)
@@ -133,7 +135,7 @@ final class GeoKeys {
     return context.create(string)
   }
 
-  /// A geographic CRS by its name, as EPSG or ESRI spells it: `NAD27`, `GCS Name = GCS_North_American_1927|Datum = ...`.
+  /// A geographic CRS by its EPSG or ESRI name: `NAD27`, `GCS Name = GCS_North_American_1927|Datum = ...`.
   private func named(_ citation: String, semiMajor: Double, semiMinor: Double) -> PROJObject? {
     var name = citation.split(separator: "|").first.map(String.init) ?? citation
     if let start = name.firstRange(of: "GCS Name = ")?.upperBound { name = String(name[start...]) }
@@ -148,13 +150,13 @@ final class GeoKeys {
       else { continue }
       var (a, b) = (0.0, 0.0)
       _ = proj_ellipsoid_get_parameters(context.pointer, ellipsoid.pointer, &a, &b, nil, nil)
-      // The name alone might be a coincidence.
+      // An equal name alone may be a coincidence.
       if semiMajor == 0 || (abs(a - semiMajor) < 1 && abs(b - semiMinor) < 1) { return crs }
     }
     return nil
   }
 
-  /// A projected CRS of base, projection and unit, as PROJJSON.
+  /// A projected CRS composed of base, projection and unit.
   private func builtProjected(_ definition: ctiff_geo_definition) -> String? {
     guard let string = projString(), let projected = context.create(string), let base = base(definition) else {
       return nil
@@ -166,7 +168,7 @@ final class GeoKeys {
     return compose(name: name, base: base, projection: unbound, unitMetres: definition.length_unit_metres)
   }
 
-  /// The CRS of a code with the unit of the keys, or nil when that is the code's own.
+  /// The CRS of a code with the unit of the keys, or nil if the code has the same unit.
   private func withUnit(of definition: ctiff_geo_definition, crs: PROJObject) -> String? {
     guard short(.linearUnits) != nil, definition.length_unit_metres > 0,
       let own = try? CoordinateReferenceSystem(definition: crs.wkt ?? ""),
@@ -180,7 +182,7 @@ final class GeoKeys {
     guard let conversion = context.own(proj_crs_get_coordoperation(context.pointer, projection.pointer)),
       let conversionJSON = conversion.json
     else { return nil }
-    // A datum shift of its own goes round the finished CRS.
+    // A datum shift (BoundCRS) encloses the finished CRS instead of its base.
     let hub = base.type == PJ_TYPE_BOUND_CRS ? base : nil
     let plain = hub == nil ? base : context.own(proj_get_source_crs(context.pointer, base.pointer))
     guard let baseJSON = plain?.json else { return nil }

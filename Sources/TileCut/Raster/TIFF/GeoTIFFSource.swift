@@ -1,11 +1,11 @@
 import CTIFFShim
 
-/// A GeoTIFF, or a plain TIFF placed by a world file or by hand.
+/// A GeoTIFF, or a plain TIFF placed by a world file or by options.
 ///
-/// 1. Read the layout of the first directory and of its mask, if it has one; overviews are skipped.
-/// 2. Check the claims against the file before anything is allocated.
-/// 3. Work out what the samples mean, and place the raster.
-/// 4. Decode blocks on demand into a cache, or everything once where that cannot be (see ``TIFFReader``).
+/// 1. Read the layout of the first directory and of its mask, if there is one; overviews are skipped (``TIFFImage``).
+/// 2. Check the layout against the file before anything is allocated (``TIFFLayout``, ``TIFFBlockSurvey``).
+/// 3. Interpret the samples (``TIFFColourModel``) and place the raster (``GeoKeys``, ``Placement``).
+/// 4. Decode blocks on demand into a cache, or everything once where that is impossible (``TIFFReader``).
 package final class GeoTIFFSource: RasterSource {
   package let path: String
   package let width: Int
@@ -17,7 +17,7 @@ package final class GeoTIFFSource: RasterSource {
 
   package var warnings: [String] { warningList.all }
 
-  /// Opens a file whose first bytes say that it is a TIFF.
+  /// Opens a TIFF file.
   init(_ file: SourceFile, options: RasterOpenOptions) throws {
     let image = try TIFFImage(file, options: options)
     (path, width, height) = (image.path, image.layout.width, image.layout.height)
@@ -59,15 +59,15 @@ package final class GeoTIFFSource: RasterSource {
   }
 }
 
-/// The affine map in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
+/// The affine transformation in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
 struct TIFFPlacement {
   let affine: Affine?
-  /// Why the tags cannot be used, when they are there.
+  /// Why the tags are unusable, if they exist.
   let hindrance: String?
 
   /// Reads ModelPixelScale and ModelTiepoint, or ModelTransformation.
   ///
-  /// - Parameter isPoint: raster coordinates mean pixel centres, not corners (GTRasterTypeGeoKey is PixelIsPoint).
+  /// - Parameter isPoint: raster coordinates refer to pixel centres, not corners (GTRasterTypeGeoKey is PixelIsPoint).
   init(_ handle: TIFFHandle, isPoint: Bool, warn: (String) -> Void) {
     let scale = handle.doubles(tag: 33550)
     let ties = handle.doubles(tag: 33922)
@@ -75,7 +75,8 @@ struct TIFFPlacement {
     var affine: Affine?
     var hindrance: String?
     if scale.count >= 2, scale[0] != 0, scale[1] != 0, ties.count >= 6 {
-      // A negative vertical scale should mean south-up, but those who write one mean north-up; GDAL reads it so too.
+      // By the specification a negative vertical scale means south-up, but files that have one are north-up; GDAL does
+      // the same.
       if scale[1] < 0 { warn("its vertical pixel scale is negative; it is taken to be north-up all the same") }
       let (a, e) = (scale[0], -abs(scale[1]))
       affine = Affine(a: a, b: 0, c: ties[3] - ties[0] * a, d: 0, e: e, f: ties[4] - ties[1] * e)
@@ -95,10 +96,10 @@ struct TIFFPlacement {
   }
 }
 
-/// Pixels with another raster's say on which of them are there.
+/// Pixels whose transparency another raster decides.
 struct MaskedReader: WindowReader {
   let pixels: any WindowReader
-  /// Of the same size; where it is transparent, so is the result.
+  /// Has the same size; the result is transparent where the mask is.
   let mask: any WindowReader
 
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {

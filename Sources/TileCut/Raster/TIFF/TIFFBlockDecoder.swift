@@ -1,6 +1,6 @@
 import CTIFFShim
 
-/// Decodes the blocks of one TIFF directory: a tile each, or as many strips as make a block worth caching.
+/// Decodes blocks of one TIFF directory. A block is one tile, or several strips.
 final class TIFFBlockDecoder: BlockDecoder {
   private let file: TIFFFile
   private let layout: TIFFLayout
@@ -10,10 +10,12 @@ final class TIFFBlockDecoder: BlockDecoder {
   private let stripsPerBlock: Int
   let grid: BlockGrid
 
-  /// Strips are joined up to about this many bytes: strips of one row would spend more on finding the block than on copying from it.
+  /// The approximate size of a block made of strips. With blocks of one row, finding a block would take longer than
+  /// copying from it.
   private static let blockBytesWanted = 128 << 10
 
-  /// - Parameter isSparse: blocks may be missing; then each must be one of the file's, to be transparent as a whole.
+  /// - Parameter isSparse: blocks may be missing in the file; strips are then not combined, so that a missing one is a
+  ///   transparent block.
   init(file: TIFFFile, layout: TIFFLayout, pixels: TIFFPixelDecoder, isSparse: Bool) {
     self.file = file
     self.layout = layout
@@ -44,10 +46,10 @@ final class TIFFBlockDecoder: BlockDecoder {
     }
   }
 
-  /// Rows of a stored block that lie in the raster.
+  /// Rows of a stored block that lie inside the raster.
   private func rowCount(_ row: Int) -> Int { min(layout.blockHeight, layout.height - row * layout.blockHeight) }
 
-  /// Returns false when the whole block is transparent.
+  /// Returns false if the whole block is transparent.
   private func decodeStored(
     column: Int, row: Int, into target: UnsafeMutableRawPointer, handle: TIFFHandle
   ) throws -> Bool {
@@ -82,7 +84,7 @@ final class TIFFBlockDecoder: BlockDecoder {
     return isVisible
   }
 
-  /// Returns false when the block was never written.
+  /// Returns false if the block is missing in the file.
   private func readPlane(
     _ plane: Int, column: Int, row: Int, into memory: UnsafeMutableRawPointer, capacity: Int, handle: TIFFHandle
   ) throws -> Bool {
@@ -93,7 +95,7 @@ final class TIFFBlockDecoder: BlockDecoder {
     return count != 0
   }
 
-  /// Decodes with libtiff's own idea of the colours. Returns false when the whole block is transparent.
+  /// Decodes with libtiff's RGBA interface. Returns false if the whole block is transparent.
   private func decodeThroughRGBA(
     column: Int, row: Int, into target: UnsafeMutableRawPointer, handle: TIFFHandle
   ) throws -> Bool {
@@ -111,7 +113,7 @@ final class TIFFBlockDecoder: BlockDecoder {
         handle.pointer, UInt32(column * width), UInt32(row * layout.blockHeight), words) == 1,
       ctiff_error(handle.pointer)[0] == 0
     else { throw failure(column: column, row: row, handle: handle) }
-    // Bottom row first: of the whole tile, or of the rows a strip really has.
+    // libtiff puts the bottom row first: of the whole tile, or of the rows that a strip has.
     let last = (layout.isTiled ? layout.blockHeight : rows) - 1
     let pixels = target.assumingMemoryBound(to: UInt32.self)
     var isVisible = false
@@ -124,7 +126,7 @@ final class TIFFBlockDecoder: BlockDecoder {
     return isVisible
   }
 
-  /// libtiff multiplies colours by alpha; also applies nodata.
+  /// Divides colours by alpha, since libtiff multiplies them, and applies nodata.
   private func straight(_ word: UInt32) -> UInt32 {
     let alpha = word >> 24
     if alpha == 0 { return 0 }

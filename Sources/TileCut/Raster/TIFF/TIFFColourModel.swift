@@ -8,7 +8,7 @@ import CTIFFShim
   import Darwin
 #endif
 
-/// What the samples of a TIFF mean: which bands are colours, which is alpha, which values are no data.
+/// What the samples of a TIFF mean: which bands are colours, which is alpha, which values are nodata.
 struct TIFFColourModel: Sendable {
   enum Colour: Sendable {
     /// The first band, black to white.
@@ -17,23 +17,23 @@ struct TIFFColourModel: Sendable {
     case rgb
     /// The first band, an index into this colour map of RGBA words.
     case palette([UInt32])
-    /// Whatever libtiff's RGBA interface makes of it (YCbCr, CMYK, CIELab, LogLuv).
+    /// The output of libtiff's RGBA interface (YCbCr, CMYK, CIELab, LogLuv).
     case libtiffRGBA
   }
 
   let colour: Colour
-  /// The band that holds alpha, if one does.
+  /// The index of the alpha band, if there is one.
   let alphaBand: Int?
-  /// Colours are multiplied by alpha.
+  /// Colours are premultiplied by alpha.
   let isAssociated: Bool
   /// Zero is white.
   let isInverted: Bool
-  /// For each colour band (one for grey and palette), or nil.
+  /// One for each colour band (one for grey and palette), or nil.
   let nodata: [NodataValue]?
-  /// The linear map of samples to 0...255, or nil to take 8-bit samples as they are.
+  /// The mapping of samples to 0...255, or nil if 8-bit samples are used unchanged.
   let scale: SampleScale?
 
-  /// A band that says which pixels are there.
+  /// The model of a mask.
   init(maskOf layout: TIFFLayout) {
     (colour, alphaBand, isAssociated, isInverted) = (.grey, nil, false, false)
     (nodata, scale) = (nil, nil)
@@ -41,13 +41,13 @@ struct TIFFColourModel: Sendable {
 
   var colourBands: Int { if case .grey = colour { 1 } else if case .palette = colour { 1 } else { 3 } }
 
-  /// Works out the meaning of the samples, as GDAL would where the file leaves it open; `warn` gets what was left out.
+  /// Interprets the samples, like GDAL where the file is ambiguous. `warn` is called for bands that are not used.
   ///
   /// - Parameters:
-  ///   - nodata: the user's, one value or one for each colour band; else the file's own GDAL_NODATA value is used.
+  ///   - nodata: the user's, one value or one for each colour band; nil means the file's GDAL_NODATA value.
   ///   - scale: the user's.
-  /// - Throws: ``CutError`` `.badSource` for photometric interpretations that cannot be shown, `.invalidOption` for options that do not
-  ///   fit the bands.
+  /// - Throws: ``CutError`` `.badSource` for unsupported photometric interpretations, `.invalidOption` for options that
+  ///   do not fit the bands.
   init(
     _ layout: TIFFLayout, handle: TIFFHandle, path: String, nodata userNodata: [Double]?, scale: SampleScale?,
     warn: (String) -> Void
@@ -89,11 +89,11 @@ struct TIFFColourModel: Sendable {
     nodata = try Self.nodata(userNodata, handle: handle, layout: layout, bands: bands)
   }
 
-  /// Samples that are wider than eight bits need a scale, and none was given.
+  /// Whether samples of more than 8 bits lack a scale.
   var lacksScale: Bool { scale.map { $0.low == $0.high } ?? false }
 
-  /// The samples behind the colours that the photometric interpretation asks for. Files that count more samples without saying what
-  /// they are leave them unspecified.
+  /// The samples after the colours of the photometric interpretation. Those that the file does not declare count as
+  /// unspecified.
   private static func extraBands(_ layout: TIFFLayout) -> [TIFFLayout.ExtraSample] {
     let colours = layout.photometric == .rgb || layout.photometric == .ycbcr ? 3 : 1
     let unsaid = layout.samples - layout.extraSamples.count - colours
@@ -135,19 +135,20 @@ struct TIFFColourModel: Sendable {
   }
 }
 
-/// A TIFF colour map, brought to 8 bits.
+/// A TIFF colour map, reduced to 8 bits.
 struct TIFFPalette {
-  /// RGBA words, opaque, one for each index.
+  /// Opaque RGBA words, one for each index.
   let words: [UInt32]
 
-  /// - Returns: nil when the directory has none.
+  /// - Returns: nil if the directory has none.
   init?(_ handle: TIFFHandle, bits: Int) {
     var red: UnsafePointer<UInt16>?
     var green: UnsafePointer<UInt16>?
     var blue: UnsafePointer<UInt16>?
     guard ctiff_colormap(handle.pointer, &red, &green, &blue) != 0, let red, let green, let blue else { return nil }
     let count = 1 << bits
-    // Sixteen bits by the specification, 65535 the brightest; some writers put 8-bit values there, or shift them by eight.
+    // The specification demands 16 bits with a maximum of 65535; some writers store 8-bit values, or shift them by
+    // eight bits.
     let all = (0..<count).lazy.flatMap { [red[$0], green[$0], blue[$0]] }
     let divisor: UInt16 = all.allSatisfy { $0 < 256 } ? 1 : all.allSatisfy { $0 % 256 == 0 } ? 256 : 257
     words = (0..<count).map { i in
@@ -157,18 +158,18 @@ struct TIFFPalette {
   }
 }
 
-/// A value that means "no data" in one band, as a range: a float that was written as text need not come back exactly.
+/// The nodata value of one band as a range, because a float written as text may not be read back exactly.
 struct NodataValue: Sendable {
   let low: Double
   let high: Double
-  /// The value itself is not-a-number; that is no data in any case.
+  /// The value is NaN, which is always nodata.
   let isNaN: Bool
 
   init(_ value: Double, format: TIFFLayout.SampleFormat, bits: Int) {
     isNaN = value.isNaN
     if format == .float && bits <= 32 && value.isFinite && abs(value) <= Double(Float.greatestFiniteMagnitude) * 1.0001
     {
-      // Two units in the last place, as GDAL compares.
+      // Two units in the last place, as in GDAL.
       let nearest = Float(
         max(-Double(Float.greatestFiniteMagnitude), min(Double(Float.greatestFiniteMagnitude), value)))
       let slack = Double(nearest.ulp) * 2

@@ -1,14 +1,14 @@
 import CTIFFShim
 import Synchronization
 
-/// One directory (image) of a TIFF file, read by several threads through handles of their own.
+/// One directory (image) of a TIFF file. Each thread that reads it uses its own handle.
 final class TIFFFile: Sendable {
   let file: SourceFile
   let directory: Int
   private let idle = Mutex<[TIFFHandle]>([])
   private let collected: WarningList
 
-  /// - Parameter warnings: where libtiff's warnings go, each once.
+  /// - Parameter warnings: collects libtiff's warnings.
   init(_ file: SourceFile, directory: Int, warnings: WarningList) {
     self.file = file
     self.directory = directory
@@ -17,7 +17,7 @@ final class TIFFFile: Sendable {
 
   var path: String { file.path }
 
-  /// Lends a handle positioned at the directory. A handle whose use threw is not used again.
+  /// Lends a handle positioned at the directory. A handle is discarded if `body` throws.
   func withHandle<Result>(_ body: (TIFFHandle) throws -> Result) throws -> Result {
     let handle = try idle.withLock { $0.popLast() } ?? newHandle()
     ctiff_clear_error(handle.pointer)
@@ -33,7 +33,7 @@ final class TIFFFile: Sendable {
     return result
   }
 
-  /// More threads than this are not expected to decode at once.
+  /// More threads than this are not expected to decode at the same time.
   private static let idleMax = 64
 
   /// A handle positioned at the directory, for one thread to keep.
@@ -44,7 +44,7 @@ final class TIFFFile: Sendable {
         .badSource, path: path, "directory \(directory) cannot be read: \(handle.takeError())",
         remedy: "the file is damaged; copy or make it again")
     }
-    // Also asks libjpeg for RGB, which each handle must do for itself.
+    // Reading the layout also asks libjpeg for RGB, which must be done for each handle.
     var layout = ctiff_layout()
     _ = ctiff_read_layout(handle.pointer, &layout)
     return handle
@@ -55,7 +55,7 @@ final class TIFFFile: Sendable {
   }
 }
 
-/// Warnings of a source, each once and not too many, gathered by all its threads.
+/// A source's distinct warnings, limited in number, collected from all threads.
 final class WarningList: Sendable {
   private let texts = Mutex<[String]>([])
   private static let countMax = 8
@@ -69,16 +69,16 @@ final class WarningList: Sendable {
 
 /// One libtiff handle at one directory of a file, with memory to decode into.
 ///
-/// Unchecked: ``TIFFFile`` lends it to one thread at a time.
+/// Unchecked `Sendable`: ``TIFFFile`` lends it to one thread at a time.
 final class TIFFHandle: @unchecked Sendable {
   let pointer: OpaquePointer
   private let file: SourceFile
   private var scratch: UnsafeMutableRawPointer?
   private var scratchBytes = 0
-  /// Warnings already reported.
+  /// The number of warnings already reported.
   fileprivate(set) var warningsSeen: Int32 = 0
 
-  /// No single allocation of libtiff may exceed this: the largest block, compressed or not, and some slack.
+  /// The largest single allocation of libtiff: the largest block, compressed or not, and some slack.
   static let allocBytesMax: UInt64 = 272 << 20
 
   init(_ file: SourceFile) throws {
@@ -100,14 +100,14 @@ final class TIFFHandle: @unchecked Sendable {
     scratch?.deallocate()
   }
 
-  /// libtiff's words for what went wrong last; reading forgets them.
+  /// Returns and clears libtiff's last error message.
   func takeError() -> String {
     defer { ctiff_clear_error(pointer) }
     let text = String(cString: ctiff_error(pointer))
     return text.isEmpty ? "libtiff does not say why" : text
   }
 
-  /// What libtiff found odd since the last call.
+  /// libtiff's warnings since the last call.
   func takeWarnings() -> [String] {
     var texts: [String] = []
     while let text = ctiff_warning(pointer, warningsSeen) {
@@ -117,18 +117,18 @@ final class TIFFHandle: @unchecked Sendable {
     return texts
   }
 
-  /// Decodes a block as stored. Returns the bytes decoded; 0 for a block never written, -1 for one that cannot be decoded.
+  /// Decodes a block as stored. Returns the number of bytes; 0 for a missing block, -1 for one that cannot be decoded.
   func decode(_ number: UInt32, into memory: UnsafeMutableRawPointer, byteCount: Int) -> Int {
     var offset: UInt64 = 0
     var bytes: UInt64 = 0
     guard ctiff_block_range(pointer, number, &offset, &bytes) != 0 else { return -1 }
     if offset == 0 || bytes == 0 { return 0 }
     let count = ctiff_read_block(pointer, number, memory, Int64(byteCount))
-    // Some decoders complain and yet return what they have; what libtiff calls an error is one.
+    // Some decoders report an error and still return data; any error counts.
     return ctiff_error(pointer)[0] == 0 ? Int(count) : -1
   }
 
-  /// A tag of text, up to its null byte if it has one.
+  /// An ASCII tag, up to its null byte.
   func text(tag: UInt32) -> String? {
     var start: UnsafePointer<CChar>?
     let count = ctiff_text(pointer, tag, &start)
@@ -137,14 +137,14 @@ final class TIFFHandle: @unchecked Sendable {
     return String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// A tag of doubles, empty when absent.
+  /// A tag of doubles; empty if absent.
   func doubles(tag: UInt32) -> [Double] {
     var start: UnsafePointer<Double>?
     let count = ctiff_doubles(pointer, tag, &start)
     return start.map { Array(UnsafeBufferPointer(start: $0, count: Int(count))) } ?? []
   }
 
-  /// Why libtiff's RGBA interface cannot show the directory, or nil when it can.
+  /// Why libtiff's RGBA interface does not support the directory, or nil if it does.
   func rgbaRefusal() -> String? {
     var reason = [CChar](repeating: 0, count: 1024)
     return ctiff_rgba_ok(pointer, &reason) != 0 ? nil : Self.string(reason)

@@ -1,21 +1,21 @@
 import CTIFFShim
 
-/// The image of a TIFF file: its first directory, with its mask if it has one.
+/// The image of a TIFF file: its first directory, and the mask of it if there is one.
 struct TIFFImage: Sendable {
   let path: String
   let file: TIFFFile
   let layout: TIFFLayout
   let pixels: TIFFPixelDecoder
-  /// Some blocks were never written.
+  /// Whether some blocks are missing in the file.
   let isSparse: Bool
   let alphaKind: AlphaKind
   /// The mask's directory and layout.
   let mask: (file: TIFFFile, layout: TIFFLayout, isSparse: Bool)?
   let warnings: WarningList
 
-  /// Reads and checks everything but the pixels.
+  /// Reads and checks everything except the pixels.
   ///
-  /// - Throws: ``CutError`` `.badSource` for files that are damaged or cannot be shown.
+  /// - Throws: ``CutError`` `.badSource` for files that are damaged or not supported.
   init(_ source: SourceFile, options: RasterOpenOptions) throws {
     let warnings = WarningList()
     let file = TIFFFile(source, directory: 0, warnings: warnings)
@@ -46,7 +46,7 @@ struct TIFFImage: Sendable {
     (self.isSparse, self.warnings) = (isSparse, warnings)
   }
 
-  /// Sample widths that nothing here unpacks, and blocks too large to hold.
+  /// Refuses unsupported sample formats and blocks that are too large to decode.
   private static func requireDecodable(_ pixels: TIFFPixelDecoder, path: String) throws {
     let layout = pixels.layout
     let isPlain = layout.format == .unsigned && layout.bits <= 8
@@ -66,7 +66,7 @@ struct TIFFImage: Sendable {
     let isTooLarge =
       blockPixels.overflow || blockPixels.partialValue > TIFFLayout.blockBytesMax / pixels.form.bytesPerPixel
       || layout.storedBlockBytes > TIFFLayout.blockBytesMax
-    // Large strips are decoded row by row, but not through the RGBA interface.
+    // Large strips are decoded row by row, which the RGBA interface does not support.
     let isByRows =
       !layout.isTiled && !pixels.isThroughRGBA && layout.storedRowBytes <= TIFFLayout.blockBytesMax / 16
     guard !isTooLarge || isByRows else {
@@ -92,13 +92,13 @@ struct TIFFImage: Sendable {
       remedy: "say which values become black and white: \(example)\(found)")
   }
 
-  /// The first directory that is a mask of the image itself and not of an overview.
+  /// The first directory that is a mask of the full image and not of an overview.
   private static func findMask(_ source: SourceFile, image: TIFFLayout, warnings: WarningList) throws
     -> (TIFFFile, TIFFLayout, Bool)?
   {
     let handle = try TIFFHandle(source)
     for directory in 1..<directoriesMax {
-      // A damaged directory behind the image does no harm to it.
+      // The image is usable even if a directory after it is damaged.
       guard ctiff_next_directory(handle.pointer) != 0 else { return nil }
       var facts = ctiff_layout()
       guard ctiff_read_layout(handle.pointer, &facts) != 0, facts.subfile_type & 5 == 4,
@@ -113,18 +113,18 @@ struct TIFFImage: Sendable {
     return nil
   }
 
-  /// Masks come right behind the image or behind its overviews.
+  /// A mask follows the image or the image's overviews.
   private static let directoriesMax = 64
 }
 
-/// The lowest and highest value in a few blocks of the first band, to suggest a scale.
+/// The lowest and highest value in a sample of the first band's blocks, from which the error message suggests a scale.
 struct TIFFValueRange {
   let low: String
   let high: String
 
   private static let blocksMax = 16
 
-  /// - Returns: nil when nothing can be decoded or all is nodata.
+  /// - Returns: nil if nothing can be decoded or everything is nodata.
   init?(_ file: TIFFFile, layout: TIFFLayout, model: TIFFColourModel) {
     guard layout.storedBlockBytes <= TIFFLayout.blockBytesMax / 16, BandRow.canScale(layout) else { return nil }
     let count = layout.columns * layout.rows

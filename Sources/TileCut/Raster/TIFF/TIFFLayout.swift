@@ -1,6 +1,7 @@
 import CTIFFShim
 
-/// How a TIFF directory stores its pixels (TIFF 6.0, sections 3-16), checked against the file before anything is allocated.
+/// How a TIFF directory stores its pixels (TIFF 6.0, sections 3-16), checked against the file before anything is
+/// allocated.
 struct TIFFLayout: Sendable {
   enum SampleFormat: Sendable {
     case unsigned, signed, float
@@ -8,18 +9,18 @@ struct TIFFLayout: Sendable {
 
   let width: Int
   let height: Int
-  /// A tile, or a strip over the whole width.
+  /// The size of a tile, or of a full-width strip.
   let blockWidth: Int
   let blockHeight: Int
   let isTiled: Bool
   let samples: Int
-  /// Bits of a sample, all alike.
+  /// Bits of a sample; all bands have the same.
   let bits: Int
   let format: SampleFormat
-  /// Every band in blocks of its own.
+  /// Each band has its own blocks (PlanarConfiguration 2).
   let isSeparate: Bool
   let photometric: Photometric
-  /// The file says which colours its samples are.
+  /// The file has a photometric interpretation.
   let hasPhotometric: Bool
   let compression: Int
   let extraSamples: [ExtraSample]
@@ -28,7 +29,7 @@ struct TIFFLayout: Sendable {
   let isMask: Bool
   /// libjpeg converts YCbCr to RGB.
   let isRGBFromJPEG: Bool
-  /// One decoded block of one plane as libtiff returns it.
+  /// Bytes of a decoded block of one plane, as libtiff returns it.
   let storedBlockBytes: Int
 
   struct Photometric: Hashable, Sendable {
@@ -48,7 +49,7 @@ struct TIFFLayout: Sendable {
   var columns: Int { (width + blockWidth - 1) / blockWidth }
   var rows: Int { (height + blockHeight - 1) / blockHeight }
   var planes: Int { isSeparate ? samples : 1 }
-  /// Samples that follow each other in a row of a block.
+  /// Samples of one pixel in a block.
   var samplesPerBlockPixel: Int { isSeparate ? 1 : samples }
   /// Bytes from one stored row of a block to the next.
   var storedRowBytes: Int { (blockWidth * samplesPerBlockPixel * bits + 7) / 8 }
@@ -63,13 +64,13 @@ struct TIFFLayout: Sendable {
     isTiled ? "tile \(column),\(row)" : "strip \(row)"
   }
 
-  /// No decoded block may be larger.
+  /// The largest decoded block in bytes.
   static let blockBytesMax = 256 << 20
 
   /// Reads the layout of the handle's directory.
   ///
-  /// - Throws: ``CutError`` `.badSource` for what cannot be meant: no or impossible sizes, an unknown compression, more blocks than
-  ///   the file has bytes.
+  /// - Throws: ``CutError`` `.badSource` for impossible sizes, an unknown compression, or more blocks than the file has
+  ///   bytes.
   init(_ handle: TIFFHandle, file: SourceFile) throws {
     func bad(_ message: String, _ remedy: String = "the file is damaged; copy or make it again") -> CutError {
       CutError(.badSource, path: file.path, message, remedy: remedy)
@@ -122,7 +123,7 @@ struct TIFFLayout: Sendable {
       }
     }
     guard storedBlockBytes > 0 else { throw bad("has blocks of no size: \(handle.takeError())") }
-    // Every block has at least an offset and a length in the file.
+    // Every block takes at least its offset and length in the file.
     guard Int(facts.block_count) <= file.size else {
       throw bad("is cut short: \(facts.block_count) blocks cannot lie in a file of \(file.size) bytes")
     }
@@ -133,16 +134,16 @@ struct TIFFLayout: Sendable {
   }
 }
 
-/// A look at where all blocks of a directory lie, before any is decoded.
+/// Checks where all blocks of a directory lie before any is decoded.
 struct TIFFBlockSurvey {
-  /// Some block was never written, and shall be transparent.
+  /// Whether some block is missing in the file; it will be transparent.
   private(set) var isSparse = false
 
-  /// Beyond this many blocks only every n-th is looked at, and the file may be sparse for all we know.
+  /// Of more blocks than this only every n-th is checked, and the file counts as sparse.
   private static let blockCountMax = 1 << 20
 
-  /// - Throws: ``CutError`` `.badSource` when a block lies beyond the end of the file or an uncompressed one is too short: the file
-  ///   was cut short, or its claims are not to be trusted.
+  /// - Throws: ``CutError`` `.badSource` if a block ends after the end of the file or an uncompressed one is too short:
+  ///   the file is truncated or its header is wrong.
   init(_ layout: TIFFLayout, handle: TIFFHandle, file: SourceFile) throws {
     let count = layout.columns * layout.rows * layout.planes
     let step = (count + Self.blockCountMax - 1) / Self.blockCountMax
@@ -176,9 +177,9 @@ struct TIFFBlockSurvey {
     CutError(.badSource, path: file.path, message, remedy: "copy or make the file again")
   }
 
-  /// What a block takes if it is not compressed, or nil.
+  /// Bytes of an uncompressed block, or nil if blocks are compressed.
   private static func uncompressedBytes(_ layout: TIFFLayout, row: Int) -> UInt64? {
-    // Subsampled YCbCr packs its samples otherwise.
+    // Subsampled YCbCr is packed differently.
     guard layout.compression == 1, layout.photometric != .ycbcr else { return nil }
     let rows = layout.isTiled ? layout.blockHeight : min(layout.blockHeight, layout.height - row * layout.blockHeight)
     return UInt64(rows) * UInt64(layout.storedRowBytes)

@@ -1,5 +1,5 @@
 extension TIFFPixelDecoder {
-  /// Brings samples of fewer than 8 bits to bytes: values as they are for a table, else stretched to 0...255.
+  /// Unpacks samples of fewer than 8 bits to bytes: unchanged values for a table, else stretched to 0...255.
   func unpack(_ planes: [UnsafeRawPointer], count: Int, work: UnsafeMutableRawPointer) -> [BandRow] {
     let bytes = work.assumingMemoryBound(to: UInt8.self)
     let sampleCount = count * layout.samplesPerBlockPixel
@@ -11,7 +11,7 @@ extension TIFFPixelDecoder {
       let factor = 255 / ((1 << layout.bits) - 1)
       let rest = 255 % ((1 << layout.bits) - 1)
       for i in 0..<planes.count * sampleCount {
-        // 3, 5, 6 and 7 bits do not divide 255.
+        // The remainder matters for 3, 5, 6 and 7 bits, whose maximum does not divide 255.
         bytes[i] = UInt8(Int(bytes[i]) * factor + Int(bytes[i]) * rest / ((1 << layout.bits) - 1))
       }
     }
@@ -21,7 +21,7 @@ extension TIFFPixelDecoder {
     return self.bands.map { BandRow(base: UnsafeRawPointer(bytes + $0), stride: layout.samples) }
   }
 
-  /// Three bands to RGB.
+  /// Joins three bands to RGB.
   static func joinOpaque(_ bands: [BandRow], count: Int, into target: UnsafeMutableRawPointer) {
     let pixels = target.assumingMemoryBound(to: UInt8.self)
     let (r, g, b) = (bands[0].samples, bands[1].samples, bands[2].samples)
@@ -33,7 +33,7 @@ extension TIFFPixelDecoder {
     }
   }
 
-  /// Bands of any kind to RGBA: scale what is not 8-bit, look up palettes, apply nodata and alpha.
+  /// Joins any bands to RGBA: scales what is not 8-bit, applies palettes, nodata and alpha.
   func joinRGBA(
     _ bands: [BandRow], count: Int, into target: UnsafeMutableRawPointer, work: UnsafeMutableRawPointer
   ) -> Bool {
@@ -49,7 +49,7 @@ extension TIFFPixelDecoder {
       if model.alphaBand != nil { applyAlpha(bands[model.colourBands], count: count, to: words) }
       return Self.anyVisible(words, count: count)
     }
-    // Behind what `unpack` uses.
+    // The memory after that of `unpack`.
     let scaled = (work + layout.samples * (count + 16)).assumingMemoryBound(to: UInt8.self)
     let isData = scaled + 3 * (count + 16)
     isData.update(repeating: 0, count: count)
@@ -66,7 +66,7 @@ extension TIFFPixelDecoder {
     return Self.anyVisible(words, count: count)
   }
 
-  /// 8-bit bands to opaque words.
+  /// Joins 8-bit bands to opaque words.
   private func joinBytes(_ bands: [BandRow], count: Int, into words: UnsafeMutablePointer<UInt32>) {
     let stride = bands[0].stride
     let r = bands[0].samples
@@ -74,7 +74,7 @@ extension TIFFPixelDecoder {
       let flip: UInt32 = model.isInverted && model.scale == nil ? 0x00ff_ffff : 0
       for i in 0..<count { words[i] = (UInt32(r[i &* stride]) &* 0x0001_0101 ^ flip) | 0xff00_0000 }
     } else if stride >= 3 {
-      // Neighbours in memory; reads one byte of the next pixel, or of the slack.
+      // The bands are adjacent in memory; reads one byte of the next pixel, or of the slack bytes.
       for i in 0..<count {
         words[i] = bands[0].base.loadUnaligned(fromByteOffset: i &* stride, as: UInt32.self) | 0xff00_0000
       }
@@ -86,9 +86,9 @@ extension TIFFPixelDecoder {
     }
   }
 
-  /// Clears pixels all of whose 8-bit colours are nodata.
+  /// Clears pixels whose 8-bit colours all are nodata.
   private func clearNodata(_ nodata: [NodataValue], count: Int, in words: UnsafeMutablePointer<UInt32>) {
-    // Stretched samples of fewer than 8 bits are compared stretched.
+    // Samples of fewer than 8 bits have been stretched, so the nodata value is compared in their units.
     let unit = Double(255 / max(1, (1 << min(8, layout.bits)) - 1))
     let bytes = nodata.map { value in (0..<256).first { value.matches(Double($0) / unit) } }
     guard let r = bytes[0], let g = bytes[nodata.count == 1 ? 0 : 1], let b = bytes[nodata.count == 1 ? 0 : 2] else {
@@ -114,7 +114,7 @@ extension TIFFPixelDecoder {
     }
   }
 
-  /// The alpha band brought to 8 bits: full range for integers, 0...1 for floats.
+  /// The alpha band scaled to 8 bits: from the full range for integers, from 0...1 for floats.
   private func alphaRow(_ bands: [BandRow], count: Int, work: UnsafeMutableRawPointer) -> BandRow {
     let band = bands[model.colourBands]
     guard layout.bits > 8 || layout.format != .unsigned else { return band }
@@ -132,7 +132,7 @@ extension TIFFPixelDecoder {
     return BandRow(base: UnsafeRawPointer(target), stride: 1)
   }
 
-  /// Gives opaque or clear words an alpha, dividing it out of colours that were multiplied by it.
+  /// Sets the alpha of words that are opaque or clear, and divides premultiplied colours by it.
   private func applyAlpha(_ alpha: BandRow, count: Int, to words: UnsafeMutablePointer<UInt32>) {
     let samples = alpha.samples
     for i in 0..<count {

@@ -1,7 +1,7 @@
-/// Turns a decoded TIFF block into pixels of a ``PixelForm``, row by row.
+/// Converts a decoded TIFF block to pixels of a ``PixelForm``, row by row.
 ///
-/// 1. Choose the most compact form that can hold the pixels: a table for one band of at most 8 bits, RGB when nothing is transparent.
-/// 2. If the stored samples are that form already, libtiff decodes straight into the target (``isStoredAsForm``).
+/// 1. Choose the most compact form: a table for one band of at most 8 bits, RGB if nothing is transparent, else RGBA.
+/// 2. If the stored samples already have that form, libtiff decodes straight into the target (``isStoredAsForm``).
 /// 3. Else unpack (fewer than 8 bits) or scale (more) each band to a row of bytes, then join the bands.
 struct TIFFPixelDecoder: Sendable {
   let layout: TIFFLayout
@@ -15,7 +15,7 @@ struct TIFFPixelDecoder: Sendable {
     bands = Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
   }
 
-  /// For a directory that is a mask: one band of 1 or 8 bits.
+  /// The decoder of a mask of 1 or 8 bits.
   init(maskOf layout: TIFFLayout) {
     self.layout = layout
     model = TIFFColourModel(maskOf: layout)
@@ -23,7 +23,7 @@ struct TIFFPixelDecoder: Sendable {
     bands = [0]
   }
 
-  /// libtiff's RGBA interface decodes, and nothing here converts.
+  /// libtiff's RGBA interface decodes; there is nothing to convert.
   var isThroughRGBA: Bool { if case .libtiffRGBA = model.colour { true } else { false } }
 
   /// Blocks are stored in the form itself; there is nothing to convert.
@@ -38,7 +38,7 @@ struct TIFFPixelDecoder: Sendable {
   /// The bands in use: colours, then alpha.
   let bands: [Int]
 
-  /// The planes that must be decoded, in this order: those of the bands in use when bands are stored apart.
+  /// The planes to decode, in this order; one for each band in use if bands are stored separately.
   var planes: [Int] { layout.isSeparate ? bands : [0] }
 
   private static func form(layout: TIFFLayout, model: TIFFColourModel) -> PixelForm {
@@ -53,7 +53,7 @@ struct TIFFPixelDecoder: Sendable {
     }
   }
 
-  /// What each value of a band of at most 8 bits looks like.
+  /// The RGBA word of each value of a band of at most 8 bits.
   private static func words(layout: TIFFLayout, model: TIFFColourModel) -> [UInt32] {
     let count = 1 << layout.bits
     return (0..<count).map { index in
@@ -69,9 +69,9 @@ struct TIFFPixelDecoder: Sendable {
   /// Converts a row of pixels.
   ///
   /// - Parameters:
-  ///   - planes: the row's samples: of all bands one after the other, or of each of ``planes`` if they are stored apart.
+  ///   - planes: the row's samples: of all bands interleaved, or of each of ``planes`` if bands are stored separately.
   ///   - work: ``workBytes(width:)`` bytes.
-  /// - Returns: true when at least one pixel is not transparent.
+  /// - Returns: true if at least one pixel is not transparent.
   func convert(
     _ planes: [UnsafeRawPointer], count: Int, into target: UnsafeMutableRawPointer, work: UnsafeMutableRawPointer
   ) -> Bool {

@@ -1,13 +1,14 @@
 import CTIFFShim
 
-/// Chooses how a TIFF directory is read at random.
+/// Chooses how a TIFF directory is read with random access.
 enum TIFFReader {
-  /// Rows that are asked for at about the same time: the warper goes over the raster in squares of 1024 pixels, row of squares by row.
+  /// Rows that are requested at about the same time: the cut proceeds in squares of 1024 pixels, one row of squares
+  /// after the other.
   private static let bandRows = 1100
 
-  /// - Tiles, and strips of which a band of rows fits the cache, are decoded on demand.
-  /// - Other strips would be decoded again for every square of a row of squares; they are decoded once, from top to bottom, and kept
-  ///   in memory or a scratch file.
+  /// - Tiles, and strips of which a band of rows fits into the cache, are decoded on demand.
+  /// - Other strips would be decoded once for every square of a row of squares. They are decoded once from top to
+  ///   bottom and kept in memory or in a scratch file.
   static func reader(
     file: TIFFFile, layout: TIFFLayout, pixels: TIFFPixelDecoder, isSparse: Bool, cache: BlockCache,
     scratchDirectory: String
@@ -28,9 +29,9 @@ enum TIFFReader {
   }
 }
 
-/// The rows of a TIFF in strips, row by row, for strips too large to be held.
+/// Reads a TIFF in strips row by row, for strips that do not fit into memory.
 ///
-/// libtiff goes through a strip from its start, so planes that are stored apart each take a handle of their own.
+/// libtiff decodes a strip from its start, so each separately stored plane needs its own handle.
 final class TIFFScanlineRows: RowSource {
   let path: String
   let width: Int
@@ -79,7 +80,7 @@ final class TIFFScanlineRows: RowSource {
   }
 }
 
-/// The rows of a TIFF in strips, strip by strip, for strips that can be held but not kept.
+/// Reads a TIFF in strips strip by strip, for strips that fit into memory one at a time but not all together.
 final class TIFFStripRows: RowSource {
   let path: String
   let width: Int
