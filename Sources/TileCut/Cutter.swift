@@ -79,10 +79,11 @@ public struct Cutter: Sendable {
     do {
       let assembler = PyramidAssembler(plan: plan, writer: writer)
       let total = plan.tileCountMax
-      let walk = SubtreeSequence(
+      let subtrees = SubtreeSequence(
         plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
-      let work = OrderedWork<TileID, CutSubtree>(walk.makeIterator(), aheadMax: 2 * resources.workers + 2) { unit in
-        try assembler.accept(unit)
+      let work = OrderedWork<TileID, CutSubtree>(subtrees.makeIterator(), aheadMax: 2 * resources.workers + 2) {
+        subtree in
+        try assembler.accept(subtree)
         onProgress?(
           CutProgress(
             tilesDone: assembler.tilesDone, tilesTotal: total, tilesStored: writer.tileCount,

@@ -6,11 +6,11 @@ import TileIndex
 @testable import TileCut
 
 @Suite(.ownThread) struct BundlePreviewTests {
-  /// Levels that step by 4 and 3, tiles of 96 pixels.
+  /// Zooms that differ by factors of 4 and 3, tiles of 96 pixels.
   private static let grid = try! TileMatrixSet(
     identifier: "Degrees", uri: "urn:test:degrees", tileEdges: [8, 2, 2.0 / 3], tileSizes: [96])
 
-  /// Nine fields of one colour each.
+  /// Nine fields with one colour each.
   private static func field(_ column: Int, _ row: Int) -> UInt32 {
     0xff00_0000 | UInt32(column * 100 + 30) | UInt32(row * 100 + 40) << 8
   }
@@ -25,7 +25,7 @@ import TileIndex
     return pixels
   }
 
-  /// The part of a coarse tile that covers a fine one, whether the fine zoom has other tiles or none at all.
+  /// The part of a coarse tile that covers a missing fine one is drawn, whether the fine zoom has other tiles or none.
   @Test(arguments: [false, true], [0, 1, 2]) func missingTilesAreDrawnFromCoarserOnes(_ hasFineTiles: Bool, _ step: Int)
     throws
   {
@@ -46,14 +46,14 @@ import TileIndex
       let found = pixels.bytes.load(fromByteOffset: place * pixels.rowBytes + place * 4, as: UInt32.self)
       #expect(found == Self.field(step, row), "at \(place)")
     }
-    // Nothing is there where no zoom has a tile.
+    // Transparent where no zoom has a tile.
     let elsewhere = try BundlePreview(
       bounds: BoundingBox(west: 100, south: 10, east: 101, north: 11), size: .init(width: 20, height: 20)
     ).pixels(of: bundle)
     #expect(elsewhere.opacity == .transparent)
   }
 
-  /// Reduced pixels are the mean of what they cover, and a uniform picture stays what it is at any scale.
+  /// A uniform picture stays uniform at any scale.
   @Test(arguments: [(0.3, 0.0), (1.7, 0.5), (2.0, 0.0), (3.9, 0.25)]) func scalesKeepUniformPictures(
     _ step: Double, _ start: Double
   ) {

@@ -5,7 +5,7 @@ import TileIndex
 
 @Suite("Coordinate reference systems", .ownThread)
 struct CRSTests {
-  /// Everything that means Web Mercator, as it turns up in the wild.
+  /// Definitions of Web Mercator in use.
   static let webMercators = [
     "EPSG:3857", "epsg:3857", "EPSG:900913", "EPSG:3785", "ESRI:102100", "ESRI:102113", "EPSG:102100",
     "+proj=webmerc +datum=WGS84",
@@ -30,7 +30,7 @@ struct CRSTests {
   }
 
   @Test(
-    "WGS 84 degrees are recognised whatever the axis order",
+    "WGS 84 degrees are recognised in either axis order",
     arguments: [
       "EPSG:4326", "OGC:CRS84", "+proj=longlat +datum=WGS84 +no_defs", "  EPSG:4326\r\n", "\u{feff}EPSG:4326",
       #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#,
@@ -43,14 +43,14 @@ struct CRSTests {
   }
 
   @Test(
-    "Datums and units near WGS 84 are not taken for it",
+    "Datums and units similar to WGS 84 are not recognised as WGS 84",
     arguments: ["EPSG:4267", "EPSG:4269", "EPSG:4807", "EPSG:4258"])
   func notWGS84(definition: String) throws {
     let crs = try CoordinateReferenceSystem(definition: definition)
     #expect(!crs.isWGS84LongLat && crs.isGeographic)
   }
 
-  @Test("Names and units are the authority's")
+  @Test("Names and units are those of the authority")
   func namesAndUnits() throws {
     let stateplane = try CoordinateReferenceSystem(definition: "EPSG:2225")
     #expect(stateplane.name == "NAD83 / California zone 1 (ftUS)")
@@ -59,7 +59,7 @@ struct CRSTests {
     #expect(try CoordinateReferenceSystem(definition: "EPSG:4807").unit == "grad")
   }
 
-  @Test("A compound CRS stands for its horizontal part", arguments: ["EPSG:26912+5703", "EPSG:7405"])
+  @Test("Of a compound CRS the horizontal part is used", arguments: ["EPSG:26912+5703", "EPSG:7405"])
   func compound(definition: String) throws {
     let crs = try CoordinateReferenceSystem(definition: definition)
     let horizontal = try CoordinateReferenceSystem(definition: definition == "EPSG:7405" ? "EPSG:27700" : "EPSG:26912")
@@ -68,7 +68,7 @@ struct CRSTests {
   }
 
   @Test(
-    "Other planets are refused",
+    "CRSs of other planets are refused",
     arguments: [
       "IAU_2015:49900", "IAU_2015:30100", "ESRI:104905", "+proj=longlat +a=3396190 +b=3376200 +no_defs",
       "+proj=merc +R=1737400 +no_defs",
@@ -84,7 +84,7 @@ struct CRSTests {
   }
 
   @Test(
-    "What is no CRS of a map is refused, saying what would do",
+    "A text that is not a CRS of a map is refused, and the remedy names valid forms",
     arguments: [
       "", "   ", "EPSG:123456789", "nonsense", "EPSG:5703", "EPSG:4978", "PROJCS[", "EPSG:9122",
       #"LOCAL_CS["site grid",UNIT["metre",1]]"#, "+proj=nothing",
@@ -103,9 +103,10 @@ struct CRSTests {
 
 @Suite("Coordinate transformation", .ownThread)
 struct CRSTransformTests {
-  /// Positions that GDAL 3.6.2 gives for corners of real rasters (its image transformer, area of interest from the raster).
+  /// Positions that GDAL 3.6.2 computes for corners of real rasters (image transformer, area of interest from the
+  /// raster).
   @Test(
-    "Positions are those that gdalwarp uses",
+    "Positions equal those of gdalwarp",
     arguments: [
       (
         "EPSG:26711", SIMD2(440720.0, 3751320.0), BoundingBox(west: -117.65, south: 33.62, east: -117.3, north: 33.91),
@@ -143,7 +144,7 @@ struct CRSTransformTests {
     #expect(abs(back.x - point.x) < 0.01 && abs(back.y - point.y) < 0.01, "\(back) is not \(point)")
   }
 
-  @Test("Longitude comes first, whatever the authority says")
+  @Test("Longitude comes first, whatever the authority's axis order")
   func axisOrder() throws {
     for definition in ["EPSG:4326", "OGC:CRS84"] {
       let crs = try CoordinateReferenceSystem(definition: definition)
@@ -152,7 +153,7 @@ struct CRSTransformTests {
     }
   }
 
-  @Test("Degrees are the same degrees by the OGC's name and by EPSG's")
+  @Test("OGC:CRS84 and EPSG:4326 give the same positions")
   func crs84() throws {
     let source = try CoordinateReferenceSystem(definition: "EPSG:26913")
     for definition in ["EPSG:4326", "OGC:CRS84", "urn:ogc:def:crs:OGC:1.3:CRS84"] {
@@ -163,7 +164,7 @@ struct CRSTransformTests {
     }
   }
 
-  @Test("Points without an image become NaN and leave the others alone")
+  @Test("Points without an image become NaN and do not affect the others")
   func impossiblePoints() throws {
     let transform = try CoordinateTransform(from: .wgs84LongLat, to: .webMercator)
     var points = [SIMD2(10.0, -91.0), SIMD2(10.0, 45.0), SIMD2(.nan, 0.0), SIMD2(10.0, 95.0), SIMD2(.infinity, 1)]
@@ -172,7 +173,7 @@ struct CRSTransformTests {
     #expect(abs(points[1].x - 1113194.9079327357) < 1e-6 && abs(points[1].y - 5621521.486192066) < 1e-6)
   }
 
-  @Test("The identity leaves points untouched, even impossible ones")
+  @Test("The identity does not change points, even impossible ones")
   func identity() throws {
     let transform = try CoordinateTransform(from: .webMercator, to: .webMercator)
     #expect(transform.isIdentity)

@@ -16,7 +16,7 @@ import TileIndex
   }
 
   @Test(arguments: 0..<30 as Range<UInt64>)
-  func isTheUnionOfRanges(seed: UInt64) {
+  func containsTheUnionOfItsRanges(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let ranges = Self.randomRanges(&random, zoom: 5)
     let tiles = CandidateTiles(zoom: 5, ranges)
@@ -36,9 +36,9 @@ import TileIndex
     #expect(Set(tiles.tiles(in: part)) == expected.filter { part.contains($0) })
   }
 
-  /// Every candidate lies under exactly one unit, whatever the levels.
+  /// Every candidate tile lies under exactly one subtree, whatever the zooms.
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func unitsDealOutEveryTileOnce(seed: UInt64) {
+  func subtreesCoverEveryTileOnce(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let set = TileMatrixSet.webMercatorQuad
     let working = 6
@@ -50,11 +50,11 @@ import TileIndex
       level = level.parents(in: set)
       levels[level.zoom] = level
     }
-    let walk = SubtreeSequence(levels, matrixSet: set, workingZoom: working, zoomMin: zoomMin)
+    let subtrees = SubtreeSequence(levels, matrixSet: set, workingZoom: working, zoomMin: zoomMin)
     var covered: [TileID: Int] = [:]
-    for unit in walk {
-      #expect(unit.zoom == walk.rootZoom && walk.rootZoom >= zoomMin)
-      var range: TileRange? = TileRange(zoom: unit.zoom, columns: unit.column...unit.column, rows: unit.row...unit.row)
+    for root in subtrees {
+      #expect(root.zoom == subtrees.rootZoom && subtrees.rootZoom >= zoomMin)
+      var range: TileRange? = TileRange(zoom: root.zoom, columns: root.column...root.column, rows: root.row...root.row)
       while let r = range, r.zoom < working { range = set.children(of: r) }
       for tile in leaves.tiles(in: range!) { covered[tile, default: 0] += 1 }
     }

@@ -16,7 +16,7 @@ import Testing
     }
     try work.run(threads: threads) {
       { job in
-        // Later jobs are often done before earlier ones.
+        // Makes later jobs finish before earlier ones.
         if job % 7 == 0 { usleep(300) }
         return job
       }
@@ -24,14 +24,14 @@ import Testing
     #expect(accepted == Array(0..<500))
   }
 
-  @Test func jobsUnderWayAreBounded() throws {
-    let underWay = Mutex((now: 0, most: 0))
+  @Test func jobsInProgressAreBounded() throws {
+    let inProgress = Mutex((now: 0, most: 0))
     let work = OrderedWork<Int, Int>(AnyIterator((0..<200).makeIterator()), aheadMax: 5) { _ in
-      underWay.withLock { $0.now -= 1 }
+      inProgress.withLock { $0.now -= 1 }
     }
     try work.run(threads: 4) {
       { job in
-        underWay.withLock {
+        inProgress.withLock {
           $0.now += 1
           $0.most = max($0.most, $0.now)
         }
@@ -39,11 +39,11 @@ import Testing
         return job
       }
     }
-    #expect(underWay.withLock { $0.most } <= 5)
+    #expect(inProgress.withLock { $0.most } <= 5)
   }
 
   @Test(arguments: [1, 4])
-  func earliestFailureIsThrownAndNothingLaterAccepted(threads: Int) {
+  func earliestFailureIsThrownAndNoLaterResultAccepted(threads: Int) {
     var accepted: [Int] = []
     let work = OrderedWork<Int, Int>(AnyIterator((0..<100).makeIterator()), aheadMax: 6) { accepted.append($0) }
     #expect(throws: Failure(job: 40)) {

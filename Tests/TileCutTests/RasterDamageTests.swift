@@ -9,14 +9,14 @@ struct RasterDamageTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  /// Opens and reads everything, in windows as the cutter would. Returns the error, or nil.
+  /// Opens a raster and reads all of it, in windows like a cut. Returns the error, or nil.
   ///
-  /// - Throws: whatever is not a ``CutError``.
+  /// - Throws: errors that are not a ``CutError``.
   private func readAll(_ path: String, _ options: RasterOpenOptions) throws -> CutError? {
     do {
       let source = try RasterFile.open(path: path, options: options)
       let side = 256
-      // What a damaged header claims need not be read to the end.
+      // A damaged header may give a huge size; reading stops early.
       for y in stride(from: 0, to: min(source.height, 4096), by: side) {
         for x in stride(from: 0, to: min(source.width, 4096), by: side) {
           _ = try source.words(
@@ -36,21 +36,21 @@ struct RasterDamageTests {
     return options
   }
 
-  /// The files whose pixels can be had, with what is to be said about them.
+  /// The files that can be read, with the warning that is expected.
   static let usable = [
     "byte_bigtiff_invalid_slong8_for_stripoffsets.tif", "byte_corrupted.jpg", "one_strip_nobytecount.tif",
     "tag_without_null_byte.tif",
   ]
 
   @Test(
-    "Each malformed file ends in an error that names it, or in pixels and a warning that names it",
+    "Each malformed file gives an error, or pixels and a warning, that names the file",
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func malformed() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: TestData.url("maps/malformed").path).sorted()
     #expect(names.count > 30)
     for name in names {
       let path = TestData.url("maps/malformed/\(name)").path
-      // With and without a place, so that neither hides the damage.
+      // With and without options that place the raster, so that a missing georeference does not hide the damage.
       for options in [try placed(), RasterOpenOptions()] {
         let start = ContinuousClock.now
         let error = try readAll(path, options)
@@ -67,20 +67,20 @@ struct RasterDamageTests {
   }
 
   @Test(
-    "Damaged pixels are reported with the block and libtiff's words",
+    "Damaged pixels are reported with the block and libtiff's message",
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func blockErrors() throws {
     let path = TestData.url("maps/malformed/byte_zstd_corrupted.tif").path
     let error = try #require(try readAll(path, RasterOpenOptions()))
     #expect(error.code == .badSource)
     #expect(error.message.contains("strip 0") && error.message.contains("ZSTD"))
-    // A second read fails in the same way and does not find half a block in the cache.
+    // A second read fails in the same way; the cache must not hold half a block.
     let source = try RasterFile.open(path: path, options: RasterOpenOptions())
     for _ in 0..<2 { #expect(throws: CutError.self) { try source.words() } }
   }
 
   @Test(
-    "The broken PNGs of the suite are refused and the others read",
+    "The broken PNGs of the PNG suite are refused and the others are read",
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func pngSuite() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: TestData.url("maps/pngsuite").path)
@@ -92,12 +92,12 @@ struct RasterDamageTests {
     }
   }
 
-  @Test("A cut-short file is refused when it is opened", arguments: [false, true])
+  @Test("A truncated file is refused when it is opened", arguments: [false, true])
   func truncated(tiled: Bool) throws {
     var fixture = TIFFFixture()
     fixture.tags = TIFFFixture.placed
     if tiled { fixture.tile = (32, 32) }
-    // The directory is at the end; move the claim instead of the end.
+    // The directory is at the end of the file, so its offsets are changed instead of truncating.
     fixture.tags[tiled ? 324 : 273] = .long((0..<(tiled ? 6 : 8)).map { 1000 + $0 * 1_000_000 })
     let error = #expect(throws: CutError.self) {
       try RasterFile.open(path: fixture.write(folder), options: RasterOpenOptions())
@@ -106,7 +106,7 @@ struct RasterDamageTests {
   }
 
   @Test(
-    "Huge claims in a small file are refused at once",
+    "Huge sizes in a small file's header are refused before anything is allocated",
     arguments: [
       [256: 2_000_000_000, 257: 2_000_000_000], [257: 4_294_967_295], [256: 4_000_000_000], [278: 4_294_967_295],
     ])
@@ -116,26 +116,27 @@ struct RasterDamageTests {
     for (tag, value) in tags { fixture.tags[tag] = .long([value]) }
     let start = ContinuousClock.now
     let error = try readAll(fixture.write(folder), RasterOpenOptions())
-    // A strip of more rows than there are is no more than a strip of all rows.
+    // A strip with more rows than the image equals a strip of all rows.
     if tags[278] == nil { #expect(error?.code == .badSource) }
     #expect(ContinuousClock.now - start < .seconds(1))
   }
 
   @Test(
-    "Files of other kinds are refused, saying what would do", arguments: ["", "hello", "%PDF-1.4", "II", "\u{89}PN"])
+    "Files of other formats are refused, and the remedy names the supported ones",
+    arguments: ["", "hello", "%PDF-1.4", "II", "\u{89}PN"])
   func otherKinds(content: String) throws {
     try folder.write("map.tif", content)
     let error = try readAll(folder.file("map.tif"), RasterOpenOptions())
     #expect(error?.code == .badSource && error?.remedy?.contains("GeoTIFF") == true)
   }
 
-  @Test("A missing file and a folder are unreadable")
+  @Test("A missing file and a folder are reported as unreadable")
   func missing() throws {
     #expect(try readAll(folder.file("none.tif"), RasterOpenOptions())?.code == .unreadableSource)
     #expect(try readAll(folder.url.path, RasterOpenOptions())?.code == .unreadableSource)
   }
 
-  @Test("Flipped bits and lost ends never do worse than an error", arguments: 0..<12)
+  @Test("Random bit flips and truncation give pixels or an error, never a crash", arguments: 0..<12)
   func mutations(layout: Int) throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
@@ -160,7 +161,7 @@ struct RasterDamageTests {
       if layout >= 10 { fixture.tags[320] = .short([Int](repeating: 4321, count: 3 << fixture.bits)) }
     }
     let whole = fixture.data()
-    // Samples of any width and kind, that the damage may say they are.
+    // Samples of any width and format.
     var scaled = try placed()
     scaled.scale = try SampleScale(low: 0, high: 100)
     let path = folder.file("mutant.tif")
@@ -169,13 +170,13 @@ struct RasterDamageTests {
       switch round % 4 {
       case 0: data = data.prefix(Int.random(in: 0..<data.count, using: &random))
       case 1:
-        // Other samples: bits and format.
+        // Changes bits and format of the samples.
         var other = fixture
         other.tags[258] = .short([Int](repeating: Int.random(in: 0...65, using: &random), count: fixture.samples))
         other.tags[339] = .short([Int](repeating: Int.random(in: 1...6, using: &random), count: fixture.samples))
         data = other.data()
       default:
-        // Mostly where the directories are, at the end and the start.
+        // Mostly at the start and the end, where the directories are.
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           let tail = Int.random(in: 0..<min(600, data.count), using: &random)
           let place = round % 5 == 0 ? tail : data.count - 1 - tail

@@ -4,14 +4,14 @@ import Testing
 import TileCut
 import TileIndex
 
-/// Real rasters, against what GDAL reads from them.
+/// Real rasters, compared with what GDAL reads from them.
 @Suite("Real rasters", .ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct RasterDataTests {
   private func open(_ name: String, _ options: RasterOpenOptions = RasterOpenOptions()) throws -> any RasterSource {
     try RasterFile.open(path: TestData.url("maps/rasters/\(name)").path, options: options)
   }
 
-  /// With a scale for those that need one.
+  /// The options of the files that need a scale.
   private func openScaled(_ name: String) throws -> any RasterSource {
     do { return try open(name) } catch let error as CutError where error.remedy?.contains("--scale") == true {
       return try open(name, RasterOpenOptions(scale: SampleScale(low: 0, high: 255)))
@@ -23,12 +23,14 @@ struct RasterDataTests {
     "byte_LZW_predictor_2",
   ]
 
-  @Test("Every lossless compression and layout holds the same pixels", arguments: lossless)
+  @Test("Every lossless compression and layout gives the same pixels", arguments: lossless)
   func losslessGroup(name: String) throws {
     #expect(try open("rgbsmall_\(name).tif").words() == open("rgbsmall_NONE.tif").words())
   }
 
-  @Test("Every lossy one nearly the same", arguments: ["JPEG", "JPEG_separate", "JPEG_tiled", "JPEG_ycbcr"])
+  @Test(
+    "Every lossy compression gives nearly the same pixels",
+    arguments: ["JPEG", "JPEG_separate", "JPEG_tiled", "JPEG_ycbcr"])
   func lossyGroup(name: String) throws {
     let plain = try open("rgbsmall_NONE.tif").words()
     let lossy = try open("rgbsmall_\(name).tif").words()
@@ -43,12 +45,12 @@ struct RasterDataTests {
     #expect(lossy.allSatisfy { $0 >> 24 == 255 })
   }
 
-  @Test("Sixteen bits with a scale of 0 to 255 are the same pixels")
+  @Test("Sixteen-bit samples with a scale of 0 to 255 give the same pixels")
   func wideGroup() throws {
     #expect(try openScaled("rgbsmall_uint16_LZW_predictor_2.tif").words() == open("rgbsmall_NONE.tif").words())
   }
 
-  @Test("The same scene in three layouts", arguments: ["rgb_lzw.tif", "rgb_deflate.tif"])
+  @Test("The same scene gives the same pixels in three layouts", arguments: ["rgb_lzw.tif", "rgb_deflate.tif"])
   func scene(name: String) throws {
     let plain = try open("RGB.byte.tif")
     let other = try open(name)
@@ -57,7 +59,7 @@ struct RasterDataTests {
   }
 
   @Test(
-    "The kind of alpha",
+    "The kind of alpha is recognised",
     arguments: [
       ("usda_naip_512_deflate_z2.tif", AlphaKind.soft), ("alpha.tif", .soft), ("cog_rgba.tif", .soft),
       ("cog_rgb_mask.tif", .mask), ("usda_naip_512_jpeg_z5.tif", .mask), ("nlcd.tif", .mask), ("utm.tif", .opaque),
@@ -67,14 +69,14 @@ struct RasterDataTests {
     #expect(try open(name).alphaKind == kind)
   }
 
-  @Test("An internal mask hides what GDAL says it hides")
+  @Test("An internal mask hides as many pixels as in GDAL")
   func internalMask() throws {
     // Counted in the mask and alpha bands with GDAL 3.6.2.
     #expect(try open("cog_rgb_mask.tif").words().count { $0 == 0 } == 2739)
     #expect(try open("cog_rgba.tif").words().count { $0 == 0 } == 10044)
   }
 
-  /// The lines of INDEX.md that give bounds, as GDAL has them: name and west, south, east, north.
+  /// The lines of INDEX.md that give GDAL's bounds: name and west, south, east, north.
   private func indexBounds() throws -> [(String, [Double])] {
     let text = try String(contentsOf: TestData.url("maps/INDEX.md"), encoding: .utf8)
     return text.split(separator: "\n").compactMap { line in
@@ -88,11 +90,11 @@ struct RasterDataTests {
     }
   }
 
-  @Test("Bounds are where GDAL puts them")
+  @Test("Bounds equal those of GDAL")
   func bounds() throws {
     let facts = try indexBounds()
     #expect(facts.count > 55)
-    // Their bounds cross the antimeridian, which the index does not know.
+    // Their bounds cross the antimeridian, which the index cannot express.
     let acrossTheDateLine = ["alaska-shadedrelief-naturalearth.tif", "cog_dateline.tif"]
     // Damaged, and misread by GDAL.
     let others = ["corrupt.tif", "epsg_27563_allgeokeys.tif"]
@@ -100,14 +102,15 @@ struct RasterDataTests {
       let source = try openScaled(name)
       let found = try #require(source.georeference.geographicBounds(width: source.width, height: source.height))
       let differences = zip([found.west, found.south, found.east, found.north], box).map { abs($0 - $1) }
-      // The index takes corners, ours the edges between them: of large rasters in curved projections those reach further.
+      // The index has bounds of the corners, ours include the edges, which extend further for large rasters in curved
+      // projections.
       let slack =
         name == "image_colormap.tif" ? 0.01 : name == "vestfold.tif" || name == "geomatrix.tif" ? 1e-3 : 1.1e-5
       #expect(differences.allSatisfy { $0 < slack }, "\(name): \(found) is not \(box)")
     }
   }
 
-  @Test("Bounds across the antimeridian have west beyond east")
+  @Test("In bounds across the antimeridian west exceeds east")
   func antimeridian() throws {
     for name in ["alaska-shadedrelief-naturalearth.tif", "cog_dateline.tif"] {
       let source = try openScaled(name)
@@ -116,10 +119,10 @@ struct RasterDataTests {
     }
   }
 
-  @Test("An EPSG code is believed before keys that repeat it")
+  @Test("An EPSG code takes precedence over keys that repeat it")
   func codeBeforeKeys() throws {
-    // Its latitudes are in grads. GDAL 3.6 reads them as degrees and lands 540 km further north; in test_gf.tif the same place is
-    // given in the neighbouring zone.
+    // Its latitudes are in grads. GDAL 3.6 reads them as degrees, 540 km too far north; test_gf.tif has the same place
+    // in the neighbouring zone.
     let box = try #require(open("epsg_27563_allgeokeys.tif").georeference.geographicBounds(width: 10, height: 10))
     let same = try #require(open("test_gf.tif").georeference.geographicBounds(width: 10, height: 10))
     #expect(abs(box.west - same.west) < 1e-4 && abs(box.north - same.north) < 1e-4)
@@ -132,7 +135,7 @@ struct RasterDataTests {
   }
 
   @Test(
-    "Affine maps are GDAL's",
+    "Affine transformations equal those of GDAL",
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/gdalinfo"), "gdalinfo is not installed"))
   func affineMaps() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: TestData.url("maps/rasters").path)

@@ -16,7 +16,7 @@ struct RasterImageTests {
       scratchDirectory: folder.url.path)
   }
 
-  /// A picture of many colours, with transparent and soft pixels if wanted.
+  /// A picture of many colours, optionally with transparent and partly transparent pixels.
   private func picture(width: Int, height: Int, alpha: (Int, Int) -> Int = { _, _ in 255 }) -> [UInt32] {
     (0..<width * height).map { i in
       let (x, y) = (i % width, i / width)
@@ -31,7 +31,7 @@ struct RasterImageTests {
     return folder.file(name)
   }
 
-  @Test("A PNG's pixels are the same from memory and from the scratch file", arguments: [64 << 20, 40_000])
+  @Test("A PNG gives the same pixels from memory and from a scratch file", arguments: [64 << 20, 40_000])
   func png(cacheBytesMax: Int) throws {
     let kinds: [(AlphaKind, (Int, Int) -> Int)] = [
       (.opaque, { _, _ in 255 }), (.soft, { x, y in (x + y) % 256 }), (.soft, { x, _ in x < 200 ? 0 : 255 }),
@@ -47,11 +47,11 @@ struct RasterImageTests {
       #expect(part.words == crop(words, width: 300, window))
       #expect(part.isOpaque == part.words.allSatisfy { $0 >> 24 == 255 })
     }
-    // The scratch file never had a name that stays.
+    // The scratch file has no name in the directory.
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["map.png"])
   }
 
-  @Test("Grey images and palettes", arguments: [64 << 20, 20_000])
+  @Test("Grey images and palettes are read", arguments: [64 << 20, 20_000])
   func greyAndPalette(cacheBytesMax: Int) throws {
     let ramp = (0..<200 * 300).map { grey(($0 % 200 + $0 / 200) % 256) }
     var path = try write(ramp, width: 200, .png(PNGOptions()), "grey.png")
@@ -63,7 +63,7 @@ struct RasterImageTests {
     #expect(source.alphaKind == .mask)
   }
 
-  @Test("A JPEG's pixels are the decoder's, from memory and from the scratch file", arguments: [64 << 20, 40_000])
+  @Test("A JPEG gives the decoder's pixels, from memory and from a scratch file", arguments: [64 << 20, 40_000])
   func jpeg(cacheBytesMax: Int) throws {
     let words = picture(width: 300, height: 270)
     let path = try write(words, width: 300, .jpeg(JPEGOptions(quality: 90)), "map.jpg")
@@ -77,7 +77,7 @@ struct RasterImageTests {
     #expect(try source.words(PixelRect(x: 1, y: 1, width: 10, height: 10)).isOpaque)
   }
 
-  @Test("Nodata and scale apply to images, too")
+  @Test("Nodata values and scales apply to PNG and JPEG, too")
   func nodataAndScale() throws {
     let words = (0..<60 * 10).map { i in i % 60 < 30 ? rgba(1, 2, 3) : rgba(i % 256, 50, 100) }
     let path = try write(words, width: 60, .png(PNGOptions()), "map.png")
@@ -94,7 +94,7 @@ struct RasterImageTests {
     #expect(throws: CutError.self) { try RasterFile.open(path: path, options: some) }
   }
 
-  @Test("A scratch directory that cannot be written is named")
+  @Test("The error for an unwritable scratch directory names it")
   func noScratch() throws {
     let path = try write(picture(width: 300, height: 270), width: 300, .png(PNGOptions()), "map.png")
     var some = options(cacheBytesMax: 1000)
@@ -105,7 +105,7 @@ struct RasterImageTests {
   }
 
   @Test(
-    "World files of images",
+    "World files place images",
     arguments: [("map.png", "pgw"), ("map.png", "pngw"), ("map.png", "wld"), ("map.jpg", "JGW")])
   func worldFiles(name: String, suffix: String) throws {
     let encoding: TileEncoding = name.hasSuffix("png") ? .png(PNGOptions()) : .jpeg(JPEGOptions())
@@ -117,7 +117,7 @@ struct RasterImageTests {
     #expect(source.georeference.crs.isWGS84LongLat)
   }
 
-  @Test("The format is told by the content, not by the name")
+  @Test("The format is detected from the content, not from the name")
   func misnamed() throws {
     let words = picture(width: 30, height: 30)
     let path = try write(words, width: 30, .png(PNGOptions()), "photo.jpg")
@@ -125,7 +125,7 @@ struct RasterImageTests {
   }
 
   @Test(
-    "Interlaced PNGs are the same pixels as plain ones",
+    "Interlaced PNGs give the same pixels as plain ones",
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
     arguments: [
       "0g01", "0g02", "0g04", "0g08", "0g16", "2c08", "2c16", "3p01", "3p02", "3p04", "3p08", "4a08", "4a16", "6a08",
@@ -136,7 +136,7 @@ struct RasterImageTests {
     let interlaced = TestData.url("maps/pngsuite/basi\(kind).png").path
     let expected = try RasterFile.open(path: plain, options: options()).words()
     #expect(try RasterFile.open(path: interlaced, options: options()).words() == expected)
-    // Unfolded in a scratch file.
+    // Deinterlaced in a scratch file.
     #expect(try RasterFile.open(path: interlaced, options: options(cacheBytesMax: 500)).words() == expected)
     guard kind.hasSuffix("16") else { return }
     var scaled = options()

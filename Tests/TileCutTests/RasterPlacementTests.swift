@@ -19,12 +19,12 @@ struct RasterPlacementTests {
 
   static let scale = TIFFFixture.Value.double([60, 50, 0])
   static let tie = TIFFFixture.Value.double([2, 3, 0, 440_720, 3_751_320, 0])
-  /// Projected, by EPSG code 32611.
+  /// The keys of EPSG:32611.
   static func keys(rasterType: Int = 1) -> TIFFFixture.Value {
     .short([1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, rasterType, 3072, 0, 1, 32611])
   }
 
-  @Test("Pixel scale and tie point, and a raster type of points half a pixel away")
+  @Test("Pixel scale and tie point place a raster; with the raster type PixelIsPoint it lies half a pixel away")
   func scaleAndTie() throws {
     var source = try open([33550: Self.scale, 33922: Self.tie, 34735: Self.keys()])
     let corner = Affine(a: 60, b: 0, c: 440_720 - 120, d: 0, e: -50, f: 3_751_320 + 150)
@@ -41,7 +41,7 @@ struct RasterPlacementTests {
     #expect(source.warnings.contains { $0.contains("north-up") && $0.hasPrefix(source.path) })
   }
 
-  @Test("A transformation matrix may rotate and turn south-up")
+  @Test("A transformation matrix may rotate the raster or turn it south-up")
   func matrix() throws {
     let matrix = TIFFFixture.Value.double([1.5, -5, 0, 441_000, -5, 1.5, 0, 3_744_000, 0, 0, 0, 0, 0, 0, 0, 1])
     let source = try open([34264: matrix, 34735: Self.keys()])
@@ -68,7 +68,9 @@ struct RasterPlacementTests {
       remedy.contains("--bounds") && remedy.contains("--crs") && remedy.contains("tfw") && remedy.contains(".prj"))
   }
 
-  @Test("A singular or impossible map is refused", arguments: [[0.0, 0, 0, 1], [1.0, 1, 1, 1], [.nan, 0, 0, 1]])
+  @Test(
+    "A singular or infinite affine transformation is refused",
+    arguments: [[0.0, 0, 0, 1], [1.0, 1, 1, 1], [.nan, 0, 0, 1]])
   func singular(m: [Double]) throws {
     let matrix = TIFFFixture.Value.double([m[0], m[1], 0, 4, m[2], m[3], 0, 5, 0, 0, 0, 0, 0, 0, 0, 1])
     let error = #expect(throws: CutError.self) { try open([34264: matrix, 34735: Self.keys()]) }
@@ -84,7 +86,7 @@ struct RasterPlacementTests {
     #expect(affine == Affine(a: 2, b: 0.2, c: 100.5 - 1.1, d: 0.1, e: -3, f: 200.5 + 1.45))
   }
 
-  @Test("A world file needs a CRS: from a .prj file or --crs, and degrees are recognised")
+  @Test("A world file needs a CRS from a .prj file or --crs; the remedy suggests EPSG:4326 for degrees")
   func worldFileWithoutCRS() throws {
     try folder.write("map.tfw", "0.1\n0\n0\n-0.1\n10\n50\n")
     let error = #expect(throws: CutError.self) { try open([:]) }
@@ -99,7 +101,7 @@ struct RasterPlacementTests {
     #expect(try open([:], options).georeference.crs.name == "NAD27")
   }
 
-  @Test("A broken world file or .prj is named")
+  @Test("The error for a broken world file or .prj file names it")
   func brokenSideFiles() throws {
     try folder.write("map.tfw", "0.1\n0\nzero\n")
     #expect(throws: CutError.self) { try open([:]) }
@@ -109,7 +111,7 @@ struct RasterPlacementTests {
     #expect(error?.path == folder.file("map.prj") && error?.code == .noGeoreference)
   }
 
-  @Test("The file's own georeference wins over the files beside it, and --crs over the file's CRS")
+  @Test("The file's georeference takes precedence over side files, and --crs over the file's CRS")
   func precedence() throws {
     try folder.write("map.tfw", "1\n0\n0\n-1\n0\n0\n")
     let tags = [33550: Self.scale, 33922: Self.tie, 34735: Self.keys()]
@@ -121,7 +123,7 @@ struct RasterPlacementTests {
     #expect(source.georeference.crs.name == "NAD27 / UTM zone 11N" && source.georeference.affine.a == 60)
   }
 
-  @Test("Bounds stretch a raster over a box of degrees, in whatever CRS")
+  @Test("Bounds stretch a raster over a box of degrees in any CRS")
   func bounds() throws {
     var options = RasterOpenOptions()
     options.bounds = BoundingBox(west: -10, south: -20, east: 30, north: 40)
@@ -140,7 +142,8 @@ struct RasterPlacementTests {
   }
 
   @Test(
-    "Pixels too small or too far away for the Earth", arguments: [[1e-10, 1e-10, 0], [60, 1e52, 0], [1e9, 50, 0]])
+    "Pixels too small or too far away for the Earth are refused",
+    arguments: [[1e-10, 1e-10, 0], [60, 1e52, 0], [1e9, 50, 0]])
   func unearthly(scale: [Double]) throws {
     let error = #expect(throws: CutError.self) {
       try open([33550: .double(scale), 33922: Self.tie, 34735: Self.keys()])
@@ -148,7 +151,7 @@ struct RasterPlacementTests {
     #expect(error?.code == .noGeoreference && error?.description.contains("none of a map of the Earth") == true)
   }
 
-  @Test("Metres are not taken for degrees")
+  @Test("Coordinates in metres with a geographic CRS are refused")
   func implausible() throws {
     var options = RasterOpenOptions()
     options.crs = try CoordinateReferenceSystem(definition: "EPSG:4326")
@@ -156,7 +159,7 @@ struct RasterPlacementTests {
     #expect(error?.code == .noGeoreference && error?.message.contains("440600") == true)
   }
 
-  /// Keys of user-defined systems: shorts, doubles and texts as in the file.
+  /// Keys of user-defined CRSs: shorts, doubles and texts as in the file.
   private func keys(_ shorts: [(Int, Int)], doubles: [(Int, Double)] = [], texts: [(Int, String)] = []) -> [Int:
     TIFFFixture.Value]
   {
@@ -175,7 +178,7 @@ struct RasterPlacementTests {
     return tags
   }
 
-  @Test("A user-defined Lambert in feet keeps its datum and unit")
+  @Test("A user-defined Lambert projection in feet keeps its datum and unit")
   func userDefined() throws {
     // California zone VI of NAD27, spelt out; EPSG:26746 is the same.
     let tags = keys(
@@ -192,7 +195,7 @@ struct RasterPlacementTests {
     #expect(abs(moved.x - 1_577_139) < 0.01 && abs(moved.y - 634_349) < 0.01, "\(moved)")
   }
 
-  @Test("A base CRS without a code is found by its name, so that its datum shift is not lost")
+  @Test("A base CRS without a code is found by its name, which keeps its datum shift")
   func baseByName() throws {
     let tags = keys(
       [(1024, 1), (2048, 32767), (2050, 32767), (2056, 7008), (3072, 32767), (3074, 16011), (3076, 9001)],
@@ -202,7 +205,7 @@ struct RasterPlacementTests {
     #expect(try CoordinateTransform(from: crs, to: known).isIdentity)
   }
 
-  @Test("An ESRI string in a citation, Web Mercator by name, a code with another unit")
+  @Test("Citations with an ESRI string or Web Mercator's name, and codes with another unit, are understood")
   func citations() throws {
     let esri =
       #"ESRI PE String = PROJCS["Mine",GEOGCS["GCS_North_American_1983",DATUM["D_North_American_1983",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Albers"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",-96.0],PARAMETER["Standard_Parallel_1",29.5],PARAMETER["Standard_Parallel_2",45.5],PARAMETER["Latitude_Of_Origin",23.0],UNIT["Meter",1.0],VERTCS["NAVD_1988",VDATUM["North_American_Vertical_Datum_1988"],PARAMETER["Vertical_Shift",0.0],PARAMETER["Direction",1.0],UNIT["Centimeter",0.01]]]"#
@@ -217,7 +220,7 @@ struct RasterPlacementTests {
     #expect(abs(moved.x - 500_000) < 1e-3 && abs(moved.y - 1200) < 1e-3, "\(moved)")
   }
 
-  @Test("Keys that describe no CRS, geocentric coordinates and other planets are refused with --crs as the way out")
+  @Test("Keys without a usable CRS, geocentric coordinates and other planets are refused; the remedy is --crs")
   func refusedKeys() throws {
     for tags in [
       keys([(1024, 3), (2048, 4978)]), keys([(1024, 1), (3072, 32767), (3075, 32767)]),

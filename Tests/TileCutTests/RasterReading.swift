@@ -1,10 +1,10 @@
 import TileCut
 
 extension RasterSource {
-  /// A window as words of RGBA, red lowest, and what the source says about its opacity.
+  /// A window as RGBA words, red in the lowest byte, and whether the source calls it opaque.
   func words(_ window: PixelRect) throws -> (words: [UInt32], isOpaque: Bool) {
     var isOpaque = false
-    // Rows a little apart, so that a wrong row length cannot hide.
+    // Rows with gaps between them, to detect a wrong row length.
     let rowWords = window.width + 3
     var padded = [UInt32](repeating: 0xdead_beef, count: rowWords * window.height)
     try padded.withUnsafeMutableBytes { bytes in
@@ -28,7 +28,7 @@ func rgba(_ r: Int, _ g: Int, _ b: Int, _ a: Int = 255) -> UInt32 {
 
 func grey(_ value: Int) -> UInt32 { rgba(value, value, value) }
 
-/// A window of a raster of the given width.
+/// A window of the pixels of a raster of the given width.
 func crop(_ words: [UInt32], width: Int, _ window: PixelRect) -> [UInt32] {
   var result: [UInt32] = []
   for y in window.y..<window.y + window.height {

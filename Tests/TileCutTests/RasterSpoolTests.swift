@@ -9,9 +9,9 @@ struct RasterSpoolTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  /// Strips of which a band does not fit the cache, and one strip that does not fit at all, in several forms.
+  /// Strips of which a band does not fit into the cache, and a single strip that does not fit, in several pixel forms.
   @Test(
-    "Strips too large for the cache are spooled and read the same",
+    "Strips too large for the cache are spooled and give the same pixels",
     arguments: [(1, 1, false), (3, 2, false), (3, 2, true), (4, 2, false)], [200, 1300])
   func strips(form: (samples: Int, photometric: Int, isSeparate: Bool), rowsPerStrip: Int) throws {
     var fixture = TIFFFixture(width: 110, height: 1300)
@@ -56,7 +56,7 @@ struct RasterSpoolTests {
     #expect(cache.bytes == 0)
   }
 
-  @Test("A block is decoded once, however many threads want it")
+  @Test("A block is decoded once, however many threads request it")
   func decodedOnce() throws {
     let cache = BlockCache(bytesMax: 1 << 20)
     let decodes = FailureCount()
@@ -81,7 +81,7 @@ struct RasterSpoolTests {
     #expect(cache.bytes == 0)
   }
 
-  @Test("The least recently used block goes first, one in use never")
+  @Test("The least recently used block is evicted first, a block in use never")
   func eviction() throws {
     let cache = BlockCache(bytesMax: 300)
     var decoded: [Int] = []
@@ -104,12 +104,12 @@ struct RasterSpoolTests {
     try use(7)
     #expect(decoded == [7] || decoded.isEmpty)
     #expect(cache.bytes <= 300)
-    // More in use than the budget: exceeded for as long as that lasts.
+    // Blocks in use may exceed the budget.
     try use(20) { try use(21) { try use(22) { try use(23) { #expect(cache.bytes == 400) } } } }
     #expect(cache.bytes <= 300)
   }
 
-  @Test("A block that fails leaves nothing behind, and transparent blocks take no bytes")
+  @Test("A block that fails to decode and a transparent block take no bytes in the cache")
   func failure() throws {
     struct Failure: Error {}
     let cache = BlockCache(bytesMax: 1000)
@@ -138,7 +138,7 @@ struct RasterSpoolTests {
     #expect(value == 5 && cache.bytes == 100)
   }
 
-  @Test("A reservation counts against the budget, up to half of it, until it is let go")
+  @Test("A reservation takes up to half of the budget until it is released")
   func reservation() throws {
     let cache = BlockCache(bytesMax: 1000)
     var room = cache.reserve(400)

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Writes small uncompressed TIFFs with any layout, straight from the specification, so that the reader is not tested against itself.
+/// Writes small uncompressed TIFFs with any layout. It follows the specification and shares no code with the reader.
 struct TIFFFixture {
   enum Value {
     case short([Int])
@@ -36,18 +36,18 @@ struct TIFFFixture {
   var isSeparate = false
   var isBigEndian = false
   var isBigTIFF = false
-  /// Tiles instead of strips.
+  /// The tile size; nil means strips.
   var tile: (width: Int, height: Int)?
   var rowsPerStrip = 7
-  /// More tags, by number.
+  /// Additional tags, by number.
   var tags: [Int: Value] = [:]
-  /// Blocks that are not written, by number.
+  /// The numbers of blocks that are missing in the file.
   var missing: Set<Int> = []
   /// The sample of band `band` at x, y.
   var sample: @Sendable (_ x: Int, _ y: Int, _ band: Int) -> Double = { x, y, band in
     Double((x * 3 + y * 5 + band * 70) % 251)
   }
-  /// A second directory: which pixels are there.
+  /// The mask in a second directory: which pixels are visible.
   var mask: (@Sendable (_ x: Int, _ y: Int) -> Bool)?
 
   /// Tags that place the raster in EPSG:4326 with pixels of 0.1 degrees.
@@ -75,7 +75,7 @@ struct TIFFFixture {
     return file.data
   }
 
-  /// Writes the file under a new name in a temporary folder.
+  /// Writes the file to a temporary folder.
   func write(_ folder: TemporaryFolder, _ name: String = "fixture.tif") throws -> String {
     let url = folder.url.appendingPathComponent(name)
     try data().write(to: url)
@@ -152,7 +152,7 @@ struct TIFFFixture {
     }
   }
 
-  /// A TIFF file being written.
+  /// A TIFF file that is being written.
   private struct Bytes {
     let isBigEndian: Bool
     let isBig: Bool

@@ -69,7 +69,8 @@ struct RasterTIFFTests {
     }
   }
 
-  @Test("Few bits, grey and palette, in strips and tiles", arguments: [1, 2, 4], [false, true])
+  @Test(
+    "Samples of 1, 2 and 4 bits are read as grey and palette, in strips and tiles", arguments: [1, 2, 4], [false, true])
   func fewBits(bits: Int, tiled: Bool) throws {
     let levels = 1 << bits
     var fixture = TIFFFixture()
@@ -92,7 +93,7 @@ struct RasterTIFFTests {
     }
   }
 
-  @Test("Zero is white in MinIsWhite, and nodata counts as stored")
+  @Test("In MinIsWhite zero is white, and nodata values refer to stored samples")
   func minIsWhite() throws {
     var fixture = TIFFFixture()
     fixture.photometric = 0
@@ -103,7 +104,7 @@ struct RasterTIFFTests {
     }
   }
 
-  @Test("A pixel is nodata when all its bands are")
+  @Test("A pixel is nodata if all its bands are")
   func nodata() throws {
     var fixture = TIFFFixture()
     fixture.samples = 3
@@ -113,7 +114,7 @@ struct RasterTIFFTests {
     try expect(open(fixture), fixture, .mask) { x, _ in
       x % 4 == 0 ? 0 : x % 4 == 1 ? rgba(9, 41, 42) : rgba(40, 41, 42)
     }
-    // The user's values replace the file's.
+    // The user's values override the file's.
     try expect(open(fixture, RasterOpenOptions(nodata: [40, 41, 42])), fixture, .mask) { x, _ in
       x % 4 == 0 ? rgba(9, 9, 9) : x % 4 == 1 ? rgba(9, 41, 42) : 0
     }
@@ -121,7 +122,7 @@ struct RasterTIFFTests {
     #expect(error?.code == .invalidOption)
   }
 
-  @Test("Alpha that was multiplied in is divided out")
+  @Test("Premultiplied colours are divided by alpha")
   func associatedAlpha() throws {
     var fixture = TIFFFixture()
     fixture.samples = 4
@@ -157,7 +158,7 @@ struct RasterTIFFTests {
     #expect(text.contains("--scale \(low),\(low + 138)"), "\(text) does not suggest the range of the values")
   }
 
-  @Test("Not-a-number and nodata floats are transparent")
+  @Test("NaN and nodata floats are transparent")
   func floatNodata() throws {
     var fixture = TIFFFixture()
     (fixture.bits, fixture.format) = (32, 3)
@@ -169,7 +170,7 @@ struct RasterTIFFTests {
     try expect(open(fixture, options), fixture, .mask) { x, _ in x % 3 == 2 ? grey(128) : x % 3 == 1 ? grey(0) : 0 }
   }
 
-  @Test("Sixteen-bit colours and alpha scale apart")
+  @Test("Sixteen-bit colours and alpha are scaled separately")
   func wideRGBA() throws {
     var fixture = TIFFFixture()
     (fixture.samples, fixture.bits, fixture.photometric) = (4, 16, 2)
@@ -192,7 +193,7 @@ struct RasterTIFFTests {
     }
   }
 
-  @Test("Bands that are not shown are named", arguments: [(5, 2, true), (4, 2, true), (6, 1, true), (3, 1, true)])
+  @Test("A warning names bands that are not used", arguments: [(5, 2, true), (4, 2, true), (6, 1, true), (3, 1, true)])
   func extraBands(samples: Int, photometric: Int, warns: Bool) throws {
     var fixture = TIFFFixture()
     (fixture.samples, fixture.photometric) = (samples, photometric)
@@ -206,7 +207,7 @@ struct RasterTIFFTests {
     }
   }
 
-  @Test("The file's own mask hides pixels", arguments: [1, 3])
+  @Test("The mask in a file hides pixels", arguments: [1, 3])
   func mask(samples: Int) throws {
     var fixture = TIFFFixture()
     (fixture.samples, fixture.photometric) = (samples, samples == 3 ? 2 : 1)
@@ -219,7 +220,7 @@ struct RasterTIFFTests {
     }
   }
 
-  @Test("Blocks that were never written are transparent", arguments: [false, true])
+  @Test("Blocks missing in the file are transparent", arguments: [false, true])
   func sparse(tiled: Bool) throws {
     var fixture = TIFFFixture()
     if tiled { fixture.tile = (16, 16) }
@@ -236,7 +237,7 @@ struct RasterTIFFTests {
   }
 
   @Test(
-    "Any window of any layout is the crop of the whole, and says truly whether it is opaque",
+    "Any window of any layout equals that part of the whole raster, and reports correctly whether it is opaque",
     arguments: layouts.map(\.0))
   func windows(name: String) throws {
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -247,7 +248,7 @@ struct RasterTIFFTests {
     // Mostly opaque, so that both answers occur.
     fixture.sample = { x, y, band in x > 150 && y > 100 ? 7 : Double(8 + (x + y * 3 + band) % 200) }
     fixture.tags[42113] = .text("7")
-    // A cache far too small for the raster.
+    // A cache far smaller than the raster.
     let source = try open(fixture, RasterOpenOptions(cacheBytesMax: 20_000))
     let whole = try source.words()
     for _ in 0..<60 {
@@ -287,7 +288,7 @@ struct RasterTIFFTests {
   }
 }
 
-/// Counts failures from several threads.
+/// Counts failures of several threads.
 final class FailureCount: @unchecked Sendable {
   private let lock = NSLock()
   private var value = 0

@@ -4,7 +4,7 @@ import Testing
 import TileCut
 import TileIndex
 
-/// The examples of README.md compile, and are those that stand here.
+/// The examples in README.md compile, and equal the code here.
 @Suite(.ownThread) struct ReadmeExampleTests {
   private func cut() throws {
     // README begins
@@ -24,13 +24,13 @@ import TileIndex
     return png
   }
 
-  @Test func readmeHasTheseLines() throws {
+  @Test func readmeContainsTheExamples() throws {
     let readme = try ReadmeExamples.readme()
     let blocks = try #require(try ReadmeExamples.blocks(inSource: #filePath, importing: ["TileCut", "TileIndex"]))
     for block in blocks { #expect(readme.contains(block), "README.md lacks:\n\(block)") }
   }
 
-  /// There is no usa.tif where the tests run; the examples get as far as to say so.
+  /// The examples run until they miss usa.tif, which the tests do not have.
   @Test func examplesRun() {
     let cutError = #expect(throws: CutError.self) { try cut() }
     #expect(cutError?.code == .unreadableSource && cutError?.path == "usa.tif")

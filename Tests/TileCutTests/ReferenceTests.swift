@@ -6,7 +6,7 @@ import TileIndex
 
 @testable import TileCut
 
-/// Our tiles against tiles that gdalwarp made from the same rasters with an exact transformer.
+/// Compares our tiles with tiles that gdalwarp made from the same rasters with an exact transformer.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct ReferenceTests {
   struct Case: Sendable, CustomTestStringConvertible {
@@ -31,7 +31,7 @@ struct ReferenceTests {
   func tilesMatch(_ test: Case, _ resampling: Resampling) throws {
     let kernel = resampling == .nearest ? "near" : resampling.rawValue
     let folder = TestData.url("maps/reference/\(test.folder)/\(kernel)")
-    // Palettes have no smooth references; averages are made two zooms up.
+    // Palette images have no smooth references; averages were made two zooms higher.
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else { return }
     let zoom = try #require(names.first.flatMap { Int($0.split(separator: "_")[0]) })
     var options = CutOptions(sources: [TestData.url("maps/rasters/\(test.raster)").path])
@@ -58,7 +58,7 @@ struct ReferenceTests {
     }
   }
 
-  /// The tiles of every zoom, from 0 to the source's own, are those with a valid pixel: none is missing, none is empty.
+  /// Every zoom from 0 to the native one has exactly the tiles with a visible pixel.
   @Test(arguments: cases)
   func tileSetIsExact(_ test: Case) throws {
     let table = try String(contentsOf: TestData.url("maps/reference/\(test.folder)/tiles.csv"), encoding: .utf8)
@@ -70,7 +70,7 @@ struct ReferenceTests {
     for resampling in [Resampling.bilinear, .nearest] {
       var options = CutOptions(sources: [TestData.url("maps/rasters/\(test.raster)").path])
       options.resampling = resampling
-      // Alaska's table stops a level above the raster's own.
+      // Alaska's table ends one zoom above the raster's native one.
       options.zoom = .levels(0...expected.map(\.zoom).max()!)
       let scratch = try TemporaryFolder()
       let path = scratch.file("out.mbtiles")
@@ -84,11 +84,11 @@ struct ReferenceTests {
   }
 }
 
-/// How two tiles differ.
+/// The difference between two tiles.
 struct TileDifference: CustomStringConvertible {
-  /// Share of all pixels that are visible in one and not in the other.
+  /// The share of pixels that are visible in only one of them.
   let maskShare: Double
-  /// Share of equal colours among the pixels visible in both.
+  /// The share of equal colours among the pixels visible in both.
   let equalShare: Double
   /// Of the colours of the pixels visible in both, in dB.
   let psnr: Double

@@ -5,21 +5,23 @@ import TileIndex
 @testable import TileCut
 
 @Suite(.ownThread) struct SourceFootprintTests {
-  private func footprint(_ ground: Ground, _ matrixSet: TileMatrixSet = .webMercatorQuad) throws -> SourceFootprint {
+  private func footprint(_ raster: SampleRaster, _ matrixSet: TileMatrixSet = .webMercatorQuad) throws
+    -> SourceFootprint
+  {
     try SourceFootprint(
-      source: try ground.source(.opaque, seed: 1), target: CoordinateReferenceSystem(definition: matrixSet.crs),
+      source: try raster.source(.opaque, seed: 1), target: CoordinateReferenceSystem(definition: matrixSet.crs),
       matrixSet: matrixSet)
   }
 
-  /// No pixel that can be drawn lies outside the boxes from which the candidate tiles come.
-  @Test(arguments: Ground.all, [TileMatrixSet.webMercatorQuad, .worldCRS84Quad])
-  func boxesHoldEveryPixel(_ ground: Ground, _ matrixSet: TileMatrixSet) throws {
-    let source = try ground.source(.opaque, seed: 1)
+  /// No visible pixel lies outside the boxes from which candidate tiles are derived.
+  @Test(arguments: SampleRaster.all, [TileMatrixSet.webMercatorQuad, .worldCRS84Quad])
+  func boxesContainEveryPixel(_ raster: SampleRaster, _ matrixSet: TileMatrixSet) throws {
+    let source = try raster.source(.opaque, seed: 1)
     let fixture = try WarpFixture(source, matrixSet, above: 1)
     let grid = fixture.grid
     let mapper = try fixture.mapper()
     var random = SeededGenerator(seed: 2)
-    // Points of the whole world, of the boxes' surroundings, and of the seam.
+    // Points of the whole world, near the boxes, and at the antimeridian.
     var points = (0..<400).map { _ in
       SIMD2(
         Double.random(in: 0..<Double(grid.width), using: &random),
@@ -47,36 +49,36 @@ import TileIndex
     }
   }
 
-  /// A raster of the whole world covers it to the poles.
-  @Test func worldReachesThePoles() throws {
-    let world = Ground("world", "EPSG:4326", 90, 45, left: -180, top: 90, pixel: 4)
+  /// A raster of the whole world covers it up to the poles.
+  @Test func worldCoversThePoles() throws {
+    let world = SampleRaster("world", "EPSG:4326", 90, 45, left: -180, top: 90, pixel: 4)
     #expect(try footprint(world, .worldCRS84Quad).outline == TileMatrixSet.worldCRS84Quad.boundingBox)
     #expect(try footprint(world).outline == TileMatrixSet.webMercatorQuad.boundingBox)
   }
 
-  /// Round a pole the ground goes on to the pole, wherever it lies among the pixels.
+  /// Around a pole the footprint includes the pole, wherever it lies between the pixels.
   @Test(arguments: [0.0, 13_700, 26_000, 49_900])
-  func polarMapReachesThePole(shift: Double) throws {
+  func polarMapCoversThePole(shift: Double) throws {
     for (crs, pole) in [("EPSG:3031", -90.0), ("EPSG:3995", 90.0)] {
-      let ground = Ground(crs, crs, 11, 11, left: -500_000 + shift, top: 480_000 + shift, pixel: 100_000)
-      let outline = try footprint(ground, .worldCRS84Quad).outline
+      let raster = SampleRaster(crs, crs, 11, 11, left: -500_000 + shift, top: 480_000 + shift, pixel: 100_000)
+      let outline = try footprint(raster, .worldCRS84Quad).outline
       #expect((pole < 0 ? outline.south : outline.north) == pole)
       #expect(outline.west == -180 && outline.east == 180)
     }
   }
 
-  /// On the tiles' own pixels the resolution is theirs, at any level.
+  /// A raster with a zoom's pixels has that zoom's resolution.
   @Test(arguments: 0...14)
-  func resolutionIsThePixels(zoom: Int) throws {
+  func resolutionEqualsThatOfTheZoom(zoom: Int) throws {
     let size = TileMatrixSet.webMercatorQuad[zoom].cellSize
-    let ground = Ground("exact", "EPSG:3857", 64, 64, left: 0, top: 64 * size, pixel: size)
-    let footprint = try footprint(ground)
+    let raster = SampleRaster("exact", "EPSG:3857", 64, 64, left: 0, top: 64 * size, pixel: size)
+    let footprint = try footprint(raster)
     #expect(abs(footprint.resolution / size - 1) < 1e-9)
     #expect(TileMatrixSet.webMercatorQuad.nearestZoom(toCellSize: footprint.resolution) == zoom)
   }
 
-  @Test func elsewhereIsAnError() throws {
-    let pole = Ground("beyond Mercator", "EPSG:4326", 10, 10, left: 0, top: 90, pixel: 0.1)
+  @Test func sourceOutsideTheMatrixSetIsAnError() throws {
+    let pole = SampleRaster("beyond Mercator", "EPSG:4326", 10, 10, left: 0, top: 90, pixel: 0.1)
     #expect(throws: CutError.self) { try footprint(pole) }
     #expect(try footprint(pole, .worldCRS84Quad).outline.north == 90)
   }

@@ -4,7 +4,7 @@ import TileIndex
 
 @testable import TileCut
 
-/// One source and the pixels of one zoom level to draw it on.
+/// One source, and the pixel grid of one zoom to draw it on.
 struct WarpFixture {
   let source: ArraySource
   let matrixSet: TileMatrixSet
@@ -12,10 +12,10 @@ struct WarpFixture {
   let footprint: SourceFootprint
   private let target: CoordinateReferenceSystem
 
-  /// - Parameter above: levels above the source's own.
+  /// - Parameter above: zooms above the source's native one.
   init(_ source: ArraySource, _ matrixSet: TileMatrixSet = .webMercatorQuad, above: Int = 0) throws {
     target = try CoordinateReferenceSystem(definition: matrixSet.crs)
-    // Coarser than a cut's, for speed.
+    // Coarser than in a cut, for speed.
     footprint = try SourceFootprint(source: source, target: target, matrixSet: matrixSet, steps: 16)
     zoom = max(matrixSet.nearestZoom(toCellSize: footprint.resolution) - above, 0)
     self.source = source
@@ -63,7 +63,7 @@ extension PixelBuffer {
     set { bytes.storeBytes(of: newValue, toByteOffset: (y * width + x) * 4, as: SIMD4<UInt8>.self) }
   }
 
-  /// The largest difference of any channel, colours counted as they look: weighed by alpha.
+  /// The largest difference of any channel, with colours weighted by alpha.
   func distance(to other: PixelBuffer) -> Double {
     var worst = 0.0
     for y in 0..<height {

@@ -4,7 +4,8 @@ import TileIndex
 
 @testable import TileCut
 
-/// The warp as docs/resampling.md describes it, pixel by pixel in double precision, every position asked of PROJ.
+/// The warp as docs/resampling.md describes it: pixel by pixel in double precision, with an exact transformation of
+/// every position.
 struct WarpReference {
   let source: ArraySource
   let resampling: Resampling
@@ -23,7 +24,7 @@ struct WarpReference {
   }
 
   struct Pixel {
-    /// Where the target pixel's centre lies in the source.
+    /// The position of the target pixel's centre in the source.
     var position: SIMD2<Double>
     /// Source pixels per target pixel.
     var scale: SIMD2<Double>
@@ -46,7 +47,7 @@ struct WarpReference {
     let p = position(cx, cy)
     var pixel = Pixel(position: p, scale: SIMD2(1, 1), value: nil)
     guard p.x >= 0, p.y >= 0, p.x < Double(source.width), p.y < Double(source.height) else { return pixel }
-    // A small step forward and back; the turn round the Earth may lie on one side.
+    // A small step forward and back; the antimeridian may lie on one side.
     func step(_ dx: Double, _ dy: Double) -> SIMD2<Double> {
       let (a, b) = (position(cx + dx, cy + dy) - p, p - position(cx - dx, cy - dy))
       return (a * a).sum() < (b * b).sum() ? a : b

@@ -7,23 +7,25 @@ import TileIndex
 
 @Suite(.ownThread) struct WarpTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    let ground: Ground
+    let raster: SampleRaster
     let resampling: Resampling
-    var testDescription: String { "\(ground.name), \(resampling.rawValue)" }
+    var testDescription: String { "\(raster.name), \(resampling.rawValue)" }
   }
 
-  static let cases = Ground.all.flatMap { ground in Resampling.allCases.map { Case(ground: ground, resampling: $0) } }
+  static let cases = SampleRaster.all.flatMap { raster in
+    Resampling.allCases.map { Case(raster: raster, resampling: $0) }
+  }
 
-  /// Each ground with one kernel, each kernel with several grounds.
+  /// Each raster with one kernel, each kernel with several rasters.
   static let someCases = cases.enumerated().filter { $0.offset % 4 == $0.offset / 4 % 4 }.map(\.element)
 
-  /// Every pixel is what the description says, on every kind of ground, with every kernel, with holes and with alpha.
+  /// Every pixel equals the reference, for every kind of mapping and kernel, with holes and with alpha.
   @Test(arguments: cases)
-  func equalsTheDescription(_ test: Case) throws {
-    for (index, filling) in Ground.Filling.allCases.enumerated() {
+  func everyPixelEqualsTheReference(_ test: Case) throws {
+    for (index, filling) in SampleRaster.Filling.allCases.enumerated() {
       let seed = UInt64(index + 1)
       var random = SeededGenerator(seed: seed)
-      let source = try test.ground.source(filling, seed: seed)
+      let source = try test.raster.source(filling, seed: seed)
       let fixture = try WarpFixture(source, index == 1 ? .worldCRS84Quad : .webMercatorQuad, above: index)
       let warper = try fixture.warper(test.resampling)
       let reference = try fixture.reference(test.resampling)
@@ -34,14 +36,14 @@ import TileIndex
     }
   }
 
-  /// What is wrong with the first wrong pixel; nil when all are as the reference says.
+  /// Describes the first wrong pixel; nil if all equal the reference.
   private static func complaint(_ reference: WarpReference, _ buffer: PixelBuffer, _ rect: PixelRect) -> String? {
     for y in 0..<rect.height {
       for x in stride(from: (y * 7) % 11, to: rect.width, by: 11) {
         let expected = reference.pixel(rect.x + x, rect.y + y)
         guard isDecided(expected, reference) else { continue }
         let (found, value) = (buffer[x, y], expected.value ?? .zero)
-        // A colour under little alpha is worth little: what counts is how it looks.
+        // Colours are weighted by alpha, since a colour with little alpha is hardly visible.
         let away = (0..<3).map { abs(Double(found[$0]) - value[$0]) }.max()! * value.w / 255
         if abs(Double(found.w) - value.w) > 5 || away > 5 {
           return "pixel \(x), \(y) at \(expected.position), scale \(expected.scale): \(found) instead of \(value)"
@@ -51,8 +53,9 @@ import TileIndex
     return nil
   }
 
-  /// Positions within a hair of an edge at which the result jumps are anybody's: pixel edges of masks and picks, the source's edges, the scale at which
-  /// kernels begin to widen, and the place where a cubic kernel touches the source's edge or a hole.
+  /// Positions within rounding errors of a discontinuity may have either result: pixel edges for masks and nearest
+  /// neighbours, the source's edges, the scale at which kernels begin to widen, and the position where a cubic kernel
+  /// touches the source's edge or a hole.
   private static func isDecided(_ pixel: WarpReference.Pixel, _ reference: WarpReference) -> Bool {
     let p = pixel.position
     guard p.x.isFinite, p.y.isFinite else { return true }
@@ -68,18 +71,19 @@ import TileIndex
     return true
   }
 
-  static let separable = Ground.all.filter {
+  static let separable = SampleRaster.all.filter {
     $0.name.contains("degrees") || $0.name.hasPrefix("Mercator") || $0.name.contains("world")
   }
 
-  /// The way by vectors and the way by grids are two ways to the same pixels.
-  @Test(arguments: separable, Ground.Filling.allCases)
-  func separableAndGeneralAgree(_ ground: Ground, _ filling: Ground.Filling) throws {
-    let fixture = try WarpFixture(ground.source(filling, seed: 5))
+  /// The separable and the general path give the same pixels.
+  @Test(arguments: separable, SampleRaster.Filling.allCases)
+  func separableAndGeneralAgree(_ raster: SampleRaster, _ filling: SampleRaster.Filling) throws {
+    let fixture = try WarpFixture(raster.source(filling, seed: 5))
     var random = SeededGenerator(seed: 6)
     let rect = fixture.rects(1, edge: 40, &random)[0]
     guard try fixture.mapper().separableAxes(rect) != nil else { return }
-    // Where a mask, or a cubic kernel beside a hole, jumps, the two may differ by a hair in where.
+    // At the discontinuities of masks, and of cubic kernels beside holes, the two may differ by rounding errors in
+    // position.
     guard filling != .mask else { return }
     for resampling in [Resampling.bilinear, .average, .cubic] where resampling != .cubic || filling == .opaque {
       let warper = try fixture.warper(resampling)
@@ -87,16 +91,16 @@ import TileIndex
       let general = PixelBuffer(width: rect.width, height: rect.height)
       _ = try warper.warpGeneral(
         rect, spacing: TransformGrid.spacingMax, on: Canvas(tile: rect, clip: rect, buffer: general))
-      // A box moved by a hair changes more than a kernel that fades out.
+      // The average kernel has sharp edges, so a shift by a rounding error changes it more than the other kernels.
       let tolerance = resampling == .average ? 6 : 2.5
       #expect(separable.distance(to: general) <= tolerance, "\(resampling), \(rect)")
     }
   }
 
-  /// Clipping takes pixels away and changes none.
+  /// Clipping removes pixels and changes no other.
   @Test(arguments: someCases)
-  func clippingChangesNothingElse(_ test: Case) throws {
-    let fixture = try WarpFixture(test.ground.source(.soft, seed: 3))
+  func clippingChangesNoOtherPixel(_ test: Case) throws {
+    let fixture = try WarpFixture(test.raster.source(.soft, seed: 3))
     var random = SeededGenerator(seed: 4)
     let warper = try fixture.warper(test.resampling)
     let rect = fixture.rects(1, edge: 40, &random)[0]
@@ -117,10 +121,10 @@ import TileIndex
     }
   }
 
-  /// However small the windows must be, the pixels are the same; where a grid is divided its points lie elsewhere, by less than can be seen.
+  /// Pixels do not depend on the window's size. Where a grid is divided, its nodes differ, by less than is visible.
   @Test(arguments: someCases)
-  func smallWindowsChangeNothing(_ test: Case) throws {
-    let fixture = try WarpFixture(test.ground.source(.opaque, seed: 8), above: 1)
+  func pixelsDoNotDependOnWindowSize(_ test: Case) throws {
+    let fixture = try WarpFixture(test.raster.source(.opaque, seed: 8), above: 1)
     var random = SeededGenerator(seed: 9)
     let rect = fixture.rects(1, edge: 40, &random)[0]
     let isSeparable = try fixture.mapper().separableAxes(rect) != nil

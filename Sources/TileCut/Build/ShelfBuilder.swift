@@ -76,16 +76,16 @@ public struct ShelfBuilder: Sendable {
     let (jobs, resources) = options.shares(regions: selected.count)
     let made = Mutex<[Int: Made]>([:])
     let next = Atomic(0)
-    let telling = NSLock()
+    let progressLock = NSLock()
     let done = DispatchGroup()
     let work: @Sendable () -> Void = {
       while !cancellation.isCancelled {
         let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
         guard index < selected.count else { break }
         let region = selected[index]
-        telling.withLock { onProgress?(.started(id: region.id)) }
+        progressLock.withLock { onProgress?(.started(id: region.id)) }
         let result = make(region, folder, hashes, resources, cancellation) { progress in
-          telling.withLock { onProgress?(.cutting(id: region.id, progress)) }
+          progressLock.withLock { onProgress?(.cutting(id: region.id, progress)) }
         }
         // After a cancellation, only finished regions are reported.
         if result.error != nil, cancellation.isCancelled { break }
@@ -93,7 +93,7 @@ public struct ShelfBuilder: Sendable {
           made[index] = result
           return made.count
         }
-        telling.withLock { onProgress?(.finished(result.report, done: count, total: selected.count)) }
+        progressLock.withLock { onProgress?(.finished(result.report, done: count, total: selected.count)) }
       }
       done.leave()
     }

@@ -47,5 +47,5 @@ final class ShelfFolder: Sendable {
   func record(_ region: String) -> String { "\(path)/.tilecut/records/\(region).json" }
   var hashes: String { "\(path)/.tilecut/hashes.json" }
   /// The names of all files that were published and may still exist.
-  var shelved: String { "\(path)/.tilecut/shelved.json" }
+  var published: String { "\(path)/.tilecut/shelved.json" }
 }

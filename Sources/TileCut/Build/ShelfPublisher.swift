@@ -18,7 +18,7 @@ struct ShelfPublisher {
   let isWhole: Bool
 
   /// What a builder has published and may still exist. Other files in the folder are not touched.
-  private struct Shelved: Codable, Equatable {
+  private struct Published: Codable, Equatable {
     /// Bundles of whole regions.
     var bundles: [String] = []
     var others: [String] = []
@@ -47,10 +47,10 @@ struct ShelfPublisher {
     let names = Set(files.map(\.file))
     try checkNames(files)
 
-    let before = (try? JSONFile.read(folder.shelved).decoded(as: Shelved.self)) ?? Shelved()
+    let before = (try? JSONFile.read(folder.published).decoded(as: Published.self)) ?? Published()
     let bundles = Set(before.bundles + (present?.regions ?? []).map(\.file) + catalogue.regions.map(\.file))
     let all = Set(before.bundles + before.others + (present?.regions ?? []).flatMap(\.files).map(\.file)).union(names)
-    try write(Shelved(bundles: bundles.sorted(), others: all.subtracting(bundles).sorted()), unless: before)
+    try write(Published(bundles: bundles.sorted(), others: all.subtracting(bundles).sorted()), unless: before)
 
     if let present, !moves.isEmpty {
       let changed = Dictionary(moves.map { ($0.file, $0.sha256) }, uniquingKeysWith: { $1 })
@@ -63,16 +63,16 @@ struct ShelfPublisher {
     if !moves.isEmpty { try CatalogFiles.synchronise(folder.path) }
     if (try? JSONFile.bytes(folder.catalogue)) != catalogue.bytes { try write(catalogue) }
 
-    let goes = all.subtracting(names).filter { prunes || !bundles.contains($0) }
-    let removed = goes.filter { CatalogFiles.exists(folder.file($0)) }.sorted()
+    let unlisted = all.subtracting(names).filter { prunes || !bundles.contains($0) }
+    let removed = unlisted.filter { CatalogFiles.exists(folder.file($0)) }.sorted()
     for name in removed { CatalogFiles.remove(folder.file(name)) }
     // Finished files that no longer belong to a region.
     if isWhole {
       for name in CatalogFiles.names(in: folder.finished("")) { CatalogFiles.remove(folder.finished(name)) }
     }
-    let rest = all.subtracting(goes)
+    let rest = all.subtracting(unlisted)
     try write(
-      Shelved(bundles: rest.intersection(bundles).sorted(), others: rest.subtracting(bundles).sorted()), unless: nil)
+      Published(bundles: rest.intersection(bundles).sorted(), others: rest.subtracting(bundles).sorted()), unless: nil)
     return removed
   }
 
@@ -80,10 +80,10 @@ struct ShelfPublisher {
     try OutputFile.write(catalogue.bytes, to: folder.catalogue, replacing: true)
   }
 
-  private func write(_ shelved: Shelved, unless before: Shelved?) throws {
-    let before = before ?? (try? JSONFile.read(folder.shelved).decoded(as: Shelved.self))
-    guard shelved != before else { return }
-    try OutputFile.write(JSONValue(encoding: shelved).bytes, to: folder.shelved, replacing: true)
+  private func write(_ published: Published, unless before: Published?) throws {
+    let before = before ?? (try? JSONFile.read(folder.published).decoded(as: Published.self))
+    guard published != before else { return }
+    try OutputFile.write(JSONValue(encoding: published).bytes, to: folder.published, replacing: true)
   }
 
   private func checkNames(_ files: [Catalogue.File]) throws {

@@ -144,12 +144,12 @@ public struct CutPlan: Sendable {
     let low = matrix.pixelCoordinates(of: SIMD2(box.west, box.north))
     let high = matrix.pixelCoordinates(of: SIMD2(box.east, box.south))
     // A tolerance for box edges that coincide with pixel centres except for rounding errors.
-    let hair = 1e-6
-    let x = Int((low.x - 0.5 - hair).rounded(.up))
-    let y = Int((low.y - 0.5 - hair).rounded(.up))
+    let tolerance = 1e-6
+    let x = Int((low.x - 0.5 - tolerance).rounded(.up))
+    let y = Int((low.y - 0.5 - tolerance).rounded(.up))
     return PixelRect(
-      x: x, y: y, width: max(Int((high.x - 0.5 + hair).rounded(.down)) + 1 - x, 0),
-      height: max(Int((high.y - 0.5 + hair).rounded(.down)) + 1 - y, 0))
+      x: x, y: y, width: max(Int((high.x - 0.5 + tolerance).rounded(.down)) + 1 - x, 0),
+      height: max(Int((high.y - 0.5 + tolerance).rounded(.down)) + 1 - y, 0))
   }
 
   /// Checks that each child fills a whole number of its parent's pixels, which reduction requires.

@@ -20,15 +20,15 @@ final class PyramidAssembler {
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
   }
 
-  func accept(_ unit: CutSubtree) throws {
-    for tile in unit.tiles { try store(tile) }
-    tilesDone += unit.tilesDone
-    if let part = unit.extent { extent = extent?.union(part) ?? part }
-    try rise(unit.rootPixels, from: unit.root)
+  func accept(_ subtree: CutSubtree) throws {
+    for tile in subtree.tiles { try store(tile) }
+    tilesDone += subtree.tilesDone
+    if let part = subtree.extent { extent = extent?.union(part) ?? part }
+    try addToParent(subtree.rootPixels, of: subtree.root)
   }
 
   /// Adds a finished tile to its parent. If it was the last child, stores the parent and continues with its parent.
-  private func rise(_ pixels: PixelBuffer?, from tile: TileID) throws {
+  private func addToParent(_ pixels: PixelBuffer?, of tile: TileID) throws {
     var (pixels, tile) = (pixels, tile)
     while tile.zoom > plan.zooms.lowerBound, let parentID = plan.matrixSet.parent(of: tile) {
       var parent =

@@ -41,35 +41,35 @@ final class SubtreeCutter {
   }
 
   func cut(_ root: TileID) throws -> CutSubtree {
-    var unit = CutSubtree(root: root)
-    unit.rootPixels = try pixels(of: root, &unit)
-    return unit
+    var subtree = CutSubtree(root: root)
+    subtree.rootPixels = try pixels(of: root, &subtree)
+    return subtree
   }
 
   /// Draws or reduces a tile, and encodes it if its zoom is stored.
-  private func pixels(of tile: TileID, _ unit: inout CutSubtree) throws -> PixelBuffer? {
+  private func pixels(of tile: TileID, _ subtree: inout CutSubtree) throws -> PixelBuffer? {
     if isCancelled() { throw CutError(.cancelled, "cancelled") }
     let pixels: PixelBuffer?
     if tile.zoom == plan.workingZoom {
-      pixels = try draw(tile, &unit)
+      pixels = try draw(tile, &subtree)
     } else {
       let children = plan.candidates(under: tile)
       var parent = ParentTile(id: tile, childCount: children.count)
       for child in children {
-        let childPixels = try self.pixels(of: child, &unit)
+        let childPixels = try self.pixels(of: child, &subtree)
         parent.add(childPixels, at: child, reduction: reduction, pool: pool)
         if let childPixels { pool.give(childPixels) }
       }
       pixels = parent.finish()
     }
     if tile.zoom <= plan.zooms.upperBound {
-      unit.tilesDone += 1
-      if let pixels { unit.tiles.append(EncodedTile(id: tile, bytes: try encoder.encode(pixels))) }
+      subtree.tilesDone += 1
+      if let pixels { subtree.tiles.append(EncodedTile(id: tile, bytes: try encoder.encode(pixels))) }
     }
     return pixels
   }
 
-  private func draw(_ tile: TileID, _ unit: inout CutSubtree) throws -> PixelBuffer? {
+  private func draw(_ tile: TileID, _ subtree: inout CutSubtree) throws -> PixelBuffer? {
     let matrix = plan.matrixSet[tile.zoom]
     let rect = PixelRect(
       x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
@@ -81,7 +81,7 @@ final class SubtreeCutter {
       pool.give(buffer)
       return nil
     }
-    unit.extent = VisibleExtent.merged(unit.extent, with: buffer, at: rect, isOpaque: opacity == .opaque)
+    subtree.extent = VisibleExtent.merged(subtree.extent, with: buffer, at: rect, isOpaque: opacity == .opaque)
     return buffer
   }
 }

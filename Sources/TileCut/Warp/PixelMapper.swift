@@ -10,7 +10,7 @@ package final class PixelMapper {
   private let period: Double?
   private let centreX: Double
   /// The target pixel that contains the source's centre; nil if the centre has no image.
-  private let spine: SIMD2<Double>?
+  private let centrePixel: SIMD2<Double>?
   private var columnCache = AxisCache()
   private var rowCache = AxisCache()
   /// At the coarsest zooms a projection may map distant points onto the raster. There each point must also map back to
@@ -36,7 +36,7 @@ package final class PixelMapper {
     var middle = [centre]
     middle.withUnsafeMutableBufferPointer { transform.inverse($0) }
     let pixel = grid.pixel(middle[0])
-    spine =
+    centrePixel =
       pixel.x.isFinite && pixel.y.isFinite
       ? SIMD2(pixel.x.rounded(.down) + 0.5, pixel.y.rounded(.down) + 0.5) : nil
     checksRoundTrip = !transform.isIdentity && period == nil && grid.width <= 256 << 5
@@ -79,7 +79,7 @@ package final class PixelMapper {
   /// Columns are computed along the pixel row that contains the source's centre, rows along its pixel column. They do
   /// not depend on the tiles cut before, so the result is the same on any number of threads.
   package func separableAxes(_ rect: PixelRect) -> (columns: AxisMap, rows: AxisMap)? {
-    guard let spine else { return nil }
+    guard let centrePixel else { return nil }
     // Rotations and datum shifts show at the corners and in the middle.
     let xs = [0, rect.width / 2, rect.width - 1]
     let ys = [0, rect.height / 2, rect.height - 1]
@@ -96,10 +96,10 @@ package final class PixelMapper {
       }
     }
     let columns = columnCache.axis(start: rect.x, count: rect.width) {
-      vector(count: rect.width) { SIMD2(Double(rect.x + $0) + 0.5, spine.y) }.map(\.x)
+      vector(count: rect.width) { SIMD2(Double(rect.x + $0) + 0.5, centrePixel.y) }.map(\.x)
     }
     let rows = rowCache.axis(start: rect.y, count: rect.height) {
-      vector(count: rect.height) { SIMD2(spine.x, Double(rect.y + $0) + 0.5) }.map(\.y)
+      vector(count: rect.height) { SIMD2(centrePixel.x, Double(rect.y + $0) + 0.5) }.map(\.y)
     }
     for j in 0..<3 {
       for i in 0..<3 {

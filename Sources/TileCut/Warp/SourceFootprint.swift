@@ -67,15 +67,15 @@ package struct SourceFootprint: Sendable {
   ) -> [(box: BoundingBox, crossesSeam: Bool)] {
     guard let period else { return [(box, false)] }
     // Rounding errors put an edge at exactly 180 degrees on either side.
-    let hair = period * 1e-12
-    if box.width >= period - hair {
+    let tolerance = period * 1e-12
+    if box.width >= period - tolerance {
       return [(BoundingBox(west: world.west, south: box.south, east: world.east, north: box.north), false)]
     }
     var moved = box
-    let turns = ((box.west - world.west + hair) / period).rounded(.down)
+    let turns = ((box.west - world.west + tolerance) / period).rounded(.down)
     moved.west -= turns * period
     moved.east -= turns * period
-    guard moved.east > world.east + hair else { return [(moved, false)] }
+    guard moved.east > world.east + tolerance else { return [(moved, false)] }
     var left = moved
     var right = moved
     left.east = world.east

@@ -31,8 +31,8 @@ extension RowSource {
         .badSource, path: path, "its rows of \(width) pixels are too long to decode",
         remedy: "convert it to a GeoTIFF in tiles, for instance with gdal_translate -co TILED=YES")
     }
-    if let room = cache.reserve(rowBytes * height) {
-      return try ResidentRaster(self, room: room)
+    if let reservation = cache.reserve(rowBytes * height) {
+      return try ResidentRaster(self, reservation: reservation)
     }
     let spool = try PixelSpool(self, bandBytesMax: cache.bytesMax / 8, scratchDirectory: scratchDirectory)
     return BlockRaster(grid: spool.grid, decoder: spool, cache: cache)
@@ -51,11 +51,11 @@ final class ResidentRaster: WindowReader, @unchecked Sendable {
   private let height: Int
   private let form: PixelForm
   private let pixels: UnsafeMutableRawPointer
-  private let room: BlockCache.Reservation
+  private let reservation: BlockCache.Reservation
 
-  init(_ rows: any RowSource, room: BlockCache.Reservation) throws {
+  init(_ rows: any RowSource, reservation: BlockCache.Reservation) throws {
     (width, height, form) = (rows.width, rows.height, rows.form)
-    self.room = room
+    self.reservation = reservation
     let rowBytes = rows.width * rows.form.bytesPerPixel
     pixels = .allocate(byteCount: rowBytes * rows.height + PixelForm.slackBytes, alignment: 64)
     for y in 0..<rows.height { try rows.readRow(into: pixels + y * rowBytes) }

@@ -11,7 +11,7 @@ final class PNGRowSource: RowSource {
   let form: PixelForm
   private let reader: PNGRowReader
   private let converter: SampleRowConverter?
-  private let unfolded: UnfoldedRows?
+  private let deinterlaced: DeinterlacedRows?
   private var nextRow = 0
   private let line: UnsafeMutableRawPointer
   /// Whether transparent, or partly transparent, pixels have occurred so far.
@@ -30,9 +30,9 @@ final class PNGRowSource: RowSource {
     form = reader.hasAlpha || converter != nil ? .rgba : reader.isGrey ? .indexed(.grey) : .rgb
     do { try reader.start(isNative ? .native16 : .rgba8) } catch { throw CutError(error, path: path) }
     line = .allocate(byteCount: reader.rowBytes + width * 4 + PixelForm.slackBytes, alignment: 64)
-    unfolded =
+    deinterlaced =
       reader.passCount > 1
-      ? UnfoldedRows(
+      ? DeinterlacedRows(
         rowBytes: reader.rowBytes, height: height, memoryMax: memoryMax, scratchDirectory: options.scratchDirectory)
       : nil
   }
@@ -41,14 +41,14 @@ final class PNGRowSource: RowSource {
 
   func readRow(into row: UnsafeMutableRawPointer) throws {
     do {
-      if let unfolded {
-        if nextRow == 0 { try unfolded.fill(from: reader) }
-        try unfolded.readRow(nextRow, into: line)
+      if let deinterlaced {
+        if nextRow == 0 { try deinterlaced.fill(from: reader) }
+        try deinterlaced.readRow(nextRow, into: line)
       } else {
         try reader.readRow(into: line)
       }
     } catch let error as ImageError {
-      throw CutError(error, path: path, row: unfolded == nil ? nextRow : nil)
+      throw CutError(error, path: path, row: deinterlaced == nil ? nextRow : nil)
     }
     nextRow += 1
     var words = line.assumingMemoryBound(to: UInt32.self)
@@ -72,7 +72,7 @@ final class PNGRowSource: RowSource {
 }
 
 /// The passes of an interlaced image combined, in memory or in a scratch file.
-final class UnfoldedRows {
+final class DeinterlacedRows {
   private let rowBytes: Int
   private let height: Int
   private let memoryMax: Int

@@ -15,7 +15,7 @@ struct Placement {
   /// The CRS in the file, if it has one; called only if the user gives none.
   var crs: () throws -> CoordinateReferenceSystem? = { nil }
   /// Why the file's own georeference is unusable; reported if nothing else places the raster.
-  var hindrance: String?
+  var problem: String?
 
   func georeference(_ options: RasterOpenOptions) throws -> Georeference {
     if options.isFlat { return FlatImage(width: width, height: height).georeference }
@@ -46,7 +46,7 @@ struct Placement {
       let remedy =
         "place it with --bounds W,S,E,N (and --crs), or put a world file (.\(sideFiles.worldFileSuffixes[0])) and a .prj file beside it; or cut it as it is with --flat"
       throw CutError(
-        .noGeoreference, path: path, hindrance ?? "does not say where on Earth it lies", remedy: remedy)
+        .noGeoreference, path: path, problem ?? "does not say where on Earth it lies", remedy: remedy)
     }
     let crs = try options.crs ?? crs() ?? sideFiles.projection() ?? .wgs84LongLat
     if box.west >= box.east { box.east += 360 }

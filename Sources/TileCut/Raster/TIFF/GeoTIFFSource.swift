@@ -40,7 +40,7 @@ package final class GeoTIFFSource: RasterSource {
       }
       let placement = Placement(
         path: image.path, width: image.layout.width, height: image.layout.height, affine: tags.affine,
-        crs: { try keys?.crs(path: image.path) }, hindrance: tags.hindrance)
+        crs: { try keys?.crs(path: image.path) }, problem: tags.problem)
       return try placement.georeference(options)
     }
   }
@@ -63,7 +63,7 @@ package final class GeoTIFFSource: RasterSource {
 struct TIFFPlacement {
   let affine: Affine?
   /// Why the tags are unusable, if they exist.
-  let hindrance: String?
+  let problem: String?
 
   /// Reads ModelPixelScale and ModelTiepoint, or ModelTransformation.
   ///
@@ -73,7 +73,7 @@ struct TIFFPlacement {
     let ties = handle.doubles(tag: 33922)
     let matrix = handle.doubles(tag: 34264)
     var affine: Affine?
-    var hindrance: String?
+    var problem: String?
     if scale.count >= 2, scale[0] != 0, scale[1] != 0, ties.count >= 6 {
       // By the specification a negative vertical scale means south-up, but files that have one are north-up; GDAL does
       // the same.
@@ -83,16 +83,16 @@ struct TIFFPlacement {
     } else if matrix.count >= 16 {
       affine = Affine(a: matrix[0], b: matrix[1], c: matrix[3], d: matrix[4], e: matrix[5], f: matrix[7])
     } else if ties.count >= 12 {
-      hindrance = "is placed only by \(ties.count / 6) ground control points, which are not supported"
+      problem = "is placed only by \(ties.count / 6) ground control points, which are not supported"
     } else if scale.count >= 2 || ties.count >= 6 {
-      hindrance = "its georeference is incomplete: it has only one of pixel scale and tie point"
+      problem = "its georeference is incomplete: it has only one of pixel scale and tie point"
     }
     if isPoint, let corner = affine {
       affine?.c = corner.c - corner.a / 2 - corner.b / 2
       affine?.f = corner.f - corner.d / 2 - corner.e / 2
     }
     self.affine = affine
-    self.hindrance = hindrance
+    self.problem = problem
   }
 }
 

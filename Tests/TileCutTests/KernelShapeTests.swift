@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileCut
 
-@Suite(.ownThread) struct KernelWeightsTests {
+@Suite(.ownThread) struct KernelShapeTests {
   private func weights(_ shape: KernelShape, _ position: Double, count: Int) -> (first: Int, values: [Float]) {
     var buffer = [Float](repeating: .nan, count: shape.tapCountMax)
     let run = buffer.withUnsafeMutableBufferPointer { shape.weights(at: position, count: count, into: $0.baseAddress!) }
@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: [Resampling.bilinear, .cubic, .average])
-  func weightsSumToOneAndStayInside(_ resampling: Resampling) {
+  func weightsSumToOneAndStayInsideTheSource(_ resampling: Resampling) {
     var random = SeededGenerator(seed: 7)
     for _ in 0..<2000 {
       let shape = KernelShape(resampling, scale: Double.random(in: 0.1...6, using: &random))
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// At a pixel's centre without shrinking, the pixel itself is the result.
+  /// At a pixel's centre, without shrinking, the result is the pixel itself.
   @Test(arguments: [Resampling.bilinear, .cubic, .average])
   func centreIsIdentity(_ resampling: Resampling) {
     let (first, values) = weights(KernelShape(resampling, scale: 1), 7.5, count: 20)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func averageCoversTheFootprint() {
-    // A footprint of 3 pixels round 10 covers 8.5 to 11.5.
+    // A footprint of 3 pixels around 10 covers 8.5 to 11.5.
     let (first, values) = weights(KernelShape(.average, scale: 3), 10, count: 20)
     let expected: [Int: Float] = [8: 0.5 / 3, 9: 1 / 3, 10: 1 / 3, 11: 0.5 / 3]
     for (k, value) in values.enumerated() { #expect(abs(value - (expected[first + k] ?? 0)) < 1e-6) }
@@ -52,7 +52,7 @@ import Testing
     #expect(KernelShape(.cubic, scale: 2).radius == 4)
   }
 
-  /// What is left of a cubic kernel without one of its lobes would overshoot.
+  /// A cubic kernel that lacks one of its lobes would overshoot.
   @Test(arguments: [0.2, 1.2, 18.6, 19.9])
   func cubicIsBilinearAtTheEdge(position: Double) {
     let (first, values) = weights(KernelShape(.cubic, scale: 1), position, count: 20)
