@@ -58,7 +58,7 @@ struct BuildCommand: ParsableCommand {
   func run() throws {
     let signals = SignalWatch()
     defer { signals.stop() }
-    var options = ShelfOptions(
+    var options = CatalogBuildOptions(
       manifest: try RegionManifest(path: manifest), output: output, toolVersion: ToolVersion.text)
     options.only = only.isEmpty ? nil : only
     options.parcelBytesMax = maxBytes?.bytes

@@ -136,7 +136,7 @@ import TileImage
     try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
     func outcomes(_ version: String) throws -> [RegionReport.Outcome] {
       let manifest = try RegionManifest(path: shelf.manifest)
-      let options = ShelfOptions(manifest: manifest, output: shelf.output, toolVersion: version)
+      let options = CatalogBuildOptions(manifest: manifest, output: shelf.output, toolVersion: version)
       return try ShelfBuilder(options).build().regions.map(\.outcome)
     }
     #expect(try outcomes("1") == [.built, .built])
