@@ -133,7 +133,7 @@ extension PixelBuffer {
 }
 
 /// Glyphs of 3 x 5 pixels for the labels of contact sheets; avoids a font library.
-enum PixelFont {
+private enum PixelFont {
   /// Five rows of three bits each from top to bottom; the highest bit is the leftmost pixel.
   private static let glyphs: [Character: [UInt8]] = [
     "0": [7, 5, 5, 5, 7], "1": [2, 6, 2, 2, 7], "2": [7, 1, 7, 4, 7], "3": [7, 1, 3, 1, 7], "4": [5, 5, 7, 1, 1],

@@ -1,26 +1,6 @@
 import TileImage
 import TileIndex
 
-/// A tile ready to be stored.
-struct EncodedTile: Sendable {
-  let id: TileID
-  let bytes: [UInt8]
-}
-
-/// The result of cutting one subtree.
-struct CutSubtree: Sendable {
-  /// The subtree's root.
-  let root: TileID
-  /// The subtree's tiles with a visible pixel, parents after their children.
-  var tiles: [EncodedTile] = []
-  /// The root's pixels; nil if the subtree has no visible pixel.
-  var rootPixels: PixelBuffer?
-  /// Candidate tiles of the stored zooms that were processed, including empty ones.
-  var tilesDone = 0
-  /// The visible pixels of the working zoom.
-  var extent: VisibleExtent?
-}
-
 /// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom, reduces them to their parents
 /// while they are in memory, and encodes each tile once. One per worker thread.
 final class SubtreeCutter {
@@ -84,6 +64,26 @@ final class SubtreeCutter {
     subtree.extent = VisibleExtent.merged(subtree.extent, with: buffer, at: rect, isOpaque: opacity == .opaque)
     return buffer
   }
+}
+
+/// The result of cutting one subtree.
+struct CutSubtree: Sendable {
+  /// The subtree's root.
+  let root: TileID
+  /// The subtree's tiles with a visible pixel, parents after their children.
+  var tiles: [EncodedTile] = []
+  /// The root's pixels; nil if the subtree has no visible pixel.
+  var rootPixels: PixelBuffer?
+  /// Candidate tiles of the stored zooms that were processed, including empty ones.
+  var tilesDone = 0
+  /// The visible pixels of the working zoom.
+  var extent: VisibleExtent?
+}
+
+/// A tile ready to be stored.
+struct EncodedTile: Sendable {
+  let id: TileID
+  let bytes: [UInt8]
 }
 
 /// The bounding box of all visible pixels, in pixels of the working zoom.

@@ -118,7 +118,7 @@ package final class PixelMapper {
   }
 }
 
-/// The axes of the last tile columns or rows. Neighbouring tiles share them, which halves the calls of PROJ.
+/// The axes of the last tile columns or rows. Neighbouring tiles share them, so PROJ is called once for them.
 private struct AxisCache {
   private struct Entry {
     let start: Int

@@ -91,7 +91,7 @@ struct PixelWeigher {
 }
 
 /// Converts sums of premultiplied colours (0...255) and alpha (0...1) to straight 8-bit pixels.
-enum Unpremultiply {
+private enum Unpremultiply {
   /// The pixel of a sum whose alpha is 1.
   @inline(__always)
   static func opaque(_ sum: SIMD4<Float>) -> SIMD4<UInt8> {

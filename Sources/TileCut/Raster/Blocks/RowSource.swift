@@ -26,7 +26,7 @@ extension RowSource {
   ///   throws.
   func readAll(cache: BlockCache, scratchDirectory: String) throws -> any WindowReader {
     let rowBytes = width * form.bytesPerPixel
-    guard rowBytes <= RowLimits.rowBytesMax else {
+    guard rowBytes <= rowBytesMax else {
       throw CutError(
         .badSource, path: path, "its rows of \(width) pixels are too long to decode",
         remedy: "convert it to a GeoTIFF in tiles, for instance with gdal_translate -co TILED=YES")
@@ -39,13 +39,11 @@ extension RowSource {
   }
 }
 
-enum RowLimits {
-  /// The longest row in bytes: some rows must fit into memory whatever the budget.
-  static let rowBytesMax = 64 << 20
-}
+/// The longest row in bytes: some rows must fit into memory whatever the budget.
+private let rowBytesMax = 64 << 20
 
 /// A raster held entirely in memory, in bytes reserved from a cache's budget.
-final class ResidentRaster: WindowReader, @unchecked Sendable {
+private final class ResidentRaster: WindowReader, @unchecked Sendable {
   // Unchecked: the pixels are written in `init` only.
   private let width: Int
   private let height: Int
@@ -81,7 +79,7 @@ final class ResidentRaster: WindowReader, @unchecked Sendable {
 /// memory.
 ///
 /// A row of tiles is contiguous in the file and is written at once.
-final class PixelSpool: BlockDecoder {
+private final class PixelSpool: BlockDecoder {
   let grid: BlockGrid
   private let file: ScratchFile
 

@@ -72,7 +72,7 @@ final class PNGRowSource: RowSource {
 }
 
 /// The passes of an interlaced image combined, in memory or in a scratch file.
-final class DeinterlacedRows {
+private final class DeinterlacedRows {
   private let rowBytes: Int
   private let height: Int
   private let memoryMax: Int
@@ -160,7 +160,7 @@ final class JPEGRowSource: RowSource {
 }
 
 /// Applies the user's scale and nodata values to rows of PNG or JPEG samples.
-struct SampleRowConverter {
+private struct SampleRowConverter {
   private let colours: Int
   private let channels: Int
   private let is16Bit: Bool

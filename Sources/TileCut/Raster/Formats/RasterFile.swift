@@ -19,7 +19,7 @@ package enum RasterFile {
 }
 
 /// The supported formats, told apart by their first bytes.
-enum RasterFormat {
+private enum RasterFormat {
   case tiff, png, jpeg
 
   init?(_ bytes: [UInt8]) {

@@ -114,7 +114,7 @@ struct BandRow {
 }
 
 /// IEEE 754 binary16; Swift's `Float16` does not exist on every platform.
-enum HalfFloat {
+private enum HalfFloat {
   static func value(_ bits: UInt16) -> Double {
     let sign: Double = bits >> 15 == 0 ? 1 : -1
     let exponent = Int(bits >> 10 & 0x1f)

@@ -60,7 +60,7 @@ package final class GeoTIFFSource: RasterSource {
 }
 
 /// The affine transformation in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
-struct TIFFPlacement {
+private struct TIFFPlacement {
   let affine: Affine?
   /// Why the tags are unusable, if they exist.
   let problem: String?
@@ -97,7 +97,7 @@ struct TIFFPlacement {
 }
 
 /// Pixels whose transparency another raster decides.
-struct MaskedReader: WindowReader {
+private struct MaskedReader: WindowReader {
   let pixels: any WindowReader
   /// Has the same size; the result is transparent where the mask is.
   let mask: any WindowReader

@@ -118,7 +118,7 @@ struct TIFFImage: Sendable {
 }
 
 /// The lowest and highest value in a sample of the first band's blocks, from which the error message suggests a scale.
-struct TIFFValueRange {
+private struct TIFFValueRange {
   let low: String
   let high: String
 

@@ -32,7 +32,7 @@ enum TIFFReader {
 /// Reads a TIFF in strips row by row, for strips that do not fit into memory.
 ///
 /// libtiff decodes a strip from its start, so each separately stored plane needs its own handle.
-final class TIFFScanlineRows: RowSource {
+private final class TIFFScanlineRows: RowSource {
   let path: String
   let width: Int
   let height: Int
@@ -81,7 +81,7 @@ final class TIFFScanlineRows: RowSource {
 }
 
 /// Reads a TIFF in strips strip by strip, for strips that fit into memory one at a time but not all together.
-final class TIFFStripRows: RowSource {
+private final class TIFFStripRows: RowSource {
   let path: String
   let width: Int
   let height: Int
