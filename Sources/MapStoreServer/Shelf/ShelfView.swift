@@ -23,7 +23,7 @@ final class ShelfView: Sendable {
   /// Answers that everybody gets alike; they go when the shelf changes.
   let replies = ReplyCache<String>(bytesMax: 16 << 20, ofOneMax: 4 << 20)
   /// Libraries by what makes them differ, so that they need no watching of the ledger, and accounts that own the same share one. Of a shelf of 170 regions one takes 40 kB.
-  let libraries = ReplyCache<LibraryQuestion>(bytesMax: 16 << 20, ofOneMax: 256 << 10)
+  let libraries = ReplyCache<LibraryQuestion>(bytesMax: 64 << 20, ofOneMax: 256 << 10)
   let libraryText: LibraryText
   let searchTexts: [SearchText]
   let places: PlaceDirectory
