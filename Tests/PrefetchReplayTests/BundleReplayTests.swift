@@ -33,7 +33,9 @@ import TileIndex
   }
 
   /// The tiles that come onto the screen depend on the session alone; how many of them were cached depends on time.
-  @Test(arguments: [ReplayPolicy.lru, .default, .oracle]) func realTimeAndVirtualTimeShowTheSameTiles(_ policy: ReplayPolicy)
+  @Test(arguments: [ReplayPolicy.lru, .default, .oracle]) func realTimeAndVirtualTimeShowTheSameTiles(
+    _ policy: ReplayPolicy
+  )
     throws
   {
     let sample = try Sample()

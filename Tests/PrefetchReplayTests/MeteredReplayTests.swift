@@ -51,7 +51,7 @@ import Testing
     for tiles in [128, 512] { expectBound([session], tiles: tiles, .network) }
   }
 
-  @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) func recordedSessionsStayWithinTheBound() throws {
+  @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) func recordedSessions() throws {
     let all = try MapSession.read([TestData.url("traces/open").path])
     let people = all.filter { Self.isLong ? $0.source.hasPrefix("fc") : $0.name == "fc2016_u03" }
     expectBound(people, tiles: 1024, .network)

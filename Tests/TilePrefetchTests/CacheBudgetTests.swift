@@ -10,7 +10,9 @@ import TilePrefetch
   /// A million operations with `CACHE_LONG=1`.
   private static let operationCount = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1" ? 1_000_000 : 60_000
 
-  @Test(arguments: [UInt64(1), 2, 3], [true, false]) func randomOperationsStayWithinTheBudget(_ seed: UInt64, isLRU: Bool) {
+  @Test(arguments: [UInt64(1), 2, 3], [true, false]) func randomOperationsStayWithinTheBudget(
+    _ seed: UInt64, isLRU: Bool
+  ) {
     var random = SeededGenerator(seed: seed)
     let eviction: any EvictionPolicy = isLRU ? LRUEviction() : DistanceEviction()
     let time = Mutex(Duration.zero)

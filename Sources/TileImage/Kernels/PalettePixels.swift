@@ -1,4 +1,3 @@
-
 /// An image with at most 256 colours, one byte per pixel: lossless, in a quarter of the memory of a ``PixelBuffer``.
 ///
 /// It is immutable, so it can be shared between threads.

@@ -69,7 +69,9 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
 // MARK: - Keeping and evicting
 
 extension CacheBooks {
-  mutating func keep(_ key: Key, _ value: Value, byteCount: Int, isUnused: Bool, tick: UInt64, in table: borrowing Table) {
+  mutating func keep(
+    _ key: Key, _ value: Value, byteCount: Int, isUnused: Bool, tick: UInt64, in table: borrowing Table
+  ) {
     let tile = KeptTile(key: key, value: value, byteCount: byteCount, now: tick, isUnused: isUnused)
     tile.place = tiles.count
     tile.pinCount = pins[key] ?? 0

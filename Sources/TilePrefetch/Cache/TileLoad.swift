@@ -70,7 +70,9 @@ public enum LoadStart<Key: TileCacheKey, Value: Sendable>: Sendable {
 
 extension CacheBooks {
   /// Starts a load. A demand without room is loaded but not kept; a prefetch without room is refused.
-  mutating func start(_ key: Key, byteCount: Int, purpose: LoadPurpose, in table: borrowing Table) -> LoadStart<Key, Value> {
+  mutating func start(_ key: Key, byteCount: Int, purpose: LoadPurpose, in table: borrowing Table) -> LoadStart<
+    Key, Value
+  > {
     var reserved = byteCount
     switch purpose {
     case .demand:
@@ -106,7 +108,8 @@ extension CacheBooks {
   ///
   /// - Returns: the waiters, to be called without the lock.
   mutating func finish(
-    _ load: TileLoad<Key, Value>, _ outcome: LoadOutcome<Value>, at time: Duration, tick: UInt64, in table: borrowing Table
+    _ load: TileLoad<Key, Value>, _ outcome: LoadOutcome<Value>, at time: Duration, tick: UInt64,
+    in table: borrowing Table
   ) -> [TileLoad<Key, Value>.Waiter] {
     guard !load.isOver else { return [] }
     load.isOver = true
