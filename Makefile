@@ -101,7 +101,7 @@ tsan:
 	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
 	@swift build $(TSAN) --build-tests 2>&1 | scripts/quiet-build.sh
 	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" swift test $(TSAN) --skip-build --disable-xctest \
-	  --filter "^(TilePrefetchTests|TileTiersTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^TileServeTests\.(LRUTable|ClientView|PrefetchServing|Upstream|RemoteArchive)" \
+	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^TileServeTests\.(LRUTable|ClientView|PrefetchServing|Upstream|RemoteArchive)" \
 	  2>&1 | scripts/quiet-tests.sh
 
 fuzz: packages

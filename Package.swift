@@ -19,7 +19,6 @@ let package = Package(
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
-    .library(name: "TileTiers", targets: ["TileTiers"]),
     .library(name: "TileServe", targets: ["TileServe"]),
     .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
@@ -88,10 +87,8 @@ let package = Package(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
       swiftSettings: strict),
-    // Apart from TileServe, so that an app which embeds the cache does not drag a server in.
+    // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
-    // Apart from TilePrefetch, which knows no pictures.
-    .target(name: "TileTiers", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
@@ -241,10 +238,8 @@ let package = Package(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TilePrefetchTests", dependencies: ["TilePrefetch", "TileIndex", "MemoryPressure", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "TileTiersTests", dependencies: ["TileTiers", "TileImage", "TileIndex", "TilePrefetch", "TestSupport"],
+      name: "TilePrefetchTests",
+      dependencies: ["TilePrefetch", "TileImage", "TileIndex", "MemoryPressure", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "PrefetchReplayTests",

@@ -1,10 +1,11 @@
 import Foundation
 import PrefetchReplay
 
-/// A made-up session that lasts a day, in virtual time with the real cache and loader: hour by hour what was missing, and the memory of the process. Ends with 1 where an
-/// hour is much worse than the first ones, or the memory grows.
+/// Replays a generated session of a day in virtual time with the real cache and loader, and prints missing tiles and
+/// the process's memory per hour. Exits with 1 if the last hours are much worse than the first ones, or the memory
+/// grows.
 enum DayTrial {
-  /// The mean of the last hours may be worse than that of the first hours by so much: people do not do the same in all hours.
+  /// How much worse the mean of the last hours may be than that of the first hours: hours differ in their gestures.
   private static let driftMax = 1.25
   private static let hoursCompared = 6
   private static let growthMax = 4 << 10
@@ -26,7 +27,7 @@ enum DayTrial {
         String(
           format: "%4d  %11d  %22.4f  %10.3f  %10d", hours.count, hour.requests, hour.blanksEach, hour.loadsEach,
           memory[memory.count - 1]))
-      // A line an hour, also into a pipe.
+      // Flushed each hour, also into a pipe.
       fflush(nil)
     }
     precondition(whole.bytesPeak <= settings.budget)

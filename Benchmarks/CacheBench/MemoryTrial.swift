@@ -2,7 +2,7 @@ import Foundation
 import TileIndex
 import TilePrefetch
 
-/// Random loads of real buffers of 16 to 256 KiB, and what memory the process had for them. Prints `base` and `peak`, kilobytes of RssAnon.
+/// Loads buffers of 16 to 256 KiB at random and prints the process's memory: `base` and `peak`, kilobytes of RssAnon.
 enum MemoryTrial {
   static func run(_ arguments: [String]) {
     guard arguments.count == 3, arguments[0] == "memory", let budget = Int(arguments[1]), let count = Int(arguments[2])
@@ -23,7 +23,7 @@ enum MemoryTrial {
       }
       let size = (16 << 10) + random(240 << 10)
       _ = try? cache.value(for: tile, byteCount: size) {
-        // Written, so that it is really there.
+        // Written, so that its pages are resident.
         ([UInt8](repeating: UInt8(step & 255), count: size), byteCount: size)
       }
       if step % 256 == 0 { peak = max(peak, ProcessMemory.anonymousKilobytes) }
@@ -31,5 +31,15 @@ enum MemoryTrial {
     let statistics = cache.statistics
     precondition(statistics.bytesPeak <= budget)
     print("base \(base) peak \(peak) kept \(statistics.bytes / 1024) evictions \(statistics.evictions)")
+  }
+}
+
+/// The memory of this process.
+enum ProcessMemory {
+  /// RssAnon; 0 where the system does not report it.
+  static var anonymousKilobytes: Int {
+    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+    let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import PurchaseLedger
 
-/// Evidence of many purchases in files, made on all cores.
+/// Generates the evidence of many purchases, in files and on all cores.
 struct BenchShop {
   static let bundleID = "org.example.maps"
   static let packageName = "org.example.maps"
@@ -11,7 +11,7 @@ struct BenchShop {
   let authority: ThrowAwayAuthority
   let count: Int
 
-  /// A buyer owns five regions.
+  /// Each buyer owns five regions.
   var accountCount: Int { max(1, count / 5) }
 
   var identity: StoreIdentity {
@@ -19,7 +19,7 @@ struct BenchShop {
       rootCertificates: [authority.rootCertificate], bundleID: Self.bundleID, packageName: Self.packageName)
   }
 
-  /// The token of one of the shop's accounts.
+  /// The token of an account.
   static func token(_ account: Int) -> AccountToken { AccountToken(uuid(0x70, account)) }
   static func accountID(_ account: Int) -> AccountID { AccountID(uuid(0x61, account)) }
 
@@ -30,7 +30,7 @@ struct BenchShop {
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
-  /// Ids rise, as the stores' do by and large, with gaps.
+  /// IDs rise with gaps, as the stores' mostly do.
   func purchase(_ index: Int) -> StoreTransaction {
     let id = "\(700_000_000_000_000 + index * 4001 + (index &* 7919) % 4000)"
     let date = Self.start + Int64(index) * 25_000 % (300 * 86_400_000)
@@ -41,12 +41,12 @@ struct BenchShop {
       reason: "PURCHASE", signedDate: date + 1500, trust: .signed, statement: .purchased)
   }
 
-  /// One JWS a line.
+  /// One JWS per line.
   func writeSigned(to path: String) throws {
     try write(path) { try authority.transaction(purchase($0), bundleID: Self.bundleID) }
   }
 
-  /// One `purchases.products` resource a line.
+  /// One `purchases.products` resource per line.
   func writeUnsigned(to path: String) throws {
     try write(path) { index in
       let fact = purchase(index)
@@ -58,7 +58,7 @@ struct BenchShop {
     }
   }
 
-  /// One answer of `verifyReceipt` a line, each of one purchase.
+  /// One response of `verifyReceipt` per line, with one purchase each.
   func writeAnswers(to path: String) throws {
     try write(path) { index in
       let fact = purchase(index)
@@ -95,7 +95,7 @@ struct BenchShop {
   }
 }
 
-/// What several threads made, each in its place.
+/// The results of several threads, by index.
 private final class Parts: @unchecked Sendable {
   private let lock = NSLock()
   private var parts: [[UInt8]]

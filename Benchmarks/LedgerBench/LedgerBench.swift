@@ -1,10 +1,12 @@
 import Foundation
 import PurchaseLedger
 
-/// How fast evidence is verified, booked, recognised and reconciled, beside OpenSSL's bare signatures in the same run.
+/// Measures how fast evidence is verified, recorded, recognised and reconciled, and OpenSSL's bare signatures in the
+/// same run.
 ///
-/// LEDGER_BENCH_COUNT   transactions (1,000,000)     LEDGER_BENCH_FOLDER  where files go (a temporary folder; about 5 GB for a million)
-/// LEDGER_BENCH_STAGES  some of "signed unsigned answers" (all)
+///     LEDGER_BENCH_COUNT    transactions (1,000,000)
+///     LEDGER_BENCH_FOLDER   where files go (a temporary folder; about 5 GB for a million)
+///     LEDGER_BENCH_STAGES   some of "signed unsigned answers" (all)
 @main
 struct LedgerBench {
   static func main() async throws {
@@ -54,7 +56,7 @@ struct LedgerBench {
     try? FileManager.default.removeItem(atPath: file)
   }
 
-  /// The peer's figure, asked for again and again: machines that are shared are not equally fast all the time.
+  /// The peer is measured repeatedly, because a shared machine's speed varies.
   @discardableResult
   private static func reportPeer() -> Double? {
     let peer = OpenSSL.verifiesPerSecond()
@@ -62,7 +64,7 @@ struct LedgerBench {
     return peer
   }
 
-  /// One thread, warm chain.
+  /// One thread, with a cached certificate chain.
   private static func verify(_ shop: BenchShop) async throws {
     let peer = reportPeer()
     let verifier = try EvidenceVerifier(identity: shop.identity)
@@ -114,7 +116,7 @@ struct LedgerBench {
       clock: .fixed(BenchShop.now))
     let filled = try await timed { try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(file) }
     say("snapshot filled with \(filled.value.pieces) in \(text(filled.seconds)) s")
-    // A process of its own, whose memory is what reconciling takes.
+    // A separate process, so that its memory is that of reconciling.
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
     process.arguments = ["reconcile", ledger.path]
@@ -160,7 +162,7 @@ struct LedgerBench {
     say("\(name): \(value >= 100 ? "\(Int(value))" : text(value)) \(unit)\(verdict)")
   }
 
-  /// A line at once, also into a pipe.
+  /// Unbuffered, also into a pipe.
   private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
   private static func text(_ number: Double) -> String { String(format: "%.2f", number) }
@@ -175,5 +177,54 @@ struct LedgerBench {
     let start = ContinuousClock.now
     let value = try await work()
     return (value, (ContinuousClock.now - start) / .seconds(1))
+  }
+}
+
+/// The process's use of time and memory.
+enum Memory {
+  /// User and system time of all threads in seconds.
+  static var processorSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  static var peakMegabytes: Double { status("VmHWM") }
+  static var residentMegabytes: Double { status("VmRSS") }
+
+  /// 0 where /proc is missing.
+  private static func status(_ name: String) -> Double {
+    let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+    return line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Double($0) }
+      .map { $0 / 1024 } ?? 0
+  }
+}
+
+/// The peer: `openssl speed`.
+enum OpenSSL {
+  /// P-256 verifications per second on one core; nil without openssl.
+  static func verifiesPerSecond() -> Double? {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["openssl", "speed", "-seconds", "3", "ecdsap256"]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    // It measures time with a signal, which Swift's threads block in themselves and their child processes.
+    var all = sigset_t()
+    var mine = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_UNBLOCK, &all, &mine)
+    let hasStarted: Void? = try? process.run()
+    pthread_sigmask(SIG_SETMASK, &mine, nil)
+    guard hasStarted != nil else { return nil }
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard let line = text.split(separator: "\n").last(where: { $0.contains("nistp256") }) else {
+      print("openssl is missing: its figure is left out")
+      return nil
+    }
+    return line.split(separator: " ").last.flatMap { Double($0) }
   }
 }

@@ -2,14 +2,14 @@ import Crypto
 import Foundation
 import PurchaseLedger
 
-/// A shop in a folder: `shelf/`, `ledger.sqlite`, `store.json`, and `signed`, a purchase a line.
+/// Generates a shop in a folder: `shelf/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
 enum BenchStore {
   static let bundleID = "org.example.maps"
   static let regionCount = 170
   static let largeBytes = 100_000_000
   static func region(_ number: Int) -> String { "region-\(number)" }
 
-  /// The customers own more than a thousand, some of them the large region, of which only every 170th purchase is.
+  /// The customers own more than a thousand, and some own the large region, which only every 170th purchase is for.
   static let purchasesMin = 5_000
 
   /// - Throws: `StoreBench.Failure` for fewer purchases than the customers need.
@@ -25,7 +25,7 @@ enum BenchStore {
     let authority = try ThrowAwayAuthority()
     try write(Data(authority.rootCertificate), "\(folder)/root.der")
     _ = try Ledger.create(at: "\(folder)/ledger.sqlite", policy: LedgerPolicy(), clock: .system)
-    // Everything comes from one address and few accounts: their limits are not what is measured.
+    // All requests come from one address and few accounts, and rate limits are not measured.
     try write(
       Data(
         """
@@ -65,7 +65,7 @@ enum BenchStore {
       Data("{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n".utf8), "\(shelf)/catalogue.json")
   }
 
-  /// Of many buyers who name no account: each is granted to whoever presents it first.
+  /// Purchases of many buyers without an account: each is granted to the first account that presents it.
   private static func writePurchases(_ path: String, count: Int, _ authority: ThrowAwayAuthority) throws {
     let now = LedgerClock.system.now()
     var text = Data()

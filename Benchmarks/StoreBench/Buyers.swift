@@ -1,12 +1,12 @@
 import Foundation
 import MapStoreWire
 
-/// Many who buy at the same time: each connection posts one signed purchase after the other.
+/// Concurrent buyers: each connection posts one signed purchase after the other.
 struct Buyers {
   let folder: String
   let port: Int
 
-  /// Prints `result REQUESTS MICROSECONDS P50 P99 ERRORS`, as the scripts for wrk do.
+  /// Prints `result REQUESTS MICROSECONDS P50 P99 ERRORS`, like the scripts for wrk.
   func run(connections: Int) throws {
     let purchases = try Purchase.all(in: folder)
     let tokens = try Customers.tokens(in: folder)
@@ -54,7 +54,7 @@ struct Buyers {
     var errors = 0
   }
 
-  /// What several threads found, each in its place.
+  /// The results of several threads, by index.
   private final class Results: @unchecked Sendable {
     private let lock = NSLock()
     private var results: [Result]

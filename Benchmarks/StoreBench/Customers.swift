@@ -2,17 +2,17 @@ import Foundation
 import MapStoreWire
 import PurchaseLedger
 
-/// People with accounts at the running store.
+/// Customers with accounts at the running store.
 struct Customers {
   let folder: String
   let port: Int
 
-  /// Each owns twenty regions, no two the same twenty.
+  /// Each owns twenty regions; the sets differ.
   private static let regionsEach = 20
-  /// Of the first ones one is the large one, to which they have links.
+  /// The first customers also own the large region, and have links to it.
   private static let largeOwners = 16
 
-  /// Opens accounts and gives them something to own. What is bought here is not posted again by ``Buyers``.
+  /// Opens accounts and posts purchases for them, which ``Buyers`` does not post again.
   func register(_ count: Int) throws {
     let connection = try KeepAliveConnection(port: port)
     var purchases = try Purchase.all(in: folder)
@@ -43,12 +43,13 @@ struct Customers {
     return customer < largeOwners ? [0] + others.dropLast() : others
   }
 
-  /// Questions for libraries: of customers in turn, each from several devices that have other regions installed, in this and older editions. No two are the same.
+  /// Writes library requests of customers in turn, each from several devices with different installed regions and
+  /// editions. No two are the same.
   func writeQuestions(_ count: Int) throws {
     let tokens = try Self.tokens(in: folder)
     let lines = (0..<count).map { number in
       let (customer, device) = (number % tokens.count, number / tokens.count)
-      // The bits of the device's number say which of the first ones it has, and in which edition.
+      // The bits of the device's number select the installed regions and their editions.
       let installed = Self.regions(of: customer).prefix(10).enumerated().compactMap { place, region -> String? in
         guard place == 0 || device >> (place - 1) & 1 == 1 else { return nil }
         return "\(BenchStore.region(region))@\(device >> place & 1 == 0 ? "2026.1" : "2025.\(place)")"
@@ -58,7 +59,7 @@ struct Customers {
     try lines.joined().write(toFile: "\(folder)/questions", atomically: true, encoding: .utf8)
   }
 
-  /// Links to the large bundle, for the customers who own it in turn.
+  /// Writes links to the large bundle, for the customers who own it in turn.
   func fetchLinks(_ count: Int) throws {
     let connection = try KeepAliveConnection(port: port)
     let tokens = try Self.tokens(in: folder)

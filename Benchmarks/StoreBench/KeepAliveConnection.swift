@@ -1,6 +1,7 @@
 import Foundation
 
-/// One connection to this machine on which requests follow each other; for one thread. Takes little of the processor, which it shares with the server.
+/// A keep-alive connection to this machine, for one thread. It uses little processor time, which it shares with the
+/// server.
 final class KeepAliveConnection {
   struct Answer {
     let status: Int

@@ -1,7 +1,8 @@
 import Foundation
 import PurchaseLedger
 
-/// What scripts/bench-store.sh measures `mapstore serve` with: a shop that is made up, its customers, and those who buy.
+/// The load generator of scripts/bench-store.sh, which measures `mapstore serve`: a generated shop, its customers and
+/// buyers.
 ///
 ///     StoreBench prepare FOLDER COUNT          a shelf of 170 regions, one of them of 100 MB; an empty ledger; COUNT signed purchases, at least 5,000
 ///     StoreBench customers FOLDER PORT COUNT   accounts that own twenty regions each; their sessions go to FOLDER/tokens
@@ -15,7 +16,7 @@ struct StoreBench {
     do {
       try run()
     } catch {
-      // Thrown out of here it would be a trap.
+      // An error thrown by `main` would trap.
       try? FileHandle.standardError.write(contentsOf: Data("StoreBench: \(error)\n".utf8))
       exit(2)
     }
@@ -37,7 +38,7 @@ struct StoreBench {
 
   struct Failure: Error, CustomStringConvertible { let description: String }
 
-  /// Every transaction that was acknowledged is granted, and the chain is whole.
+  /// Checks that every acknowledged transaction is granted, and that the ledger verifies.
   private static func check(_ folder: String) throws {
     let ledger = try Ledger.open(at: "\(folder)/ledger.sqlite", policy: nil, clock: .system)
     let lines = try String(contentsOfFile: "\(folder)/acknowledged", encoding: .utf8).split(separator: "\n")

@@ -2,8 +2,8 @@ import Foundation
 import TileImage
 import TileIndex
 
-/// Times the parts that cutting and drawing on demand are made of, on the tiles of a bundle: encoding at each level, decoding, enlarging, storing and reading at each page size.
-/// One thread, whatever else the machine does: take the best of several runs.
+/// Measures the steps of cutting and rendering on the tiles of a bundle: encoding at each level, decoding, enlarging,
+/// storing and reading at each page size. Runs on one thread and takes the best of several runs.
 @main
 struct TileBench {
   static func main() {
@@ -45,7 +45,7 @@ struct TileBench {
 
   private typealias Tile = (id: TileID, bytes: [UInt8])
 
-  /// Tiles spread evenly over the bundle.
+  /// Tiles at regular intervals of the bundle.
   private static func sample(of bundle: MBTilesReader, count: Int) throws -> [Tile] {
     let step = max(try bundle.tileCount() / count, 1)
     var (tiles, index) = ([Tile](), 0)
@@ -56,7 +56,8 @@ struct TileBench {
     return tiles
   }
 
-  /// Puts the tiles several times, under changed columns and with a changed last byte, so that none is shared, then reads them all.
+  /// Stores the tiles several times, at different columns and with a changed last byte so that none is shared, then
+  /// reads them all.
   private static func measureBundle(_ tiles: [Tile], bytes: Int, page: Int) throws {
     let path = NSTemporaryDirectory() + "/tile-bench-\(page).mbtiles"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -91,12 +92,58 @@ struct TileBench {
     report("pages of \(page): read, warm", reading / count, String(format: "%.1f%% overhead", overhead))
   }
 
-  static func report(_ what: String, _ seconds: Double, _ more: String = "") {
+  /// The work of a server beyond the deepest zoom: enlarges and encodes a quarter of each tile, opaque and with a
+  /// transparent corner.
+  private static func measureDrawing(_ tiles: [PixelBuffer]) throws {
+    let count = Double(tiles.count)
+    let quarter = Enlarge.Cell(index: 1, count: 2)
+    let target = PixelBuffer(width: 256, height: 256)
+    let flattened = tiles.map { copy(of: $0) { $0.composite(over: .white) } }
+    let holed = flattened.map { tile in
+      copy(of: tile) { for i in 0..<64 { $0.bytes.storeBytes(of: 0, toByteOffset: i * 4, as: UInt32.self) } }
+    }
+    report(
+      "enlarge, opaque",
+      best { for tile in flattened { Enlarge.draw(tile, column: quarter, row: quarter, into: target) } } / count)
+    report(
+      "enlarge, with alpha",
+      best { for tile in holed { Enlarge.draw(tile, column: quarter, row: quarter, into: target) } } / count)
+    let enlarged = flattened.map { tile in
+      let result = PixelBuffer(width: 256, height: 256)
+      Enlarge.draw(tile, column: quarter, row: quarter, into: result)
+      return result
+    }
+    for (name, encoding) in encodings {
+      var size = 0
+      let time = try best {
+        let encoder = TileEncoder(encoding)
+        size = try enlarged.reduce(0) { $0 + (try encoder.encode($1)).count }
+      }
+      report("enlarged, \(name)", time / count, "\(size / tiles.count) bytes")
+    }
+  }
+
+  private static var encodings: [(String, TileEncoding)] {
+    [1, 2, 3, 4, 5].map { (level: Int) in ("PNG \(level)", .png(PNGOptions(compressionLevel: level))) } + [
+      ("JPEG", .jpeg(JPEGOptions()))
+    ]
+      + [0, 1, 2, 4].map { ("WebP lossless \($0)", .webp(WebPOptions(effort: $0))) }
+      + [0, 2, 4].map { ("WebP lossy \($0)", .webp(WebPOptions(lossless: false, effort: $0))) }
+  }
+
+  private static func copy(of pixels: PixelBuffer, change: (PixelBuffer) -> Void) -> PixelBuffer {
+    let copy = PixelBuffer(width: pixels.width, height: pixels.height)
+    copy.copy(from: pixels)
+    change(copy)
+    return copy
+  }
+
+  private static func report(_ what: String, _ seconds: Double, _ more: String = "") {
     let name = what + String(repeating: " ", count: max(28 - what.count, 1))
     print(name + String(format: "%8.4f  ", seconds * 1000) + more)
   }
 
-  static func best(_ body: () throws -> Void) rethrows -> Double {
+  private static func best(_ body: () throws -> Void) rethrows -> Double {
     var result = Double.infinity
     for _ in 0..<3 { result = min(result, try seconds(body)) }
     return result

@@ -8,22 +8,25 @@ import CSystemShim
   import Glibc
 #endif
 
-/// Wakes the monitor before its next look is due: by the kernel's PSI trigger, by the events of a control group of version 2, by the thresholds of version 1.
+/// Wakes the monitor before its next check: by the kernel's PSI trigger, the events of a version 2 control group, or
+/// the thresholds of version 1.
 ///
-/// All of it is a hint: where none can be set up, for lack of rights or of a kernel that has it, the look once a second remains.
+/// All of these are optional. Where none can be set up, for lack of permissions or kernel support, the check once a
+/// second remains.
 final class PressureAlarm: @unchecked Sendable {
-  // Used by the monitor's thread alone, but for `wake`, which only writes to a pipe.
-  private struct Bell {
+  // Used by the monitor's thread only, except for `wake`, which only writes to a pipe.
+  private struct WatchedFile {
     var descriptor: Int32
     var events: Int16
-    /// The kernel keeps ringing until the file was read again.
-    var isReread: Bool
+    /// The kernel keeps notifying until the file is read again.
+    var needsReading: Bool
   }
 
-  private var bells: [Bell] = []
-  private var own: (read: Int32, write: Int32) = (-1, -1)
+  private var watched: [WatchedFile] = []
+  private var wakePipe: (read: Int32, write: Int32) = (-1, -1)
 
-  /// Some process waits 150 ms in 2 s; the kernel takes windows of whole multiples of 2 s from processes without rights.
+  /// Some process stalls for 150 ms within 2 s. The kernel accepts only windows of multiples of 2 s from unprivileged
+  /// processes.
   static let trigger = "some 150000 2000000"
 
   init(_ text: SystemText, _ marks: PressureGauge.Marks) {
@@ -33,8 +36,8 @@ final class PressureAlarm: @unchecked Sendable {
         _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         _ = fcntl(end, F_SETFL, O_NONBLOCK)
       }
-      own = (ends[0], ends[1])
-      bells.append(Bell(descriptor: ends[0], events: Int16(POLLIN), isReread: true))
+      wakePipe = (ends[0], ends[1])
+      watched.append(WatchedFile(descriptor: ends[0], events: Int16(POLLIN), needsReading: true))
     }
     #if os(Linux)
       if let path = StallTimes.path(text) { addTrigger(path) }
@@ -48,57 +51,57 @@ final class PressureAlarm: @unchecked Sendable {
   }
 
   deinit {
-    for bell in bells { close(bell.descriptor) }
-    if own.write >= 0 { close(own.write) }
+    for file in watched { close(file.descriptor) }
+    if wakePipe.write >= 0 { close(wakePipe.write) }
   }
 
-  /// How many there are beside our own; for tests.
-  var count: Int { bells.count - (own.read >= 0 ? 1 : 0) }
+  /// The number of watched files of the kernel; for tests.
+  var count: Int { watched.count - (wakePipe.read >= 0 ? 1 : 0) }
 
-  /// Waits for an alarm, at most so long.
+  /// Waits for a notification, at most this long.
   func wait(milliseconds: Int32) {
-    var polls = bells.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+    var polls = watched.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
     guard poll(&polls, nfds_t(polls.count), milliseconds) > 0 else { return }
     var bytes = [UInt8](repeating: 0, count: 512)
-    for (bell, found) in zip(bells, polls) where found.revents != 0 && bell.isReread {
-      if bell.events != Int16(POLLIN) { lseek(bell.descriptor, 0, SEEK_SET) }
-      _ = bytes.withUnsafeMutableBytes { read(bell.descriptor, $0.baseAddress, $0.count) }
+    for (file, found) in zip(watched, polls) where found.revents != 0 && file.needsReading {
+      if file.events != Int16(POLLIN) { lseek(file.descriptor, 0, SEEK_SET) }
+      _ = bytes.withUnsafeMutableBytes { read(file.descriptor, $0.baseAddress, $0.count) }
     }
-    // A trigger of a group that was removed would ring for ever.
+    // A trigger of a removed group would notify forever.
     let isDead = polls.map {
       $0.revents & Int16(POLLNVAL) != 0 || $0.revents & Int16(POLLERR | POLLPRI) == Int16(POLLERR)
     }
-    for index in bells.indices.reversed() where isDead[index] { close(bells.remove(at: index).descriptor) }
+    for index in watched.indices.reversed() where isDead[index] { close(watched.remove(at: index).descriptor) }
   }
 
-  /// Waits, deaf to the kernel's alarms.
+  /// Waits, ignoring the kernel's notifications.
   func rest(milliseconds: Int32) {
-    var bell = pollfd(fd: own.read, events: Int16(POLLIN), revents: 0)
-    _ = poll(&bell, 1, milliseconds)
+    var wakeEnd = pollfd(fd: wakePipe.read, events: Int16(POLLIN), revents: 0)
+    _ = poll(&wakeEnd, 1, milliseconds)
   }
 
   /// Ends a wait, from any thread.
   func wake() {
     var byte: UInt8 = 1
-    _ = write(own.write, &byte, 1)
+    _ = write(wakePipe.write, &byte, 1)
   }
 
   #if os(Linux)
     private func addTrigger(_ path: String) {
       let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else { return }
-      // With its closing NUL, as the kernel wants it.
+      // The kernel expects the terminating NUL.
       guard Self.trigger.withCString({ write(descriptor, $0, strlen($0) + 1) }) > 0 else {
         close(descriptor)
         return
       }
-      bells.append(Bell(descriptor: descriptor, events: Int16(POLLPRI), isReread: false))
+      watched.append(WatchedFile(descriptor: descriptor, events: Int16(POLLPRI), needsReading: false))
     }
 
     private func addEvents(_ group: ControlGroup) {
       let descriptor = open("\(group.folder)/memory.events", O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { return }
-      bells.append(Bell(descriptor: descriptor, events: Int16(POLLPRI), isReread: true))
+      watched.append(WatchedFile(descriptor: descriptor, events: Int16(POLLPRI), needsReading: true))
     }
 
     private func addThresholds(_ group: ControlGroup, _ text: SystemText, _ marks: PressureGauge.Marks) {
@@ -109,7 +112,7 @@ final class PressureAlarm: @unchecked Sendable {
       defer { close(control) }
       let usage = open("\(group.folder)/memory.usage_in_bytes", O_RDONLY | O_CLOEXEC)
       guard usage >= 0 else { return }
-      // The kernel keeps its own hold on the file.
+      // The kernel keeps its own reference to the file.
       defer { close(usage) }
       for mark in [marks.warning, marks.critical] {
         let event = csystem_event_descriptor()
@@ -119,7 +122,7 @@ final class PressureAlarm: @unchecked Sendable {
           close(event)
           continue
         }
-        bells.append(Bell(descriptor: event, events: Int16(POLLIN), isReread: true))
+        watched.append(WatchedFile(descriptor: event, events: Int16(POLLIN), needsReading: true))
       }
     }
   #endif

@@ -1,13 +1,14 @@
-/// Turns readings into a level: at once upwards, slowly downwards, so that memory that was just given back is not taken again in the next second.
+/// Turns readings into a level: upwards at once, downwards slowly, so that memory that was just returned is not taken
+/// again in the next second.
 public struct PressureGauge: Sendable {
-  /// Where the levels begin.
+  /// The thresholds of the levels.
   public struct Marks: Hashable, Sendable {
-    /// Shares of what may be used.
+    /// As shares of the available memory.
     public var warning = 0.80
     public var critical = 0.90
-    /// A level is left only when the share is this much below its mark,
+    /// A level ends when the share is this much below its threshold,
     public var gap = 0.05
-    /// and has been so for this many seconds.
+    /// for this many seconds.
     public var recoverySeconds = 5.0
 
     public init() {}
@@ -20,10 +21,11 @@ public struct PressureGauge: Sendable {
 
   public init(marks: Marks = Marks()) { self.marks = marks }
 
-  /// Takes a look's readings; the fullest counts. Where nothing can be read no pressure is known, and the level falls in its time.
+  /// Takes the readings of a check; the highest counts. Without readings no pressure is known, and the level falls
+  /// after its time.
   ///
-  /// - Parameter seconds: of any clock that does not run backwards.
-  /// - Returns: the level from now on.
+  /// - Parameter seconds: the time by any monotonic clock.
+  /// - Returns: the new level.
   public mutating func take(_ readings: [PressureReading], at seconds: Double) -> PressureLevel {
     let used = readings.map(\.used).filter(\.isFinite).max() ?? 0
     let reached: PressureLevel = used >= marks.critical ? .critical : used >= marks.warning ? .warning : .normal
@@ -40,9 +42,58 @@ public struct PressureGauge: Sendable {
     let since = lowSince ?? seconds
     lowSince = since
     guard seconds - since >= marks.recoverySeconds else { return level }
-    // One level at a time: what comes back may fill memory again.
+    // One level at a time, because what is loaded again may fill the memory.
     level = level == .critical && used >= marks.warning - marks.gap ? .warning : reached
     lowSince = nil
     return level
   }
+}
+
+/// The level of memory pressure.
+public enum PressureLevel: Int, Comparable, Sendable, CaseIterable, CustomStringConvertible {
+  /// There is enough memory.
+  case normal
+  /// Memory will soon be short: prefetched data should go.
+  case warning
+  /// The system is about to kill processes: only what is on the screen should stay.
+  case critical
+
+  public static func < (a: PressureLevel, b: PressureLevel) -> Bool { a.rawValue < b.rawValue }
+
+  public var description: String {
+    switch self {
+    case .normal: "normal"
+    case .warning: "warning"
+    case .critical: "critical"
+    }
+  }
+}
+
+/// How full one kind of memory is at one moment.
+public struct PressureReading: Hashable, Sendable {
+  public enum Source: Hashable, Sendable {
+    /// The whole machine's memory.
+    case machine
+    /// The limit of a control group, identified by its folder.
+    case controlGroup(String)
+    /// The time that processes waited for memory.
+    case stalls
+    /// The operating system's own notification (Apple's platforms).
+    case system
+  }
+
+  public var source: Source
+  /// From 0, empty, to 1, full. Above 1 where a limit was lowered below the present use.
+  public var used: Double
+
+  public init(_ source: Source, used: Double) {
+    self.source = source
+    self.used = used
+  }
+}
+
+/// A source of readings: the system, or a test.
+public protocol PressureReadings: Sendable {
+  /// The readings that are available now; may be empty. Must not block for long, since it is called once a second.
+  func readings() -> [PressureReading]
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MemoryPressure
 
-/// The kernel's files as they are found on machines, in containers and in damaged form.
+/// The kernel's files as on real machines, in containers, and damaged.
 @Suite(.ownThread) struct KernelTextTests {
   private func text(_ files: [String: String]) -> SystemText { SystemText { files[$0] } }
 
@@ -27,7 +27,7 @@ import Testing
 
     """
 
-  @Test func machine() {
+  @Test func machineMemoryIsRead() {
     let readings = MachineMemory(text(["/proc/meminfo": Self.meminfo])).readings()
     #expect(readings == [PressureReading(.machine, used: 0.75)])
   }
@@ -37,11 +37,11 @@ import Testing
     "MemTotal: 10 kB\nMemAvailable: 11 kB", "MemTotal: 10 kB\nMemAvailable: -1 kB", "\0\0\u{FFFD}",
     "MemTotal: 99999999999999999999999 kB\nMemAvailable: 1 kB",
   ])
-  func damagedMachine(meminfo: String) {
+  func damagedMeminfoIsIgnored(meminfo: String) {
     #expect(MachineMemory(text(["/proc/meminfo": meminfo])).readings().isEmpty)
   }
 
-  @Test func nestedGroupsOfVersionTwo() {
+  @Test func limitsOfAncestorsOfVersionTwoAreRead() {
     let readings = ControlGroupMemory(
       text([
         "/proc/self/cgroup": "0::/user.slice/maps:1.service\n", "/proc/self/mountinfo": Self.mountsTwo,
@@ -61,7 +61,7 @@ import Testing
       ])
   }
 
-  @Test func groupsOfVersionOne() {
+  @Test func limitsOfVersionOneAreRead() {
     let group = "/sys/fs/cgroup/memory/app"
     let readings = ControlGroupMemory(
       text([
@@ -70,7 +70,7 @@ import Testing
         "\(group)/memory.usage_in_bytes": "950\n",
         "\(group)/memory.stat":
           "cache 5\ninactive_file 1\ntotal_inactive_file 200\ntotal_active_file 50\nhierarchical_memory_limit 1000\n",
-        // No limit is written as a number.
+        // "No limit" is a number.
         "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes": "5000\n",
       ])
@@ -78,20 +78,20 @@ import Testing
     #expect(readings == [PressureReading(.controlGroup(group), used: 0.7)])
   }
 
-  /// In a container the mount begins at the container's own group, whatever the path says.
+  /// In a container the mount starts at the container's own group, whatever the path says.
   @Test(arguments: [
     ("/docker/abc", "/docker/abc", ["/g"]), ("/docker/abc", "/docker/abc/x", ["/g/x", "/g"]),
     ("/docker/abc", "/elsewhere", ["/g"]), ("/", "/../..", ["/g"]), ("/", "/", ["/g"]),
     ("/", "/a/b", ["/g/a/b", "/g/a", "/g"]),
   ])
-  func containers(root: String, path: String, folders: [String]) {
+  func containerMountsAreResolved(root: String, path: String, folders: [String]) {
     let files = text([
       "/proc/self/cgroup": "0::\(path)\n", "/proc/self/mountinfo": "31 21 0:27 \(root) /g rw - cgroup2 cgroup2 rw\n",
     ])
     #expect(ControlGroup.all(files).map(\.folder) == folders)
   }
 
-  @Test func mountPointsWithBlanks() {
+  @Test func mountPointsWithSpacesAreUnescaped() {
     let files = text([
       "/proc/self/cgroup": "0::/a\n",
       "/proc/self/mountinfo": "31 21 0:27 / /c\\040group rw shared:1 master:2 - cgroup2 cgroup2 rw\n",
@@ -103,14 +103,14 @@ import Testing
     ("", ""), ("0::/", ""), ("0:/\n::\n:", "1 2 3"), ("4:memory:/x", "31 21 - cgroup"), ("x\0y", "- - - - - - - -"),
     ("0::/a", "31 21 0:27 / /g rw - cgroup2"),
   ])
-  func damagedGroups(group: String, mounts: String) {
+  func damagedGroupFilesAreIgnored(group: String, mounts: String) {
     let files = text(["/proc/self/cgroup": group, "/proc/self/mountinfo": mounts])
     #expect(ControlGroup.all(files).isEmpty)
     #expect(ControlGroupMemory(files).readings().isEmpty)
   }
 
   @Test(arguments: ["", "max 5", "-1", "0", "1e9", "99999999999999999999999999"])
-  func damagedLimits(limit: String) {
+  func damagedLimitsAreIgnored(limit: String) {
     let files = text([
       "/proc/self/cgroup": "0::/a\n", "/proc/self/mountinfo": Self.mountsTwo, "/sys/fs/cgroup/a/memory.max": limit,
       "/sys/fs/cgroup/a/memory.current": "500",
@@ -122,19 +122,19 @@ import Testing
     (0.0, 0.0, 0.0), (5.0, 0.0, 0.4), (10.0, 0.0, 0.8), (60.0, 0.0, 0.85), (12.0, 5.0, 0.85), (30.0, 10.0, 0.9),
     (90.0, 80.0, 1.0),
   ])
-  func stalls(some: Double, full: Double, used: Double) throws {
+  func stallTimesBecomeReadings(some: Double, full: Double, used: Double) throws {
     let stalls = "some avg10=\(some) avg60=1.00 avg300=0.10 total=1\nfull avg10=\(full) avg60=0.0 avg300=0.0 total=0\n"
     let reading = try #require(StallTimes(text(["/proc/pressure/memory": stalls])).readings().first)
     #expect(reading.source == .stalls && abs(reading.used - used) < 1e-9)
   }
 
   @Test(arguments: ["", "some", "some avg10=x", "full avg10=nan", "some avg10=-1 avg60=0", "some avg10=101"])
-  func damagedStalls(stalls: String) {
+  func damagedStallTimesAreIgnored(stalls: String) {
     #expect(StallTimes(text(["/proc/pressure/memory": stalls])).readings().isEmpty)
   }
 
-  /// The own group's stalls before the machine's.
-  @Test func stallsOfTheOwnGroup() {
+  /// The stall times of the own group come before the machine's.
+  @Test func stallTimesOfTheOwnGroupComeFirst() {
     let files = text([
       "/proc/self/cgroup": "0::/a\n", "/proc/self/mountinfo": Self.mountsTwo,
       "/sys/fs/cgroup/a/memory.pressure": "some avg10=2.00 avg60=0.00\nfull avg10=0.00 avg60=0.00\n",
@@ -143,8 +143,8 @@ import Testing
     #expect(StallTimes(files).readings() == [PressureReading(.stalls, used: 0.16)])
   }
 
-  /// Any text at all: nothing traps, and what is read is a number.
-  @Test(arguments: UInt64(1)...20) func anyText(seed: UInt64) {
+  /// Any text is read without a trap, and readings are numbers.
+  @Test(arguments: UInt64(1)...20) func anyTextIsReadSafely(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let pieces = [
       "0::/", "4:memory:", "/a", "..", "\n", " ", "-", "cgroup2", "cgroup", "memory", "max", "MemTotal:",

@@ -4,7 +4,7 @@ import Testing
 @testable import MemoryPressure
 
 @Suite(.ownThread) struct MemoryPressureMonitorTests {
-  /// Readings that a test sets.
+  /// Readings that tests set.
   private final class Dial: PressureReadings {
     let used = Locked(0.0)
     let looks = Locked(0)
@@ -20,7 +20,7 @@ import Testing
     return marks
   }
 
-  @Test func tellsWhatChanges() async throws {
+  @Test func levelChangesAreReported() async throws {
     let dial = Dial()
     let told = Locked<[PressureLevel]>([])
     let monitor = MemoryPressureMonitor(dial, marks: Self.quick, pollSeconds: 0.01) { level in
@@ -37,12 +37,12 @@ import Testing
     #expect(monitor.readings == [PressureReading(.machine, used: 0.1)])
   }
 
-  @Test func looksNoMoreAfterTheEnd() async throws {
+  @Test func stopEndsTheChecks() async throws {
     let dial = Dial()
     let monitor = MemoryPressureMonitor(dial, pollSeconds: 3600)
     monitor.start()
     #expect(try await onThread { eventually { dial.looks.withLock { $0 } == 1 } })
-    // An hour's wait ends at once.
+    // A wait of an hour ends at once.
     try await onThread { monitor.stop() }
     let looks = dial.looks.withLock { $0 }
     dial.used.withLock { $0 = 0.99 }
@@ -50,7 +50,7 @@ import Testing
     #expect(monitor.look() == .critical)
   }
 
-  @Test func streamsBeginWithTheLevelAndEndWithTheMonitor() async throws {
+  @Test func streamsStartWithTheLevelAndEndWithTheMonitor() async throws {
     let dial = Dial()
     dial.used.withLock { $0 = 0.85 }
     var seen: [PressureLevel] = []
@@ -69,7 +69,7 @@ import Testing
   }
 
   /// The files of this machine can be read.
-  @Test func thisSystem() {
+  @Test func filesOfThisSystemAreRead() {
     let readings = SystemPressure().readings()
     #expect(readings.contains { $0.source == .machine || $0.source == .system })
     for reading in readings { #expect(reading.used >= 0 && reading.used < 10, "\(reading)") }

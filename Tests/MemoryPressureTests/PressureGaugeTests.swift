@@ -11,12 +11,12 @@ import Testing
     (0.0, PressureLevel.normal), (0.799, .normal), (0.80, .warning), (0.899, .warning), (0.90, .critical),
     (1.2, .critical),
   ])
-  func levelsBeginAtTheirMarks(used: Double, expected: PressureLevel) {
+  func levelsStartAtTheirThresholds(used: Double, expected: PressureLevel) {
     var gauge = PressureGauge()
     #expect(level(&gauge, used, at: 0) == expected)
   }
 
-  @Test func theFullestReadingCounts() {
+  @Test func highestReadingCounts() {
     var gauge = PressureGauge()
     let readings = [
       PressureReading(.machine, used: 0.3), PressureReading(.controlGroup("/g"), used: 0.95),
@@ -25,19 +25,19 @@ import Testing
     #expect(gauge.take(readings, at: 0) == .critical)
   }
 
-  @Test func recoveryTakesAGapAndTime() {
+  @Test func recoveryNeedsAGapAndTime() {
     var gauge = PressureGauge()
     #expect(level(&gauge, 0.85, at: 0) == .warning)
-    // Below the mark, but not by the gap.
+    // Below the threshold, but by less than the gap.
     for second in 1...20 { #expect(level(&gauge, 0.78, at: Double(second)) == .warning) }
-    // Low enough, but not for long enough, and interrupted.
+    // Low enough, but interrupted before the time is over.
     for second in 21...25 { #expect(level(&gauge, 0.70, at: Double(second)) == .warning) }
     #expect(level(&gauge, 0.78, at: 25.5) == .warning)
     for second in 26...30 { #expect(level(&gauge, 0.70, at: Double(second)) == .warning) }
     #expect(level(&gauge, 0.70, at: 31) == .normal)
   }
 
-  @Test func criticalEndsInAWarningOrAtOnce() {
+  @Test func criticalFallsToWarningOrNormal() {
     var gauge = PressureGauge()
     #expect(level(&gauge, 0.99, at: 0) == .critical)
     #expect(level(&gauge, 0.82, at: 1) == .critical)
@@ -47,7 +47,7 @@ import Testing
     #expect(level(&gauge, 0.10, at: 13) == .normal)
   }
 
-  @Test func nothingReadableIsNoPressure() {
+  @Test func noReadingsMeanNoPressure() {
     var gauge = PressureGauge()
     #expect(gauge.take([], at: 0) == .normal)
     #expect(level(&gauge, 0.95, at: 1) == .critical)
@@ -55,8 +55,8 @@ import Testing
     #expect(gauge.take([], at: 8) == .normal)
   }
 
-  /// Whatever is read: a level is never below what its reading demands, and a rise is never late.
-  @Test(arguments: UInt64(1)...8) func anyReadings(seed: UInt64) {
+  /// For any readings: a level is never below what its reading demands, and a rise is never late.
+  @Test(arguments: UInt64(1)...8) func randomReadingsFollowTheRules(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var gauge = PressureGauge()
     var seconds = 0.0

@@ -5,19 +5,20 @@ import Testing
 @testable import MemoryPressure
 
 #if os(Linux)
-  /// A real control group with a limit, where one can be made. The numbers are the kernel's; only which group is ours is said by the test.
+  /// A real control group with a limit, where one can be created. The numbers are the kernel's; only the path of the
+  /// own group is set by the test.
   @Suite(.ownThread) struct RealControlGroupTests {
     private struct Group {
       let version: ControlGroup.Version
       let mount: String
       let folder: String
 
-      /// Nil where this process may not make one.
+      /// Nil where this process cannot create one.
       static func make() -> Group? {
         for (version, mount) in [(ControlGroup.Version.one, "/sys/fs/cgroup/memory"), (.two, "/sys/fs/cgroup")] {
           let group = Group(version: version, mount: mount, folder: "\(mount)/map-toolkit-test-\(UUID().uuidString)")
           guard mkdir(group.folder, 0o755) == 0 else { continue }
-          // Not a memory hierarchy otherwise.
+          // Otherwise it is no memory hierarchy.
           if group.write("67108864", version == .one ? "memory.limit_in_bytes" : "memory.max") { return group }
           group.remove()
         }
@@ -43,7 +44,7 @@ import Testing
       }
     }
 
-    @Test func aLimitIsFoundAndFilled() throws {
+    @Test func realLimitIsFoundAndFilled() throws {
       guard let group = Group.make() else {
         print("skipped: no control group with a memory limit can be made here (it takes root)")
         return
@@ -68,7 +69,7 @@ import Testing
       let found = ControlGroupMemory(group.text).readings().first { $0.source == .controlGroup(group.folder) }
       let used = try #require(found).used
       #expect(used > 0.6 && used < 0.95, "\(used)")
-      // The kernel lets thresholds be set, and rings when memory passes one.
+      // The kernel accepts thresholds, and notifies when memory passes one.
       let alarm = PressureAlarm(group.text, PressureGauge.Marks())
       #expect(alarm.count >= 1)
     }

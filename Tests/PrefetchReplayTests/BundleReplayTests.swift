@@ -4,7 +4,7 @@ import Testing
 import TileImage
 import TileIndex
 
-/// Sessions on real bundles, in virtual and in real time.
+/// Replays on real bundles, in virtual and in real time.
 @Suite(.ownThread) struct BundleReplayTests {
   /// Zooms 0 to 6 of the world, without a quarter of it.
   private struct Sample {
@@ -32,8 +32,10 @@ import TileIndex
     return settings
   }
 
-  /// What comes onto the screen depends on the session alone; how much of it was there is for the clock to say.
-  @Test(arguments: [ReplayPolicy.lru, .default, .oracle]) func realTimeShowsWhatVirtualTimeShows(_ policy: ReplayPolicy)
+  /// The tiles that come onto the screen depend on the session alone; how many of them were cached depends on time.
+  @Test(arguments: [ReplayPolicy.lru, .default, .oracle]) func realTimeAndVirtualTimeShowTheSameTiles(
+    _ policy: ReplayPolicy
+  )
     throws
   {
     let sample = try Sample()
@@ -49,8 +51,8 @@ import TileIndex
     }
   }
 
-  /// Where the bundle has nothing there is nothing to wait for.
-  @Test(arguments: [nil, 40.0]) func nothingIsNoBlank(_ speed: Double?) throws {
+  /// There are no loads where the bundle has no tiles.
+  @Test(arguments: [nil, 40.0]) func absentTilesAreNotBlank(_ speed: Double?) throws {
     let folder = try TemporaryFolder()
     let whole = TileMatrixSet.webMercatorQuad.wholeRange(zoom: 5)
     let path = try folder.writeBundle(
@@ -66,8 +68,8 @@ import TileIndex
     #expect(score.requests == 0 && score.blankTileFrames == 0 && score.absent > 20, "\(score)")
   }
 
-  /// A tile that cannot be decoded stays missing, and the replay ends all the same.
-  @Test func damagedTilesAreMissing() throws {
+  /// A tile that cannot be decoded stays missing, and the replay still ends.
+  @Test func damagedTilesCountAsMissing() throws {
     let folder = try TemporaryFolder()
     let writer = try BundleWriter(path: folder.file("bad.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
     let image = try SampleTiles.image(1, .png)
@@ -90,7 +92,7 @@ import TileIndex
     }
   }
 
-  @Test func sessionsStayOnTheBundle() throws {
+  @Test func generatedSessionsStayOnTheBundle() throws {
     let folder = try TemporaryFolder()
     let quarter = TileMatrixSet.webMercatorQuad.wholeRange(zoom: 7).filter { $0.column < 64 || $0.row >= 64 }
     let path = try folder.writeBundle("east.mbtiles", zooms: 7...7, edge: 64, without: Set(quarter))
@@ -100,12 +102,12 @@ import TileIndex
       var settings = Self.settings
       settings.budget = 100 << 18
       let score = try settings.replay([session], policy: .lru, bundle: path).total
-      // The middle of the screen stays on it.
+      // The middle of the screen stays on the bundle.
       #expect(score.requests > score.absent, "seed \(seed): \(score)")
     }
   }
 
-  @Test func otherGridsAreRefused() throws {
+  @Test func otherMatrixSetsAreRejected() throws {
     let folder = try TemporaryFolder()
     let path = try folder.writeBundle("degrees.mbtiles", matrixSet: .worldCRS84Quad)
     #expect(throws: ReplayError.self) {
@@ -113,7 +115,7 @@ import TileIndex
     }
   }
 
-  @Test func paletteCensus() throws {
+  @Test func paletteCensusCountsTilesWithFewColours() throws {
     let folder = try TemporaryFolder()
     let writer = try BundleWriter(path: folder.file("mixed.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
     let flat = try SampleTiles.image(1, .png)

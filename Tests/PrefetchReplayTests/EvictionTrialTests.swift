@@ -3,7 +3,7 @@ import PrefetchReplay
 import TestSupport
 import Testing
 
-/// Eviction alone, with room for 128 tiles off the screen.
+/// Eviction without prefetch, with room for 128 tiles off the screen.
 @Suite(.ownThread) struct EvictionTrialTests {
   private static let settings: ReplaySettings = {
     var settings = ReplaySettings()
@@ -11,7 +11,7 @@ import Testing
     return settings
   }()
 
-  @Test func policiesComeInTheirOrder() {
+  @Test func policiesRankAsExpected() {
     let sessions = (1...2).map { SessionGenerator.session(seed: UInt64($0), gestureCount: 20) }
     let report = Self.settings.replayEviction(sessions)
     let total = report.total
@@ -23,12 +23,12 @@ import Testing
       for hits in [line.simulator, line.cache] {
         #expect(hits.belady >= max(hits.lru, hits.reference, hits.default), "\(line)")
       }
-      // The simulator's way of counting takes from every policy.
+      // The simulator's accounting costs every policy hits.
       #expect(line.simulator.lru <= line.cache.lru && line.simulator.belady <= line.cache.belady, "\(line)")
     }
   }
 
-  @Test func moreRoomIsNotWorse() {
+  @Test func moreRoomIsNeverWorse() {
     let session = SessionGenerator.session(seed: 4, gestureCount: 20)
     var large = Self.settings
     large.budget *= 4
@@ -39,10 +39,10 @@ import Testing
     }
   }
 
-  /// Hit rates of the reference simulator for one person: least recently used, by distance, Belady's rule.
+  /// Hit rates of the reference simulator for one person: LRU, by distance, Belady's rule.
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
-  func theReferenceIsMet() throws {
+  func hitRatesMatchTheReferenceSimulator() throws {
     let (lru, distance, belady) = (0.184, 0.210, 0.265)
     let session = try MapSession.read([TestData.url("traces/open/fc2016_u03.jsonl").path])
     let total = Self.settings.replayEviction(session).total
@@ -53,10 +53,11 @@ import Testing
     }
   }
 
-  /// All policies counted as the reference simulator does: at least 45% of the way from LRU to Belady's rule. `CACHE_LONG=1` takes all ten people, otherwise two with short sessions.
+  /// In the reference simulator's accounting the default policy covers at least 45% of the distance from LRU to
+  /// Belady's rule. `CACHE_LONG=1` replays all ten people, otherwise two with short sessions.
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
-  func evictionAloneIsWorthIt() throws {
+  func evictionCoversMuchOfTheDistanceToBelady() throws {
     let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
     let sessions = try MapSession.read([TestData.url("traces/open").path]).filter { session in
       session.source == "fc2016" && (isLong || ["u03", "u11"].contains { session.name.hasSuffix($0) })
@@ -65,7 +66,7 @@ import Testing
     let hits = total.simulator
     #expect((hits.share(hits.default) ?? 0) >= 0.45, "\(hits)")
     guard isLong else { return }
-    // And of the way between the hit rates that the simulator itself gives, whose Belady's rule finds a little more.
+    // The same for the hit rates that the simulator itself reports, whose Belady's rule finds slightly more.
     let share = (Double(hits.default) / Double(total.requests) - 0.171) / (0.303 - 0.171)
     #expect(share >= 0.45, "\(hits)")
   }

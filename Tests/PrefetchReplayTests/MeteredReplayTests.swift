@@ -3,11 +3,11 @@ import PrefetchReplay
 import TestSupport
 import Testing
 
-/// Where loads cost money: session for session at most 1.5 times as many as without prefetch, whichever way tiles are evicted then.
+/// Metered sources: per session at most 1.5 times as many loads as without prefetch, with either eviction policy.
 @Suite(.ownThread) struct MeteredReplayTests {
   private static let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
 
-  /// - Returns: without prefetch, and metered.
+  /// - Returns: the scores without prefetch, and metered.
   @discardableResult
   private func expectBound(
     _ sessions: [MapSession], tiles: Int, _ source: ReplaySource, isHarsh: Bool = false
@@ -30,16 +30,16 @@ import Testing
   }
 
   @Test(arguments: [128, 1024], ReplaySource.allCases)
-  func madeUpSessions(_ tiles: Int, _ source: ReplaySource) {
+  func generatedSessionsStayWithinTheBound(_ tiles: Int, _ source: ReplaySource) {
     let seeds = Self.isLong ? 1...40 : 1...2
     let sessions = seeds.map { SessionGenerator.session(seed: UInt64($0), gestureCount: Self.isLong ? 40 : 8) }
     let (lru, metered) = expectBound(sessions, tiles: tiles, source)
-    // What it costs is worth something.
+    // The additional loads must raise the hit rate.
     #expect(metered.blankTileFrames < lru.blankTileFrames && metered.prefetchesUsed > 0, "\(metered) \(lru)")
   }
 
-  /// Whoever only flicks and comes back gets much ahead that is not needed.
-  @Test func aSessionThatWastes() throws {
+  /// A user who only flicks and returns makes much of the prefetch useless.
+  @Test func wastefulSessionStaysWithinTheBound() throws {
     var lines = [#"{"op": "start", "t": 0, "z": 14, "x": 0.52, "y": 0.36}"#]
     for turn in 0..<30 {
       let time = Double(turn) * 2 + 1
@@ -51,7 +51,7 @@ import Testing
     for tiles in [128, 512] { expectBound([session], tiles: tiles, .network) }
   }
 
-  @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) func realSessions() throws {
+  @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) func recordedSessions() throws {
     let all = try MapSession.read([TestData.url("traces/open").path])
     let people = all.filter { Self.isLong ? $0.source.hasPrefix("fc") : $0.name == "fc2016_u03" }
     expectBound(people, tiles: 1024, .network)

@@ -3,9 +3,10 @@ import PrefetchReplay
 import TestSupport
 import Testing
 
-/// The sessions of ten people: this replay gives the figures of the reference simulator, and the policy what docs/prefetch.md says.
+/// Sessions of ten people: the replay matches the reference simulator, and the policy meets the figures in
+/// docs/prefetch.md.
 ///
-/// `CACHE_LONG=1` replays all rows; otherwise the quick ones.
+/// `CACHE_LONG=1` replays all rows; otherwise the fast ones.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) struct RealSessionTests {
   private static let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
 
@@ -29,7 +30,7 @@ import Testing
   /// Two short sessions, for which the reference simulator gives 4,778 and 3,301 blank tile-frames.
   private static let few = ["u03", "u11"]
 
-  @Test func aFewSessionsAgreeWithTheReference() throws {
+  @Test func shortSessionsMatchTheReferenceSimulator() throws {
     let reference = (4778.0 + 3301) / 2
     let lru = try replay(.lru, tiles: 256, users: Self.few)
     #expect(abs(lru.blank - reference) < 0.02 * reference, "\(lru)")
@@ -37,7 +38,7 @@ import Testing
     #expect(ours.blank < 0.05 * reference && ours.loads < 2 * lru.loads, "\(ours)")
   }
 
-  @Test(.enabled(if: isLong, "CACHE_LONG=1 replays all rows")) func theReplayAgreesWithTheReference() throws {
+  @Test(.enabled(if: isLong, "CACHE_LONG=1 replays all rows")) func allRowsMatchTheReferenceSimulator() throws {
     let local = try replay(.lru, tiles: 256)
     #expect(abs(local.blank - 7890.3) < 0.02 * 7890.3 && abs(local.loads - 3390.8) < 0.02 * 3390.8, "\(local)")
     let harsh = try replay(.lru, tiles: 512) { $0.isHarsh = true }
@@ -48,7 +49,7 @@ import Testing
     #expect(oracle.blank < 1 && abs(oracle.loads - 3824.5) < 0.05 * 3824.5, "\(oracle)")
   }
 
-  @Test(.enabled(if: isLong, "CACHE_LONG=1 replays all rows")) func ourPolicyHoldsInEveryRow() throws {
+  @Test(.enabled(if: isLong, "CACHE_LONG=1 replays all rows")) func policyMeetsTheDocumentedFiguresInEveryRow() throws {
     let local = try replay(.default, tiles: 256)
     #expect(local.blank <= 390 && local.loads <= 6600, "\(local)")
     #expect(try replay(.default, tiles: 512).blank <= 95)

@@ -7,7 +7,7 @@ import Testing
     try SessionReader.read(Array(lines.joined(separator: "\n").utf8), name: "s", file: "s.jsonl")
   }
 
-  @Test func everyGestureIsRead() throws {
+  @Test func everyGestureKindIsRead() throws {
     let session = try read(
       #"{"meta": {"src": "syn", "seed": 1}}"#, #"{"op": "start", "t": 0, "z": 13, "x": 0.5, "y": 0.4}"#,
       #"{"op": "pan", "t": 1, "dur": 0.3, "dx": -0.1, "dy": 0.2, "fling": 1, "fdur": 2, "fdx": -0.6, "fdy": 0.1, "frun": 0.7}"#,
@@ -27,7 +27,7 @@ import Testing
     (#"{"op": "start", "t": 0, "z": 9, "x": 0.5, "y": 1e999}"#, "y"),
     (#"{"op": "follow", "t": 0, "z": 9, "pts": [[3, 0, 0], [1, 0, 0]]}"#, "a point"),
   ])
-  func whatIsNoSessionIsRefused(_ text: String, _ reason: String) {
+  func malformedSessionsAreRejected(_ text: String, _ reason: String) {
     do {
       _ = try read(text)
       Issue.record("\(text) was read")
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func timesThatGoBackAreRefused() {
+  @Test func decreasingTimesAreRejected() {
     #expect(throws: ReplayError.self) {
       try read(
         #"{"op": "start", "t": 5, "z": 9, "x": 0.5, "y": 0.4}"#, #"{"op": "jump", "t": 1, "z": 9, "x": 0.5, "y": 0.4}"#)

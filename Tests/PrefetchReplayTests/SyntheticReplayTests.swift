@@ -3,7 +3,7 @@ import PrefetchReplay
 import TestSupport
 import Testing
 
-/// Replays of made-up sessions, which need no test data.
+/// Replays of generated sessions, which need no test data.
 @Suite(.ownThread) struct SyntheticReplayTests {
   private static let sessions = (1...2).map { SessionGenerator.session(seed: UInt64($0), gestureCount: 20) }
 
@@ -16,14 +16,14 @@ import Testing
     return settings.replay(Self.sessions, policy: policy).total
   }
 
-  @Test func theSameSeedGivesTheSameSession() {
+  @Test func sameSeedGivesTheSameSession() {
     #expect(SessionGenerator.session(seed: 5) == SessionGenerator.session(seed: 5))
     #expect(SessionGenerator.session(seed: 5) != SessionGenerator.session(seed: 6))
   }
 
-  @Test func replaysRepeat() { #expect(replay(.default) == replay(.default)) }
+  @Test func replaysAreDeterministic() { #expect(replay(.default) == replay(.default)) }
 
-  @Test func policiesComeInTheirOrder() {
+  @Test func policiesRankAsExpected() {
     let (lru, belady, ours, oracle) = (replay(.lru), replay(.belady), replay(.default), replay(.oracle))
     #expect(lru.requests == ours.requests && lru.requests == oracle.requests)
     #expect(belady.hitRate > lru.hitRate)
@@ -36,8 +36,9 @@ import Testing
     #expect(replay(.lru, tiles: 512).hits >= replay(.lru, tiles: 128).hits)
   }
 
-  /// Of a quarter of an hour the last minutes are no worse than the first, and reports on the way change nothing. `make bench-cache` replays a day.
-  @Test func aLongSessionDoesNotDrift() {
+  /// In a quarter of an hour the last minutes are no worse than the first, and reports in between change nothing. `make
+  /// bench-cache` replays a day.
+  @Test func longSessionDoesNotDrift() {
     var settings = ReplaySettings()
     settings.budget = 128 << 18
     let session = SessionGenerator.session(seed: 11, gestureCount: 240)
@@ -52,7 +53,7 @@ import Testing
     #expect(late < 1.5 * max(early, blanks(whole)) + 0.1, "\(late) late, \(early) early, \(blanks(whole)) overall")
   }
 
-  @Test func aReportIsOneLineOfJSON() {
+  @Test func reportIsOneLineOfJSON() {
     let report = ReplayReport(sessions: [.init(session: "a \"b\"", score: ReplayScore())])
     #expect(
       report.json == #"""

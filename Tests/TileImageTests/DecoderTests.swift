@@ -11,7 +11,7 @@ import TileIndex
   private static let jpeg = try! TileEncoder(.jpeg(JPEGOptions())).encode(
     Pictures.photographic.make(width: 40, height: 30, seed: 1))
 
-  @Test func formatsAreToldByTheirFirstBytes() throws {
+  @Test func formatsAreDetectedByTheirFirstBytes() throws {
     func format(_ bytes: [UInt8]) -> TileFormat? { bytes.withUnsafeBytes { TileFormat(sniffing: $0) } }
     #expect(format(Self.png) == .png)
     #expect(format(Self.jpeg) == .jpg)
@@ -37,13 +37,13 @@ import TileIndex
   }
 
   @Test(arguments: [[UInt8](), [0], Array("no image at all".utf8), [0x1f, 0x8b, 8, 0, 0]])
-  func whatIsNoImageIsAnError(_ bytes: [UInt8]) {
+  func otherDataAreErrors(_ bytes: [UInt8]) {
     #expect(throws: ImageError.self) { try decode(bytes) }
     #expect(throws: ImageError.self) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0) } }
   }
 
   @Test(arguments: [Self.png, Self.jpeg, Samples.translucentWebP])
-  func tooManyPixelsAreRefused(_ bytes: [UInt8]) throws {
+  func tooManyPixelsAreRejected(_ bytes: [UInt8]) throws {
     let size = try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0) }
     let count = size.width * size.height
     #expect(try bytes.withUnsafeBytes { try ImageDecoder.decode($0, pixelCountMax: count) }.width == size.width)
@@ -53,7 +53,7 @@ import TileIndex
     #expect(error?.code == .tooLarge)
   }
 
-  /// Every truncation is an error, wherever it falls; nothing crashes.
+  /// Every truncation is an error, at any position.
   @Test(arguments: [Self.png, Self.jpeg, Samples.progressiveJPEG, Samples.cmykJPEG, Samples.translucentWebP])
   func truncatedDataAreErrors(_ bytes: [UInt8]) {
     // The last byte of a WebP chunk may be padding.
@@ -63,16 +63,16 @@ import TileIndex
         _ = try decode([UInt8](bytes[..<count]))
         return true
       } catch {
-        // Too short to be told from anything else, or malformed.
+        // Too short to be detected, or malformed.
         return (error as? ImageError)?.code != .malformed && count >= 12
       }
     }
     #expect(accepted == [], "of \(bytes.count) bytes")
   }
 
-  /// Damaged data are an error or other pixels, never a crash.
+  /// Damaged data give an error or other pixels, never a crash.
   @Test(arguments: [Self.png, Self.jpeg, Samples.progressiveJPEG, Samples.translucentWebP])
-  func damagedDataDoNoHarm(_ bytes: [UInt8]) {
+  func damagedDataDoNotCrash(_ bytes: [UInt8]) {
     var random = SeededGenerator(seed: 77)
     for _ in 0..<300 {
       var damaged = bytes
@@ -80,7 +80,7 @@ import TileIndex
         damaged[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
       do {
-        // A damaged header may state any size.
+        // A damaged header may claim any size.
         let pixels = try damaged.withUnsafeBytes { try ImageDecoder.decode($0, pixelCountMax: 1 << 20) }
         #expect(pixels.width > 0 && pixels.height > 0)
       } catch {
@@ -89,7 +89,7 @@ import TileIndex
     }
   }
 
-  @Test func aDamagedPixelByteOfAPNGIsAlwaysNoticed() {
+  @Test func damagedPixelDataOfAPNGAreDetected() {
     // Between the IDAT chunk's header and its checksum, flipping any bit breaks the checksum.
     for offset in stride(from: 41, to: Self.png.count - 16, by: 11) {
       var damaged = Self.png

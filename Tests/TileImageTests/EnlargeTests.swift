@@ -5,7 +5,8 @@ import TileImage
 @Suite(.ownThread) struct EnlargeTests {
   private static let kinds: [Pictures] = [.noise, .opaqueNoise, .photographic, .photographicWithHoles, .cartography]
 
-  /// Bilinear by the definition, premultiplied, in floating point; places in steps of 1/256 as the kernel has them. Alpha 0 to 255.
+  /// Bilinear by definition, premultiplied, in floating point, with the kernel's positions in steps of 1/256. Alpha 0
+  /// to 255.
   private static func expected(
     _ source: PixelBuffer, _ x: (first: Int, second: Int, weight: Double),
     _ y: (first: Int, second: Int, weight: Double)
@@ -36,12 +37,12 @@ import TileImage
   }
 
   @Test(arguments: kinds, 0..<12)
-  func drawIsTheDefinition(_ kind: Pictures, seed: UInt64) {
+  func drawMatchesTheDefinition(_ kind: Pictures, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let source = kind.make(
       width: Int.random(in: 1...40, using: &random), height: Int.random(in: 1...40, using: &random), seed: seed)
     let target = PixelBuffer(width: Int.random(in: 20...70, using: &random), height: 45)
-    // Powers of two, so that places are exact in floating point, and others.
+    // Powers of two, for which positions are exact in floating point, and others.
     let count = [1, 2, 3, 4, 8, 9, 64].randomElement(using: &random)!
     let column = Enlarge.Cell(index: Int.random(in: 0..<count, using: &random), count: count)
     let row = Enlarge.Cell(index: Int.random(in: 0..<count, using: &random), count: count)
@@ -52,7 +53,7 @@ import TileImage
           source, Self.sample(x, column, source.width, target.width), Self.sample(y, row, source.height, target.height))
         let found = target[x, y]
         let values = SIMD4(Double(found.red), Double(found.green), Double(found.blue), Double(found.alpha))
-        // One rounding to the nearest, and one of intermediates to 1/128.
+        // Two roundings: to the nearest, and of intermediates to 1/128.
         let difference = values - expected
         let isRight =
           found.alpha == 0
@@ -67,7 +68,7 @@ import TileImage
   }
 
   @Test(arguments: 0..<60)
-  func aUniformPictureStaysWhatItIs(_ seed: UInt64) {
+  func uniformImageDoesNotChange(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let colour = RGBA(word: UInt32.random(in: 0...(.max), using: &random))
     let source = PixelBuffer(width: Int.random(in: 1...20, using: &random), height: 13)
@@ -78,16 +79,16 @@ import TileImage
   }
 
   @Test(arguments: kinds)
-  func theSameSizeIsACopy(_ kind: Pictures) {
+  func sameSizeIsACopy(_ kind: Pictures) {
     let source = kind.make(width: 33, height: 20, seed: 4)
     let target = PixelBuffer(width: 33, height: 20)
     Enlarge.draw(source, into: target)
     #expect(target.difference(from: source) == nil)
   }
 
-  /// No seam: the parts drawn one by one are the whole drawn at once, to the last bit.
+  /// The parts enlarged one by one equal the whole enlarged at once, exactly.
   @Test(arguments: kinds, [2, 3, 4, 16])
-  func partsContinueEachOther(_ kind: Pictures, count: Int) {
+  func partsJoinWithoutSeams(_ kind: Pictures, count: Int) {
     let source = kind.make(width: 24, height: 24, seed: 9)
     let edge = 30
     let whole = PixelBuffer(width: edge * count, height: edge * count)
@@ -105,7 +106,7 @@ import TileImage
     #expect(joined.difference(from: whole) == nil)
   }
 
-  /// Half-pixel phase: enlarging and averaging back moves nothing, so a smooth picture comes back nearly.
+  /// Enlarging and averaging back shifts nothing, so a smooth image hardly changes.
   @Test(arguments: [2, 3, 4])
   func averagingBackIsNearTheSource(_ ratio: Int) {
     let source = PixelBuffer(width: 40, height: 40)
@@ -116,7 +117,7 @@ import TileImage
     Enlarge.draw(source, into: enlarged)
     let reduced = PixelBuffer(width: 40, height: 40)
     Reduce.average(enlarged, ratio: ratio, into: reduced, x: 0, y: 0)
-    // A ramp is its own bilinear mean; only the outermost pixels, which have no neighbour, differ.
+    // A ramp is its own bilinear mean. Only the outermost pixels, which lack a neighbour, differ.
     for y in 1..<39 {
       for x in 1..<39 {
         let (a, b) = (reduced[x, y], source[x, y])

@@ -16,9 +16,9 @@ import TileImage
     try bytes.withUnsafeBytes { try GzipCheck.verify($0, byteCountMax: byteCountMax) }
   }
 
-  @Test func aGoodStreamTellsItsLength() throws {
+  @Test func validStreamReturnsItsLength() throws {
     #expect(try Self.verify(Self.good) == 20)
-    // RFC 1952, 2.2: members simply follow each other.
+    // RFC 1952, 2.2: members follow each other directly.
     #expect(try Self.verify(Self.good + Self.good) == 40)
   }
 
@@ -46,8 +46,9 @@ import TileImage
     }
   }
 
-  @Test func aBombIsStoppedAtTheLimit() throws {
-    // Zeros, a thousandth of their size: fixed Huffman codes, one literal and then copies of 258 bytes with codes of 13 bits.
+  @Test func decompressionBombStopsAtTheLimit() throws {
+    // Zeros compressed to a thousandth of their size: fixed Huffman codes, one literal and then copies of 258 bytes
+    // with codes of 13 bits.
     var bits: [UInt8] = []
     func put(_ value: Int, _ count: Int, msbFirst: Bool) {
       for i in 0..<count { bits.append(UInt8(value >> (msbFirst ? count - 1 - i : i) & 1)) }
@@ -69,7 +70,7 @@ import TileImage
     let total = 1 + copies * 258
     let error = #expect(throws: ImageError.self) { try Self.verify(bomb, byteCountMax: total - 1) }
     #expect(error?.code == .tooLarge)
-    // Whole it is only malformed, for want of a checksum.
+    // With the full limit it is only malformed, because the checksum is missing.
     #expect(throws: ImageError.self) { try Self.verify(bomb, byteCountMax: total) }
   }
 }

@@ -33,7 +33,7 @@ import TileIndex
   }
 
   @Test(arguments: [(30, 28.0), (75, 34), (85, 36), (95, 42), (100, 45)])
-  func picturesComeBackNearly(quality: Int, decibels: Double) throws {
+  func lossyRoundTripReachesTheExpectedQuality(quality: Int, decibels: Double) throws {
     let picture = Self.smooth(width: 120, height: 90)
     let bytes = try TileEncoder(.jpeg(JPEGOptions(quality: quality))).encode(picture)
     let decoded = try decode(bytes)
@@ -52,7 +52,7 @@ import TileIndex
     }
   }
 
-  @Test func coloursAreHalvedOnlyUpToQuality90() throws {
+  @Test func chromaIsSubsampledUpToQuality90() throws {
     // The luminance component's sampling factors in the frame header.
     func sampling(_ quality: Int) throws -> UInt8? {
       let bytes = try TileEncoder(.jpeg(JPEGOptions(quality: quality))).encode(Self.smooth(width: 32, height: 32))
@@ -65,7 +65,7 @@ import TileIndex
   }
 
   @Test(arguments: [RGBA.white, .black, RGBA(red: 200, green: 30, blue: 60)])
-  func transparencyShowsTheBackground(_ background: RGBA) throws {
+  func transparentPixelsShowTheBackground(_ background: RGBA) throws {
     let picture = PixelBuffer(width: 64, height: 32)
     for y in 0..<32 {
       for x in 0..<32 { picture[x, y] = RGBA(red: 10, green: 120, blue: 230) }
@@ -78,13 +78,13 @@ import TileIndex
     expected.copy(picture, x: 0, y: 0)
     expected.composite(over: background)
     #expect(Self.psnr(expected, decoded) > 40)
-    // The caller's pixels are as they were, and a second tile of the same size is not disturbed by the first.
+    // The caller's pixels are unchanged, and a second tile of the same size is not affected by the first.
     #expect(picture.content == before)
     #expect(try encoder.encode(picture) == TileEncoder(encoder.encoding).encode(picture))
   }
 
   @Test(arguments: [(1, 1), (7, 300), (17, 9)])
-  func oddSizesComeBack(_ width: Int, _ height: Int) throws {
+  func oddSizesRoundTrip(_ width: Int, _ height: Int) throws {
     let encoder = TileEncoder(.jpeg(JPEGOptions()))
     let decoded = try decode(encoder.encode(Self.smooth(width: width, height: height)))
     #expect(decoded.width == width && decoded.height == height)
@@ -99,7 +99,7 @@ import TileIndex
     #expect(error?.code == .encodingFailed)
   }
 
-  @Test func otherKindsDecode() throws {
+  @Test func otherColourSpacesDecode() throws {
     func isNear(_ a: RGBA, _ b: RGBA) -> Bool {
       abs(Int(a.red) - Int(b.red)) < 25 && abs(Int(a.green) - Int(b.green)) < 25 && abs(Int(a.blue) - Int(b.blue)) < 25
         && a.alpha == 255
@@ -112,7 +112,7 @@ import TileIndex
     }
     let grey = try decode(Samples.greyJPEG)
     #expect(isNear(grey[3, 0], .black) && isNear(grey[3, 15], .white))
-    // Without Adobe's marker 255 is full ink: cyan-free, full magenta and yellow turn into their opposites.
+    // Without Adobe's marker 255 is full ink, so the colours are inverted.
     var plain = Samples.cmykJPEG
     #expect(plain[2...3] == [0xff, 0xee])
     plain.removeSubrange(2..<18)

@@ -3,7 +3,7 @@ import Testing
 import TileImage
 
 @Suite(.ownThread) struct OverlayTests {
-  /// Source over by the definition, in floating point.
+  /// Source over by definition, in floating point.
   private static func over(_ top: RGBA, _ bottom: RGBA) -> RGBA {
     let a = Double(top.alpha) / 255
     let b = Double(bottom.alpha) / 255 * (1 - a)
@@ -17,7 +17,7 @@ import TileImage
   }
 
   @Test(arguments: Pictures.allCases, [Pictures.noise, .photographicWithHoles, .opaqueNoise, .transparent])
-  func drawIsTheDefinition(_ topKind: Pictures, _ bottomKind: Pictures) {
+  func drawMatchesTheDefinition(_ topKind: Pictures, _ bottomKind: Pictures) {
     let top = topKind.make(width: 31, height: 20, seed: 11)
     let bottom = bottomKind.make(width: 31, height: 20, seed: 12)
     let result = PixelBuffer(width: 31, height: 20)
@@ -34,7 +34,7 @@ import TileImage
     }
   }
 
-  @Test func everyPairOfAlphasIsTheDefinition() {
+  @Test func everyPairOfAlphasMatchesTheDefinition() {
     let top = PixelBuffer(width: 256, height: 256)
     let bottom = PixelBuffer(width: 256, height: 256)
     for a in 0..<256 {

@@ -8,7 +8,7 @@ import TileIndex
   static let sizes = [(1, 1), (2, 3), (3, 1), (7, 5), (8, 8), (16, 1), (1, 300), (33, 31), (300, 2), (65, 90)]
 
   @Test(arguments: Pictures.allCases)
-  func everyPictureComesBackExactly(_ kind: Pictures) throws {
+  func everyKindOfImageRoundTrips(_ kind: Pictures) throws {
     let encoder = TileEncoder(.png(PNGOptions()))
     for (index, (width, height)) in Self.sizes.enumerated() {
       let picture = kind.make(width: width, height: height, seed: UInt64(index))
@@ -18,13 +18,13 @@ import TileIndex
   }
 
   @Test(arguments: [Pictures.photographic, .cartography, .palette256, .photographicWithHoles])
-  func wholeTilesComeBackExactly(_ kind: Pictures) throws {
+  func wholeTilesRoundTrip(_ kind: Pictures) throws {
     let picture = kind.make(width: 256, height: 256, seed: 1)
     #expect(try decode(TileEncoder(.png(PNGOptions())).encode(picture)).difference(from: picture) == nil)
   }
 
   @Test(arguments: 0..<40)
-  func anySizeAndKindComesBackExactly(_ seed: UInt64) throws {
+  func randomSizesRoundTrip(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let kind = Pictures.allCases.randomElement(using: &random)!
     let width = Int.random(in: 1...130, using: &random)
@@ -70,10 +70,10 @@ import TileIndex
     #expect(chunks.first { $0.type == "tRNS" }?.length == 2)
   }
 
-  @Test func filtersAreChosenByWhatCompresses() throws {
-    /// The compressed bytes of all rows filtered and of none, at the levels that the encoder uses for them.
+  @Test func filteringIsChosenByCompressedSize() throws {
+    /// The compressed sizes of all rows filtered and unfiltered, at the levels that the encoder uses.
     func sizes(_ picture: PixelBuffer) throws -> (filtered: Int, plain: Int) {
-      let rows = PNGRows()
+      let rows = PNGScanlines()
       rows.pack(picture, as: .rgb)
       func size(_ data: UnsafeRawPointer, _ level: Int) throws -> Int {
         let deflater = try Deflater(level: level)
@@ -87,7 +87,7 @@ import TileIndex
         try size(rows.unfiltered(), PNGOptions.unfilteredLevel)
       )
     }
-    // Signature, IHDR, IEND and the frame of IDAT.
+    // Signature, IHDR, IEND and the overhead of IDAT.
     let overhead = 8 + 25 + 12 + 12
     let encoder = TileEncoder(.png(PNGOptions()))
 
@@ -96,7 +96,7 @@ import TileIndex
     #expect(ofPhotograph.filtered < ofPhotograph.plain)
     #expect(try encoder.encode(photograph).count == ofPhotograph.filtered + overhead)
 
-    // Three antialiased symbols, more than 256 colours, again and again on a flat ground.
+    // Three antialiased symbols with more than 256 colours, repeated on a flat background.
     let symbols = (0..<3).map { Pictures.opaqueNoise.make(width: 12, height: 10, seed: $0) }
     let map = PixelBuffer(width: 128, height: 128)
     map.fill(RGBA(red: 240, green: 240, blue: 220))
@@ -111,16 +111,16 @@ import TileIndex
     #expect(try encoder.encode(map).count == ofMap.plain + overhead)
   }
 
-  @Test func equalPixelsGiveEqualBytesWhateverCameBefore() throws {
+  @Test func encodingDoesNotDependOnEarlierTiles() throws {
     let fresh = try TileEncoder(.png(PNGOptions())).encode(Pictures.cartography.make(width: 64, height: 64, seed: 9))
     let used = TileEncoder(.png(PNGOptions()))
     for kind in Pictures.allCases { _ = try used.encode(kind.make(width: 70, height: 40, seed: 2)) }
     #expect(try used.encode(Pictures.cartography.make(width: 64, height: 64, seed: 9)) == fresh)
   }
 
-  @Test func uniformTilesOfAllColoursAndSizesAreKeptApart() throws {
+  @Test func uniformTilesAreKeptByColourAndSize() throws {
     let encoder = TileEncoder(.png(PNGOptions()))
-    // More than the encoder keeps, twice.
+    // Twice, with more colours than the encoder keeps.
     for round in 0..<2 {
       for value in 0..<80 {
         let picture = PixelBuffer(width: 5 + value % 3, height: 4)
@@ -130,7 +130,7 @@ import TileIndex
     }
   }
 
-  @Test func anEmptyPictureIsRefused() {
+  @Test func emptyImageIsRejected() {
     let encoder = TileEncoder(.png(PNGOptions()))
     let error = #expect(throws: ImageError.self) { try encoder.encode(PixelBuffer(width: 0, height: 4)) }
     #expect(error?.code == .encodingFailed)

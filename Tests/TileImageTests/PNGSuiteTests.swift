@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileImage
 
-/// Willem van Schaik's PngSuite: every colour type, bit depth, filter, interlacing and transparency, and files broken in every way.
+/// Willem van Schaik's PngSuite: every colour type, bit depth, filter, interlacing and transparency, and broken files.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct PNGSuiteTests {
   private static let folder = "maps/pngsuite"
@@ -28,7 +28,7 @@ struct PNGSuiteTests {
       let expected = try decode(Self.bytes(name))
       let reader = try PNGRowReader(path: TestData.url("\(Self.folder)/\(name).png").path)
       #expect(reader.width == expected.width && reader.height == expected.height)
-      // i: interlaced, n: not, by the suite's naming.
+      // In the suite's file names, i is interlaced and n is not.
       if name != "PngSuite" { #expect(reader.isInterlaced == (name.dropFirst(3).first == "i")) }
       try reader.start(.rgba8)
       #expect(reader.passCount == (reader.isInterlaced ? 7 : 1))
@@ -90,7 +90,8 @@ struct PNGSuiteTests {
     }
   }
 
-  /// CRC-32 of the RGBA8 pixels (transparent ones all zero, 16 bits scaled to 8 and rounded), from a decoder written for this in Python.
+  /// CRC-32 of the RGBA8 pixels (transparent ones all zero, 16 bits scaled to 8 and rounded), from an independent
+  /// decoder in Python.
   private static let checksums: [String: UInt32] = {
     var table: [String: UInt32] = [:]
     let words = checksumText.split { $0 == " " || $0 == "\n" }

@@ -1,7 +1,7 @@
 import TestSupport
 import TileImage
 
-/// Pictures of the kinds that maps are made of, repeatable from a seed.
+/// Images of the kinds that occur in maps, reproducible from a seed.
 enum Pictures: String, CaseIterable, Sendable {
   case noise, opaqueNoise, photographic, photographicWithHoles, grey, fewGreys, greyWithAlpha, twoColours, fourColours
   case sixteenColours, manyFlatColours, fewColoursWithAlpha, palette256, palette257, cartography, transparent, uniform
@@ -10,7 +10,7 @@ enum Pictures: String, CaseIterable, Sendable {
     var random = SeededGenerator(seed: seed)
     let buffer = PixelBuffer(width: width, height: height)
     let colours = (0..<257).map { i in
-      // Distinct in red and green by construction.
+      // Distinct in red and green.
       RGBA(red: UInt8(i % 251), green: UInt8(i / 251 * 7), blue: UInt8.random(in: 0...255, using: &random))
     }
     let phase = SIMD2(Double.random(in: 0...7, using: &random), Double.random(in: 0...7, using: &random))
@@ -28,7 +28,7 @@ enum Pictures: String, CaseIterable, Sendable {
     _ x: Int, _ y: Int, _ count: Int, _ phase: SIMD2<Double>, _ colours: [RGBA], _ random: inout SeededGenerator
   ) -> RGBA {
     func byte(_ range: ClosedRange<UInt8> = 0...255) -> UInt8 { UInt8.random(in: range, using: &random) }
-    // A hilly surface of 0 to 1, smooth with a little noise.
+    // A smooth hilly surface of 0 to 1 with a little noise.
     func surface(_ k: Double) -> Double {
       let u = Double(x) * 0.031 * k + phase.x
       let v = Double(y) * 0.043 + phase.y
@@ -79,7 +79,7 @@ enum Pictures: String, CaseIterable, Sendable {
 }
 
 extension PixelBuffer {
-  /// One pixel; setting a colour of alpha 0 stores zeros, as the buffer's form demands.
+  /// One pixel. Setting a colour with alpha 0 stores zeros, as the buffer requires.
   subscript(x: Int, y: Int) -> RGBA {
     get { RGBA(word: bytes.load(fromByteOffset: y * rowBytes + x * 4, as: UInt32.self)) }
     set {
@@ -91,7 +91,7 @@ extension PixelBuffer {
   /// The pixels as bytes, for comparison.
   var content: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: bytes, count: byteCount)) }
 
-  /// The first pixel that differs, or nil: a message of a size that can be read.
+  /// The first pixel that differs, or nil, as a short message.
   func difference(from other: PixelBuffer) -> String? {
     guard width == other.width && height == other.height else {
       return "\(width) x \(height) against \(other.width) x \(other.height)"

@@ -3,7 +3,7 @@ import Testing
 import TileImage
 
 @Suite(.ownThread) struct ReduceTests {
-  /// The definition, pixel by pixel in floating point.
+  /// The average by definition, in floating point.
   private static func average(_ child: PixelBuffer, ratio: Int, x: Int, y: Int) -> RGBA {
     var red = 0.0
     var green = 0.0
@@ -29,7 +29,7 @@ import TileImage
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 16], Pictures.allCases)
-  func averageIsTheDefinition(_ ratio: Int, _ kind: Pictures) {
+  func averageMatchesTheDefinition(_ ratio: Int, _ kind: Pictures) {
     for (seed, (width, height)) in [(24, 24), (25, 13), (1, 1), (2, 31), (40, 48)].enumerated() {
       let child = kind.make(width: width, height: height, seed: UInt64(seed))
       let columns = (width + ratio - 1) / ratio
@@ -64,7 +64,7 @@ import TileImage
     }
   }
 
-  @Test func whiteNeverDarkensAndNeverVanishes() {
+  @Test func whiteNeitherDarkensNorVanishes() {
     var level = PixelBuffer(width: 256, height: 256)
     for y in 0..<256 {
       for x in 0..<256 {
@@ -92,7 +92,7 @@ import TileImage
     }
   }
 
-  @Test func oneFaintPixelStaysVisible() {
+  @Test func oneFaintPixelRemainsVisible() {
     var level = PixelBuffer(width: 64, height: 64)
     level[37, 21] = RGBA(red: 200, green: 10, blue: 90, alpha: 1)
     while level.width > 1 {

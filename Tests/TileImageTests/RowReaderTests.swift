@@ -6,7 +6,7 @@ import TileIndex
 @testable import TileImage
 
 @Suite(.ownThread) struct RowReaderTests {
-  /// A file that is there for the duration of a test.
+  /// Writes a file for the duration of a call.
   private static func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("row-reader-\(UUID().uuidString)")
     try Data(bytes).write(to: url)
@@ -21,7 +21,7 @@ import TileIndex
   }
 
   @Test(arguments: Pictures.allCases)
-  func pngRowsAreThePicture(_ kind: Pictures) throws {
+  func pngRowsMatchTheImage(_ kind: Pictures) throws {
     let picture = kind.make(width: 61, height: 37, seed: 6)
     try Self.withFile(TileEncoder(.png(PNGOptions())).encode(picture)) { path in
       let reader = try PNGRowReader(path: path)
@@ -34,7 +34,7 @@ import TileIndex
     }
   }
 
-  @Test func pngErrorsComeAtTheirRow() throws {
+  @Test func pngErrorsAreThrownAtTheirRow() throws {
     let bytes = try TileEncoder(.png(PNGOptions())).encode(Pictures.noise.make(width: 90, height: 200, seed: 1))
     try Self.withFile([UInt8](bytes[..<(bytes.count / 2)])) { path in
       let reader = try PNGRowReader(path: path)
@@ -49,20 +49,20 @@ import TileIndex
       }
       #expect(error?.code == .malformed)
       #expect((80...100).contains(read))
-      // Once failed it stays failed, cleanly.
+      // After a failure every further call fails too.
       #expect(throws: ImageError.self) { try row.withUnsafeMutableBytes { try reader.readRow(into: $0.baseAddress!) } }
     }
   }
 
-  @Test func aMissingFileIsAnErrorInTheSystemsWords() {
+  @Test func missingFileGivesTheSystemsMessage() {
     let png = #expect(throws: ImageError.self) { try PNGRowReader(path: "/nonexistent/a.png") }
     let jpeg = #expect(throws: ImageError.self) { try JPEGRowReader(path: "/nonexistent/a.jpg") }
     #expect(png?.message == "PNG: No such file or directory")
     #expect(jpeg?.message == "JPEG: No such file or directory")
   }
 
-  @Test func aHugeHeaderIsReadWithoutMemoryForIt() throws {
-    // A PNG whose header states 2,147,483,647 x 2,147,483,647 pixels of 64 bits.
+  @Test func hugeHeaderAllocatesNoMemory() throws {
+    // A PNG whose header claims 2,147,483,647 x 2,147,483,647 pixels of 64 bits.
     var file: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]
     let ihdr: [UInt8] = Array("IHDR".utf8) + [0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 16, 6, 0, 0, 0]
     let crc = Deflater.crc32(ihdr, count: ihdr.count)
@@ -79,7 +79,7 @@ import TileIndex
     #expect(error?.code == .tooLarge)
   }
 
-  @Test func jpegRowsAreThePicture() throws {
+  @Test func jpegRowsMatchTheImage() throws {
     let picture = Pictures.photographic.make(width: 75, height: 41, seed: 3)
     let bytes = try TileEncoder(.jpeg(JPEGOptions())).encode(picture)
     for sample in [bytes, Samples.greyJPEG, Samples.cmykJPEG, Samples.progressiveJPEG, Samples.tallProgressiveJPEG] {
@@ -92,7 +92,7 @@ import TileIndex
     }
   }
 
-  @Test func jpegHeadersTellWhatDecodingTakes() throws {
+  @Test func jpegHeadersGiveTheWorkingMemory() throws {
     try Self.withFile(Samples.tallProgressiveJPEG) { path in
       let reader = try JPEGRowReader(path: path)
       #expect(reader.isProgressive && reader.holdsWholeImage && reader.channels == 1)
@@ -106,7 +106,7 @@ import TileIndex
     }
   }
 
-  @Test func aProgressiveJPEGBeyondTheMemoryIsRefused() throws {
+  @Test func progressiveJPEGBeyondTheMemoryIsRejected() throws {
     try Self.withFile(Samples.tallProgressiveJPEG) { path in
       let reader = try JPEGRowReader(path: path)
       let error = #expect(throws: ImageError.self) { try reader.start(memoryMax: 1000) }
@@ -116,7 +116,7 @@ import TileIndex
     }
   }
 
-  @Test func lostPixelsAreErrorsAndHarmlessWarningsAreTold() throws {
+  @Test func lostPixelsAreErrorsAndHarmlessWarningsAreReported() throws {
     let bytes = try TileEncoder(.jpeg(JPEGOptions())).encode(Pictures.photographic.make(width: 75, height: 41, seed: 3))
     try Self.withFile([UInt8](bytes[..<(bytes.count - 200)])) { path in
       let reader = try JPEGRowReader(path: path)
@@ -125,7 +125,7 @@ import TileIndex
       #expect(error?.code == .malformed)
       #expect(error?.message == "JPEG: Premature end of JPEG file")
     }
-    // Between the last code and the end marker; more than the decoder has read ahead.
+    // Between the last code and the end marker, and longer than the decoder's buffer.
     let padded = bytes.dropLast(2) + [UInt8](repeating: 5, count: 60) + bytes.suffix(2)
     try Self.withFile([UInt8](padded)) { path in
       let reader = try JPEGRowReader(path: path)

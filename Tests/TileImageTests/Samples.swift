@@ -1,6 +1,6 @@
 import Foundation
 
-/// Small files of kinds that the encoders here do not write; all made with ImageMagick from gradients.
+/// Small files of kinds that the encoders here do not write, made with ImageMagick from gradients.
 enum Samples {
   /// 16 x 16, CMYK with Adobe's marker (ink inverted), red at the top to blue at the bottom.
   static let cmykJPEG = bytes(

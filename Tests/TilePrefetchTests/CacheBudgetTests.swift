@@ -5,12 +5,14 @@ import Testing
 import TileIndex
 import TilePrefetch
 
-/// Random operations on a cache: whatever they are, the budget holds.
+/// The budget holds under random operations.
 @Suite(.ownThread) struct CacheBudgetTests {
-  /// A million with `CACHE_LONG=1`.
+  /// A million operations with `CACHE_LONG=1`.
   private static let operationCount = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1" ? 1_000_000 : 60_000
 
-  @Test(arguments: [UInt64(1), 2, 3], [true, false]) func randomOperationsNeverExceedIt(_ seed: UInt64, isLRU: Bool) {
+  @Test(arguments: [UInt64(1), 2, 3], [true, false]) func randomOperationsStayWithinTheBudget(
+    _ seed: UInt64, isLRU: Bool
+  ) {
     var random = SeededGenerator(seed: seed)
     let eviction: any EvictionPolicy = isLRU ? LRUEviction() : DistanceEviction()
     let time = Mutex(Duration.zero)
@@ -73,7 +75,7 @@ import TilePrefetch
       end.bytes == 0 && end.reservedBytes == 0 && end.pinnedBytes == 0 && end.unusedBytes == 0, "seed \(seed): \(end)")
   }
 
-  @Test func threadsKeepToItTogether() throws {
+  @Test func concurrentThreadsStayWithinTheBudget() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 2000)
     let group = DispatchGroup()
     for seed in UInt64(1)...3 {

@@ -7,14 +7,14 @@ import TilePrefetch
 
 private struct Refused: Error {}
 
-/// Plans what it is told to.
+/// Returns a given plan.
 private struct FixedPlan: PrefetchPlanner {
   var tiles: [TileID]
   mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {}
   func plan(countMax: Int) -> [TileID] { tiles }
 }
 
-/// A clock that is set by hand.
+/// A clock that tests advance.
 private final class HandClock: Sendable {
   private let time = Mutex(Duration.zero)
   var now: Duration { time.withLock { $0 } }
@@ -23,7 +23,7 @@ private final class HandClock: Sendable {
 
 private let cost = 10
 
-/// One tile on the screen: the one of zoom 8 in a column.
+/// A viewport with one tile on the screen: the one of zoom 8 in the given column.
 private func viewport(_ column: Int) -> Viewport {
   Viewport(x: (Double(column) + 0.5) / 256, y: 0.5 / 256, zoom: 8, width: 200, height: 200)
 }
@@ -44,13 +44,13 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
       cache: cache, planner: FixedPlan(tiles: plan), source: .init(loadsMax: loadsMax), tileCost: cost, screen: screen)
   }
 
-  /// Loads and ends all that there is to do.
+  /// Runs all loads that the loader wants.
   private func loadAll(_ loader: MapLoader<Int>) {
     while let load = loader.next() { loader.finish(load, .tile(load.key.column, byteCount: cost)) }
   }
 
-  /// The cache has heard of a failed prefetch, the loader has not yet, and its tile comes onto the screen.
-  @Test func aTileThatComesWhileItsPrefetchFailsIsLoaded() throws {
+  /// The cache has recorded a failed prefetch, the loader has not yet, and its tile comes onto the screen.
+  @Test func visibleTileWhosePrefetchFailsIsLoaded() throws {
     let cache = cache(100)
     let loader = loader(cache, plan: [tile(21)])
     loader.update(viewport(20), phase: .rest, at: 0)
@@ -66,8 +66,8 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
     #expect(loader.tile(tile(21)) == 21 && cache.statistics.reservedBytes == 0)
   }
 
-  /// The same where its place was taken back, so that the tile was loaded and not kept.
-  @Test func aTileThatComesWhileItsPrefetchIsNotKeptIsThere() throws {
+  /// The same where its reservation was taken back, so that the tile was loaded but not kept.
+  @Test func visibleTileWhosePrefetchIsNotKeptIsHeld() throws {
     let cache = cache(100)
     let loader = loader(cache, plan: [tile(21)])
     loader.update(viewport(20), phase: .rest, at: 0)
@@ -83,14 +83,14 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
     #expect(loader.next() == nil)
   }
 
-  @Test func aFailedTileOnTheScreenIsTriedAgain() throws {
+  @Test func failedVisibleTileIsRetried() throws {
     let loader = loader(cache(100))
     loader.update(viewport(20), phase: .rest, at: 0)
     for delay in [1.0, 2, 4, 8, 16, 32, 60, 60] {
       loader.finish(try #require(loader.next()), .failed(Refused()))
       #expect(loader.next() == nil && loader.retryDelay == .seconds(delay))
       clock.advance(delay - 0.5)
-      // Neither time nor frames hurry it.
+      // Neither time nor frames make it retry early.
       loader.update(viewport(20), phase: .rest, at: 0)
       #expect(loader.next() == nil)
       clock.advance(0.5)
@@ -99,13 +99,13 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
     #expect(loader.tile(tile(20)) == 20 && loader.retryDelay == nil)
   }
 
-  @Test func aTileThatTheSourceLackedIsLookedForAgain() throws {
+  @Test func absentTileIsRequestedAgainAfterItsLifetime() throws {
     let cache = cache(100)
     let loader = loader(cache)
     loader.update(viewport(20), phase: .rest, at: 0)
     loader.finish(try #require(loader.next()), .absent)
     #expect(loader.next() == nil && loader.retryDelay == .seconds(30))
-    // It leaves the screen and comes again: still believed.
+    // It leaves the screen and returns: the negative entry still holds.
     clock.advance(10)
     loader.update(viewport(40), phase: .rest, at: 1)
     loadAll(loader)
@@ -116,7 +116,7 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
     #expect(loader.tile(tile(20)) == 20)
   }
 
-  /// What another map loads comes to this one too, also where it fails there or finds no room.
+  /// A tile that another map loads is shared, also where the load fails there or finds no room.
   @Test(arguments: [true, false]) func twoMapsShareALoad(fails: Bool) throws {
     let cache = cache(fails ? 100 : 0)
     let (first, second) = (loader(cache, screen: 1), loader(cache, screen: 2))
@@ -134,20 +134,20 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
     }
   }
 
-  @Test func aJumpCancelsWhatNobodyWantsAnyMore() throws {
+  @Test func jumpCancelsUnneededLoads() throws {
     let loader = loader(cache(100), loadsMax: 1)
     loader.update(viewport(20), phase: .rest, at: 0)
     let old = try #require(loader.next())
     loader.update(viewport(90), phase: .rest, at: 1)
     #expect(old.isCancelled && loader.next() == nil)
-    // It may come back before the load has noticed.
+    // It may return before the load has noticed its cancellation.
     loader.update(viewport(20), phase: .rest, at: 2)
     #expect(loader.next() == nil)
     loader.finish(old, .failed(CancellationError()))
     #expect(loader.next()?.key == tile(20))
   }
 
-  @Test func heldTilesCostWhatTheyCost() throws {
+  @Test func heldTilesKeepTheirMeasuredCost() throws {
     let cache = cache(1)
     let loader = loader(cache)
     loader.update(viewport(20), phase: .rest, at: 0)
@@ -157,8 +157,8 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
     #expect(!cache.contains(tile(20)), "it costs three times what there is")
   }
 
-  /// The example of ``MemoryPressureMonitor``.
-  @Test func pressurePausesAndShrinks() async throws {
+  /// The example in the documentation of ``MemoryPressureMonitor``.
+  @Test func memoryPressurePausesPrefetchAndShrinksTheCache() async throws {
     let cache = cache(40)
     let loader = loader(cache, plan: (30..<50).map { tile($0) })
     loader.update(viewport(20), phase: .rest, at: 0)
@@ -179,7 +179,7 @@ private func tile(_ column: Int, zoom: Int = 8) -> TileID { TileID(unchecked: zo
   }
 }
 
-/// Memory is short.
+/// Readings of a machine that is short of memory.
 private struct Readings: PressureReadings {
   func readings() -> [PressureReading] { [PressureReading(.machine, used: 0.95)] }
 }

@@ -15,16 +15,16 @@ import TilePrefetch
     return viewport
   }
 
-  @Test func viewportShowsTheTilesUnderIt() {
+  @Test func viewportListsVisibleTiles() {
     let whole = Viewport(x: 0.5, y: 0.5, zoom: 2, width: 512, height: 256)
-    // The middle of 4 x 4 tiles, two tiles wide and one high: half a tile above and below.
+    // The middle of 4 x 4 tiles, two tiles wide and one high: it covers half a tile above and below.
     #expect(whole.tiles == TileRange(zoom: 2, columns: 1...2, rows: 1...2))
     #expect(Viewport(x: 0.5, y: 0.5, zoom: 2.49, width: 256, height: 256).tiles.zoom == 2)
     #expect(Viewport(x: 0.5, y: 0.5, zoom: 2.5, width: 256, height: 256).tiles.zoom == 3)
     #expect(start.tiles.count >= 50 && start.tiles.count <= 66)
   }
 
-  @Test func atRestTheRingComesFirst() {
+  @Test func atRestNeighbouringTilesComeFirst() {
     var predictor = PrefetchPredictor()
     predictor.update(start, phase: .rest, at: 0)
     let plan = predictor.plan(countMax: 300)
@@ -32,7 +32,7 @@ import TilePrefetch
     let ring = TileRange(
       zoom: 13, columns: (visible.columns.lowerBound - 1)...(visible.columns.upperBound + 1),
       rows: (visible.rows.lowerBound - 1)...(visible.rows.upperBound + 1))
-    // After the few that cover all of it.
+    // After the few coarse tiles that cover all of it.
     let coarse = plan.prefix { $0.zoom == 10 }
     #expect(
       (2...12).contains(coarse.count)
@@ -45,14 +45,14 @@ import TilePrefetch
     #expect(Set(plan).count == plan.count)
   }
 
-  @Test func lessRoomMeansASurerPlan() {
+  @Test func smallBudgetPlansOnlyProbableTiles() {
     var predictor = PrefetchPredictor()
     predictor.update(start, phase: .rest, at: 0)
     let (small, large) = (predictor.plan(countMax: 100), predictor.plan(countMax: 600))
     #expect(small.count < large.count && Array(large.prefix(small.count)) == small)
   }
 
-  @Test func afterAZoomTheNextOneIsExpected() {
+  @Test func afterAZoomAnotherZoomIsExpected() {
     var predictor = PrefetchPredictor()
     predictor.update(start, phase: .rest, at: 0)
     predictor.update(start, phase: .animation(target: moved(0, zoom: -1)), at: 0.1)
@@ -63,7 +63,7 @@ import TilePrefetch
     #expect(outwards > fresh.plan(countMax: 200).filter { $0.zoom == 11 }.count)
   }
 
-  @Test func zoomsThatWereNotAnnouncedArePreparedFor() {
+  @Test func unannouncedZoomsArePlanned() {
     var predictor = PrefetchPredictor()
     var viewport = start
     predictor.update(viewport, phase: .rest, at: 0)
@@ -78,7 +78,7 @@ import TilePrefetch
     #expect(predictor.plan(countMax: 300).filter { $0.zoom == 14 }.count > before)
   }
 
-  @Test func aKnownPathIsLoadedInItsOrder() {
+  @Test func knownPathIsPlannedInOrder() {
     var predictor = PrefetchPredictor()
     let goal = moved(2)
     predictor.update(start, phase: .rest, at: 0)
@@ -91,14 +91,14 @@ import TilePrefetch
     #expect(columns == columns.sorted())
   }
 
-  @Test func aSlowSourceLoadsTheEndOfThePath() {
+  @Test func slowSourcePlansTheTargetOnly() {
     var predictor = PrefetchPredictor(options: .init(tilesPerSecond: 70))
     let goal = moved(9, zoom: 1)
     predictor.update(start, phase: .animation(target: goal), at: 0)
     #expect(Set(predictor.plan(countMax: 500).prefix(goal.tiles.count)) == Set(goal.tiles))
   }
 
-  @Test func aDragLeadsOnwards() {
+  @Test func dragIsExtrapolated() {
     var predictor = PrefetchPredictor()
     for frame in 0..<7 { predictor.update(moved(Double(frame) * 0.05), phase: .drag, at: Double(frame) / 60) }
     let plan = predictor.plan(countMax: 200)
@@ -108,7 +108,7 @@ import TilePrefetch
     #expect(plan.last?.zoom == 10)
   }
 
-  @Test func fixesLeadAlongTheTrack() {
+  @Test func gpsTrackIsExtrapolated() {
     var predictor = PrefetchPredictor()
     for second in 0..<10 { predictor.update(moved(0, -0.01 * Double(second)), phase: .follow, at: Double(second)) }
     let plan = predictor.plan(countMax: 200)
@@ -117,7 +117,7 @@ import TilePrefetch
     #expect(!beyond.isEmpty && beyond.allSatisfy { $0.row < visible.rows.lowerBound }, "\(beyond)")
   }
 
-  @Test func aMapThatStandsStillIsAtRestWhoeverMovesIt() {
+  @Test func motionlessMapCountsAsAtRest() {
     var (follower, resting) = (PrefetchPredictor(), PrefetchPredictor())
     for second in 0..<10 {
       follower.update(start, phase: .follow, at: Double(second))
@@ -126,7 +126,7 @@ import TilePrefetch
     #expect(follower.plan(countMax: 200) == resting.plan(countMax: 200))
   }
 
-  /// Where the tiles of the next zoom lie, in the middle.
+  /// The centre of the plan's tiles of the next zoom.
   private func zoomInMiddle(_ plan: [TileID]) -> (column: Double, row: Double) {
     let inner = plan.filter { $0.zoom == 14 }
     let count = Double(inner.count)
@@ -135,7 +135,7 @@ import TilePrefetch
     )
   }
 
-  @Test func aZoomInIsExpectedAtTheCursor() throws {
+  @Test func zoomInIsCentredAtTheCursor() throws {
     let loader = MapLoader(
       cache: TileCache<TileID, Int>(byteCountMax: 400), planner: PrefetchPredictor(), source: .init(loadsMax: 1000),
       tileCost: 1)
@@ -153,13 +153,13 @@ import TilePrefetch
     let side = start.shortSide
     let right = zoomInMiddle(planned(MapPoint(x: start.x + side / 2, y: start.y)))
     #expect(right.column > middle.column + 1 && abs(right.row - middle.row) < 1, "\(right) \(middle)")
-    // One that has left the screen says nothing.
+    // A cursor position off the screen is ignored.
     let away = zoomInMiddle(planned(MapPoint(x: start.x + 3 * side, y: start.y)))
     #expect(abs(away.column - middle.column) < 0.01, "\(away) \(middle)")
   }
 
   /// Two fingers around a point near the right edge, zooming out by 1.
-  @Test func aPinchTellsWhereTheNextZoomGoes() throws {
+  @Test func zoomInIsCentredAtTheLastPinch() throws {
     var predictor = PrefetchPredictor()
     let fixed = MapPoint(x: start.x + 0.4 * start.shortSide, y: start.y)
     func pinched(_ zooms: Double) -> Viewport {
@@ -179,14 +179,14 @@ import TilePrefetch
     #expect(abs(point.x - fixed.x) < 1e-9 && abs(point.y - fixed.y) < 1e-9, "\(point) \(fixed)")
   }
 
-  @Test func zoomsThatTheSourceLacksAreNotPlanned() {
+  @Test func zoomsOutsideTheSourceAreNotPlanned() {
     var predictor = PrefetchPredictor(options: .init(zooms: 11...13))
     predictor.update(start, phase: .rest, at: 0)
     let plan = predictor.plan(countMax: 400)
     #expect(!plan.isEmpty && plan.allSatisfy { (11...13).contains($0.zoom) })
   }
 
-  @Test func whatLiesBeyondTheSourceIsNotPlanned() {
+  @Test func tilesOutsideTheSourceAreNotPlanned() {
     // The eastern edge of the source is in the middle of the screen.
     var predictor = PrefetchPredictor(options: .init(x: 0.2...start.x))
     predictor.update(start, phase: .rest, at: 0)
@@ -194,8 +194,8 @@ import TilePrefetch
     #expect(!plan.isEmpty && plan.allSatisfy { Double($0.column) / Double(1 << $0.zoom) < start.x })
   }
 
-  /// Whatever the map does, plans are sound.
-  @Test(arguments: [UInt64(1), 2, 3]) func anyMovementGivesASoundPlan(_ seed: UInt64) {
+  /// Plans are valid for any movement.
+  @Test(arguments: [UInt64(1), 2, 3]) func randomMovementsGiveValidPlans(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var predictor = PrefetchPredictor()
     var time = 0.0

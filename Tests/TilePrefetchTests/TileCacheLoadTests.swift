@@ -10,16 +10,16 @@ private let place = TileID(unchecked: 8, 3, 4)
 
 private struct Refused: Error {}
 
-/// Whether something is over.
+/// A flag that is set once.
 private final class End: Sendable {
   private let state = Mutex(false)
   var hasCome: Bool { state.withLock { $0 } }
   func come() { state.withLock { $0 = true } }
 }
 
-/// Loads that several want, and loads that nobody wants any more.
+/// Shared loads, and loads that nobody wants any more.
 @Suite(.ownThread) struct TileCacheLoadTests {
-  @Test func whatThreadsWantAtTheSameTimeIsLoadedOnce() async throws {
+  @Test func concurrentThreadsShareOneLoad() async throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     let loadCount = Atomic(0)
     let released = DispatchSemaphore(value: 0)
@@ -63,7 +63,7 @@ private final class End: Sendable {
     #expect(cache.statistics.misses == 1 && cache.statistics.reservedBytes == 0)
   }
 
-  @Test func aLoadThatNobodyWantsIsCancelled() async throws {
+  @Test func unwantedLoadIsCancelled() async throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     let end = End()
     let tasks = (0..<2).map { _ in
@@ -85,8 +85,8 @@ private final class End: Sendable {
     #expect(try await cache.loadedValue(for: place, byteCount: 10) { (2, byteCount: 10) } == 2)
   }
 
-  /// A load that ends at once is over before anybody could wait for it, if waiting comes second.
-  @Test func aLoadThatEndsAtOnceIsMadeOnce() async throws {
+  /// If waiters registered after the start, a load that ends at once would be over by then.
+  @Test func loadThatEndsAtOnceRunsOnce() async throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 0)
     let count = Atomic(0)
     for turn in 0..<10_000 {
@@ -98,7 +98,7 @@ private final class End: Sendable {
     #expect(cache.statistics.misses == 10_000 && cache.statistics.reservedBytes == 0)
   }
 
-  @Test func joiningBeginsNothing() {
+  @Test func joinStartsNoLoad() {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     #expect(!cache.join(place) && cache.statistics.reservedBytes == 0)
     guard case .load(let ahead) = cache.begin(place, byteCount: 10, purpose: .prefetch) else {
@@ -109,7 +109,7 @@ private final class End: Sendable {
     #expect(!cache.join(place) && cache.statistics.reservedBytes == 0)
   }
 
-  @Test func aCancelledLoadIsReplaced() {
+  @Test func cancelledLoadIsReplaced() {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     guard case .load(let first) = cache.begin(place, byteCount: 10) else { return #expect(Bool(false)) }
     cache.cancel(first)
@@ -122,7 +122,7 @@ private final class End: Sendable {
     #expect(cache.value(for: place) == 5 && cache.statistics.reservedBytes == 0)
   }
 
-  @Test func aDemandTakesAPrefetchOver() {
+  @Test func demandTakesOverAPrefetch() {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     guard case .load(let ahead) = cache.begin(place, byteCount: 10, purpose: .prefetch) else {
       return #expect(Bool(false))
@@ -137,7 +137,7 @@ private final class End: Sendable {
   }
 }
 
-/// Waits for a condition that other threads make true.
+/// Waits until a condition holds that other threads make true.
 private func eventually(_ condition: () -> Bool) async throws {
   for _ in 0..<6000 {
     if condition() { return }

@@ -13,7 +13,7 @@ private func focus(_ columns: ClosedRange<Int>) -> MapFocus {
   MapFocus(around: TileRange(zoom: 8, columns: columns, rows: 0...0))
 }
 
-/// Begins and ends a load.
+/// Starts and ends a load.
 private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int, purpose: LoadPurpose = .demand) -> Bool
 {
   guard case .load(let load) = cache.begin(tile, byteCount: bytes, purpose: purpose) else { return false }
@@ -22,7 +22,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
 }
 
 @Suite(.ownThread) struct TileCacheTests {
-  @Test func whatWasLoadedIsThere() throws {
+  @Test func loadedTilesAreKept() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
     #expect(cache.value(for: tile(1)) == nil)
     #expect(try cache.value(for: tile(1), byteCount: 40) { (7, byteCount: 40) } == 7)
@@ -32,7 +32,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(statistics.hits == 2 && statistics.misses == 1 && statistics.bytes == 40 && statistics.entries == 1)
   }
 
-  @Test func theLeastRecentlyUsedGoes() {
+  @Test func leastRecentlyUsedTileIsEvicted() {
     let cache = TileCache<TileID, Int>(byteCountMax: 30, eviction: LRUEviction())
     for column in 0..<3 { #expect(load(cache, tile(column), 10)) }
     _ = cache.value(for: tile(0))
@@ -40,17 +40,17 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(cache.contains(tile(0)) && !cache.contains(tile(1)) && cache.contains(tile(2)))
   }
 
-  @Test func theFarthestGoes() {
+  @Test func farthestTileIsEvicted() {
     let cache = TileCache<TileID, Int>(byteCountMax: 40)
     cache.show([], focus: focus(10...13))
     for column in [200, 14, 15] { #expect(load(cache, tile(column), 10)) }
-    // A zoom away counts 1.2 halves of the screen: nearer than column 200, farther than 14.
+    // A difference of one zoom counts 1.2 halves of the screen: nearer than column 200, farther than 14.
     #expect(load(cache, tile(5, zoom: 7), 10))
     #expect(load(cache, tile(16), 10))
     #expect(!cache.contains(tile(200)) && cache.contains(tile(14)))
   }
 
-  @Test func expectedTilesGoLast() {
+  @Test func plannedTilesAreEvictedLast() {
     let cache = TileCache<TileID, Int>(byteCountMax: 30)
     var focus = focus(10...13)
     focus.wanted = [tile(90): 0, tile(91): 1]
@@ -62,7 +62,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(!cache.contains(tile(91)) && cache.contains(tile(90)), "the least urgent of them goes first")
   }
 
-  @Test func tilesOnTheScreenStay() {
+  @Test func tilesOnTheScreenAreNotEvicted() {
     let cache = TileCache<TileID, Int>(byteCountMax: 30, eviction: LRUEviction())
     for column in 0..<3 { #expect(load(cache, tile(column), 10)) }
     cache.show([tile(0), tile(1)], focus: focus(0...1))
@@ -88,7 +88,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(!cache.contains(tile(0)) && cache.statistics.pinnedBytes == 0)
   }
 
-  @Test func whatDoesNotFitBesideTheScreenIsHandedOut() throws {
+  @Test func tilesThatDoNotFitAreReturnedButNotKept() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 20)
     cache.show((0..<4).map { tile($0) }, focus: focus(0...3))
     for column in 0..<4 {
@@ -99,7 +99,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(statistics.bytesPeak == 20)
   }
 
-  @Test func loadsUnderWayHaveTheirRoom() {
+  @Test func loadsReserveTheirCost() {
     let cache = TileCache<TileID, Int>(byteCountMax: 30)
     guard case .load(let first) = cache.begin(tile(0), byteCount: 20) else { return #expect(Bool(false)) }
     guard case .load(let second) = cache.begin(tile(1), byteCount: 20) else { return #expect(Bool(false)) }
@@ -110,7 +110,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(cache.contains(tile(0)) && cache.statistics.reservedBytes == 0)
   }
 
-  @Test func aLargerTileThanAnnouncedMakesRoomOrIsNotKept() {
+  @Test func tileLargerThanAnnouncedEvictsOthersOrIsNotKept() {
     let cache = TileCache<TileID, Int>(byteCountMax: 30, eviction: LRUEviction())
     #expect(load(cache, tile(0), 20))
     guard case .load(let own) = cache.begin(tile(1), byteCount: 10) else { return #expect(Bool(false)) }
@@ -121,7 +121,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(!cache.contains(tile(2)) && cache.statistics.bytes <= 30)
   }
 
-  @Test func absenceIsBelievedForAWhile() throws {
+  @Test func negativeEntriesExpire() throws {
     let time = Mutex(Duration.zero)
     let cache = TileCache<TileID, Int>(
       byteCountMax: 100, absentLifetime: .seconds(10), now: { time.withLock { $0 } })
@@ -142,18 +142,18 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(count == 3)
   }
 
-  @Test func failuresAreNotKept() throws {
+  @Test func failuresAreNotCached() throws {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
     #expect(throws: Refused.self) { try cache.value(for: tile(0), byteCount: 10) { throw Refused() } }
     #expect(cache.statistics.reservedBytes == 0 && cache.statistics.failures == 1)
     #expect(try cache.value(for: tile(0), byteCount: 10) { (1, byteCount: 10) } == 1)
   }
 
-  @Test func prefetchesKeepToTheirShare() {
+  @Test func prefetchesStayWithinTheirShare() {
     let cache = TileCache<TileID, Int>(byteCountMax: 100, unusedShareMax: 0.5)
     cache.show([], focus: focus(0...3))
     for column in 0..<5 { #expect(load(cache, tile(column), 10, purpose: .prefetch)) }
-    // Farther than all that are there.
+    // Farther than all kept tiles.
     #expect(!load(cache, tile(60), 10, purpose: .prefetch))
     #expect(cache.statistics.unusedBytes == 50 && cache.statistics.refusals == 1)
     _ = cache.value(for: tile(0))
@@ -164,7 +164,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(!cache.contains(tile(60)) && cache.statistics.unusedBytes == 50)
   }
 
-  @Test func prefetchesDoNotPushOutWhatIsWorthMore() {
+  @Test func prefetchesDoNotEvictMoreValuableTiles() {
     let cache = TileCache<TileID, Int>(byteCountMax: 20, unusedShareMax: 1)
     cache.show([], focus: focus(0...3))
     #expect(load(cache, tile(1), 10) && load(cache, tile(2), 10))
@@ -172,7 +172,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(cache.contains(tile(1)) && cache.contains(tile(2)))
   }
 
-  @Test func memoryIsGivenBackOnDemand() {
+  @Test func trimGivesMemoryBack() {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
     for column in 0..<8 { #expect(load(cache, tile(column), 10)) }
     #expect(load(cache, tile(0, zoom: 2), 10) && load(cache, tile(9), 10, purpose: .prefetch))
@@ -191,8 +191,8 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(cache.statistics.bytes == 0 && cache.statistics.pinnedBytes == 0)
   }
 
-  /// Beside a deep screen the coarse zooms are the farthest tiles of all; memory pressure leaves them.
-  @Test(arguments: [PressureLevel.warning, .critical]) func pressureLeavesTheCoarseZooms(_ level: PressureLevel) {
+  /// Next to a deep screen the coarse zooms are the farthest tiles; memory pressure keeps them.
+  @Test(arguments: [PressureLevel.warning, .critical]) func memoryPressureKeepsTheCoarseZooms(_ level: PressureLevel) {
     let cache = TileCache<TileID, Int>(byteCountMax: 1000)
     let screen = TileRange(zoom: 14, columns: 8000...8002, rows: 6000...6001)
     cache.show(screen, focus: MapFocus(around: screen))
@@ -206,14 +206,14 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(cache.byteCountMax == (level == .warning ? 500 : 250))
     for tile in coarse + Array(screen) { #expect(cache.contains(tile), "\(tile)") }
     #expect(cache.statistics.bytes <= cache.byteCountMax && cache.statistics.evictions == 0)
-    // A new budget is for when there is enough again.
+    // A new budget applies in full when the pressure ends.
     cache.resize(to: 400)
     #expect(cache.byteCountMax == (level == .warning ? 200 : 100))
     cache.adjust(to: .normal)
     #expect(cache.byteCountMax == 400)
   }
 
-  @Test func aSmallerBudgetKeepsWhatItIsTold() {
+  @Test func shrinkingKeepsTheGivenTilesLongest() {
     let cache = TileCache<TileID, Int>(byteCountMax: 100)
     cache.show([], focus: focus(10...13))
     for column in [200, 11, 12, 14] { #expect(load(cache, tile(column), 10)) }
@@ -223,8 +223,8 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     #expect(cache.contains(tile(200)) && cache.statistics.entries == 1)
   }
 
-  /// Prefetch after prefetch while their share is full: it is the farthest of the unused that goes.
-  @Test func unusedTilesGoByDistance() {
+  /// Prefetches while their share is full: the farthest of the unused tiles is evicted.
+  @Test func unusedPrefetchedTilesAreEvictedByDistance() {
     let cache = TileCache<TileID, Int>(byteCountMax: 400, unusedShareMax: 0.5)
     cache.show([], focus: focus(0...3))
     for column in 100..<120 { #expect(load(cache, tile(column), 10, purpose: .prefetch)) }
@@ -235,7 +235,7 @@ private func load(_ cache: TileCache<TileID, Int>, _ tile: TileID, _ bytes: Int,
     for column in 200..<220 { #expect(cache.contains(tile(column))) }
   }
 
-  @Test func aSmallerBudgetTakesReservationsBack() {
+  @Test func shrinkingTakesReservationsBack() {
     let cache = TileCache<TileID, Int>(byteCountMax: 40)
     guard case .load(let own) = cache.begin(tile(0), byteCount: 30) else { return #expect(Bool(false)) }
     cache.resize(to: 20)

@@ -1,21 +1,22 @@
 import TileIndex
+import TilePrefetch
 
-/// What eviction alone is worth, session by session.
+/// The effect of eviction policies alone, per session.
 public struct EvictionReport: Hashable, Sendable {
-  /// Tiles that came onto the screen and were there, by policy.
+  /// Tiles that came onto the screen and were cached, by policy.
   public struct Hits: Hashable, Sendable {
     /// Least recently used first.
     public var lru = 0
     /// The reference policy's order.
     public var reference = 0
-    /// This project's.
+    /// This project's policy.
     public var `default` = 0
-    /// What is needed last, or never again, first.
+    /// Belady's rule: the tile that is needed last, or never again, goes first.
     public var belady = 0
 
     public init() {}
 
-    /// How much of the way from LRU to Belady's rule so many hits are; nil when there is none to go.
+    /// How much of the distance from LRU to Belady's rule a number of hits covers; nil when there is no distance.
     public func share(_ hits: Int) -> Double? {
       belady > lru ? Double(hits - lru) / Double(belady - lru) : nil
     }
@@ -34,7 +35,8 @@ public struct EvictionReport: Hashable, Sendable {
     public var session: String
     /// Tiles that came onto the screen.
     public var requests = 0
-    /// All four as the reference simulator counts: the tiles that leave the screen push others out before it is seen which of those come onto it, and what was found takes room on.
+    /// All four in the reference simulator's accounting: tiles that leave the screen evict others before the tiles that
+    /// come onto it are looked up, and tiles that were hits keep taking room.
     public var simulator = Hits()
     /// All four as the cache runs.
     public var cache = Hits()
@@ -57,7 +59,7 @@ public struct EvictionReport: Hashable, Sendable {
 }
 
 extension ReplaySettings {
-  /// Replays sessions without prefetch and without waiting for loads: the budget is the room for tiles off the screen.
+  /// Replays sessions without prefetch and without load times. The budget is the room for tiles off the screen.
   public func replayEviction(_ sessions: [MapSession]) -> EvictionReport {
     EvictionReport(
       sessions: sessions.map { session in
@@ -84,13 +86,15 @@ extension EvictionTrial {
 }
 
 extension EvictionReport {
-  /// One line: `{"sessions": [...], "total": {...}}`, each with `simulator` and `cache`: hit rates, and shares of the way from LRU to Belady's rule.
+  /// One line: `{"sessions": [...], "total": {...}}`, each with `simulator` and `cache`: hit rates, and shares of the
+  /// distance from LRU to Belady's rule.
   public var json: String {
     JSONValue.object([.init("sessions", .array(sessions.map(\.json))), .init("total", total.json)])
       .text(insideMarkup: false)
   }
 
-  /// Two tables for people: hits in per cent of what came onto the screen, as the simulator counts and as the cache runs.
+  /// Two text tables: hits in per cent of the tiles that came onto the screen, in the simulator's accounting and as the
+  /// cache runs.
   public var text: String {
     [("as the reference simulator counts:", \Line.simulator), ("as the cache runs:", \Line.cache)].map { title, hits in
       var rows = [["session", "requests", "lru", "reference", "default", "belady", "reference: of the way", "default"]]
@@ -126,5 +130,83 @@ extension EvictionReport.Line {
       session, "\(requests)", rate(hits.lru), rate(hits.reference), rate(hits.default), rate(hits.belady),
       part(hits.reference), part(hits.default),
     ]
+  }
+}
+
+// MARK: - Trial
+
+/// Replays a session on the real cache, with room for a given number of tiles off the screen. Missing tiles are loaded
+/// at once, nothing is prefetched.
+struct EvictionTrial {
+  /// Which tile is evicted first.
+  enum Policy: String, CaseIterable, Hashable, Sendable {
+    /// The least recently used.
+    case lru
+    /// The reference policy's choice.
+    case reference
+    /// This project's.
+    case `default`
+    /// The tile that is needed last, or never again.
+    case belady
+
+    fileprivate func eviction(_ future: Future) -> any EvictionPolicy {
+      switch self {
+      case .lru: LRUEviction()
+      case .reference: ReferenceEviction()
+      case .default: DistanceEviction()
+      case .belady: FutureEviction(future: future)
+      }
+    }
+  }
+
+  /// When the room for tiles is determined.
+  enum Accounting: CaseIterable, Hashable, Sendable {
+    /// As in the reference simulator: tiles that leave the screen evict others before the tiles that come onto it are
+    /// looked up, and tiles that were hits keep taking room while the screen shows them.
+    case simulator
+    /// As the cache runs in an app: the screen's tiles are pinned first, and tiles on the screen take none of the room
+    /// for others.
+    case cache
+  }
+
+  let frames: SessionFrames
+  /// In tiles off the screen.
+  let roomCount: Int
+
+  /// - Returns: the number of tiles that came onto the screen, and how many of them were cached.
+  func run(_ policy: Policy, _ accounting: Accounting) -> (requests: Int, hits: Int) {
+    let isSimulator = accounting == .simulator
+    let future = Future(frames)
+    let cache = TileCache<TileID, Void>(byteCountMax: 0, eviction: policy.eviction(future))
+    var visible: TileRange?
+    /// In the simulator's accounting: the tiles on the screen that were cached when they came.
+    var found: Set<TileID> = []
+    var (requests, hits) = (0, 0)
+    for (index, frame) in frames.frames.enumerated() {
+      let tiles = frame.viewport.tiles
+      let focus = MapFocus(around: policy == .default ? frame.phase.target?.tiles ?? tiles : tiles)
+      guard tiles != visible else {
+        cache.refocus(focus)
+        continue
+      }
+      let entered = tiles.filter { tile in !(visible?.contains(tile) ?? false) }
+      if isSimulator, let before = visible {
+        let staying = before.filter { tiles.contains($0) }
+        found = found.filter { tiles.contains($0) }
+        cache.show(staying, focus: focus)
+        cache.resize(to: max(staying.count, roomCount + staying.count - found.count))
+      }
+      // Not earlier: until here the tiles of this frame are still in the future.
+      future.frame(index)
+      let present = entered.filter { cache.contains($0) }
+      requests += entered.count
+      hits += present.count
+      if isSimulator { found.formUnion(present) }
+      visible = tiles
+      cache.show(tiles, focus: focus)
+      cache.resize(to: max(tiles.count, roomCount + tiles.count - found.count))
+      for tile in entered where !cache.contains(tile) { cache.insert((), for: tile, byteCount: 1) }
+    }
+    return (requests, hits)
   }
 }

@@ -2,13 +2,13 @@ import Synchronization
 import TileIndex
 import TilePrefetch
 
-/// What a session will show, for the policies that know it.
+/// What a session will show, for policies that know the future.
 final class Future: Sendable {
-  /// Tiles in the order in which they come onto the screen, the nearest to the middle first within a frame.
+  /// Tiles in the order in which they come onto the screen; within a frame, the nearest to the middle first.
   let entries: [TileID]
-  /// For each frame, how many of the entries are past once it is shown.
+  /// For each frame, how many of the entries are in the past once it is shown.
   private let pastCounts: [Int]
-  /// For each tile, its places in the entries.
+  /// For each tile, its indices in the entries.
   private let places: [TileID: [Int]]
   private let position = Atomic(0)
 
@@ -32,7 +32,7 @@ final class Future: Sendable {
 
   func frame(_ index: Int) { position.store(pastCounts[index], ordering: .relaxed) }
 
-  /// The place of a tile's next entry; `Int.max` when it does not come again.
+  /// The index of a tile's next entry; `Int.max` when it does not come again.
   ///
   /// - Complexity: O(log n).
   func nextUse(_ tile: TileID) -> Int {
@@ -46,7 +46,7 @@ final class Future: Sendable {
     return low < list.count ? list[low] : .max
   }
 
-  /// The next tiles, each once.
+  /// The next tiles, without duplicates.
   func next(countMax: Int, lookAheadMax: Int) -> [TileID] {
     let past = position.load(ordering: .relaxed)
     var seen: Set<TileID> = []
@@ -59,22 +59,16 @@ final class Future: Sendable {
   }
 }
 
-/// Lets the tile go that is needed last, or never again (Belady's rule).
+/// Evicts the tile that is needed last, or never again (Belady's rule).
 struct FutureEviction: EvictionPolicy {
   let future: Future
   func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double { Double(future.nextUse(tile)) }
   var isExact: Bool { true }
 }
 
-/// Loads what will be needed, in that order.
+/// Prefetches what will be needed, in that order.
 struct OraclePlanner: PrefetchPlanner {
   let future: Future
   mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {}
   func plan(countMax: Int) -> [TileID] { future.next(countMax: min(countMax, 400), lookAheadMax: 3000) }
-}
-
-/// Loads nothing ahead.
-struct NoPlanner: PrefetchPlanner {
-  mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {}
-  func plan(countMax: Int) -> [TileID] { [] }
 }

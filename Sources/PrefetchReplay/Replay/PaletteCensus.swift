@@ -1,14 +1,14 @@
 import TileImage
 import TileIndex
 
-/// How many of a bundle's tiles the palette tier can hold: those with at most 256 colours.
+/// How many of a bundle's tiles have at most 256 colours and so can be kept in a palette.
 public struct PaletteCensus: Hashable, Sendable {
   public struct Zoom: Hashable, Sendable {
     public var zoom: Int
     public var tiles = 0
     /// Of these, those with at most 256 colours.
     public var inPalette = 0
-    /// What all tiles take in memory, in bytes: as RGBA, and with a palette where that is possible.
+    /// The memory for all tiles in bytes: as RGBA, and with a palette where possible.
     public var bytes = 0
     public var paletteBytes = 0
   }
@@ -18,7 +18,7 @@ public struct PaletteCensus: Hashable, Sendable {
 
   /// Decodes every tile: some milliseconds each.
   ///
-  /// - Throws: ``ReplayError/Code/unreadableBundle``, also for tiles that are no pictures.
+  /// - Throws: ``ReplayError/Code/unreadableBundle``, also for tiles that are not images.
   public init(_ path: String) throws {
     self.path = path
     zooms = []
@@ -57,7 +57,7 @@ public struct PaletteCensus: Hashable, Sendable {
 }
 
 extension PaletteCensus {
-  /// A table for people.
+  /// A text table.
   public var text: String {
     var rows = [["zoom", "tiles", "at most 256 colours", "memory in the palette tier"]]
     for line in zooms { rows.append(line.cells("\(line.zoom)")) }
@@ -77,9 +77,9 @@ extension PaletteCensus {
 }
 
 extension PaletteCensus.Zoom {
-  /// Of all tiles; 0 where there are none.
+  /// The share of all tiles; 0 where there are none.
   public var share: Double { tiles == 0 ? 0 : Double(inPalette) / Double(tiles) }
-  /// What they take in the palette tier, of what they take as RGBA.
+  /// The memory with palettes, as a share of the memory as RGBA.
   public var memoryShare: Double { bytes == 0 ? 0 : Double(paletteBytes) / Double(bytes) }
 
   fileprivate func cells(_ name: String) -> [String] {

@@ -2,22 +2,24 @@ import Foundation
 import TileIndex
 import TilePrefetch
 
-/// Replays a session on a bundle in real time: the map moves by the clock, and as many threads as the source has loaders read and decode, as in an app.
+/// Replays a session on a bundle in real time: the map moves by the clock, and as many threads as the source has
+/// loaders read and decode tiles, as in an app.
 ///
 /// 1. The first screen is loaded before the session begins.
 /// 2. The calling thread takes each frame when it is due, and wakes the loaders.
-/// 3. A loader takes what is most urgent, loads it and books its end; when there is nothing to do it sleeps.
+/// 3. A loader takes the most urgent tile, loads it and records the end of the load. When there is nothing to do it
+///    sleeps.
 ///
-/// What changes is guarded by `condition`, which is what the unchecked `Sendable` promises.
+/// Mutable state is guarded by `condition`, which makes the unchecked `Sendable` valid.
 final class RealTimeReplay: @unchecked Sendable {
   private let frames: SessionFrames
   private let setup: ReplaySetup
   private let loader: MapLoader<ReplayTile>
-  /// How many times faster than life the map moves.
+  /// The speed of the map, as a multiple of real time.
   private let speed: Double
   private let condition = NSCondition()
-  private var ledger = ScreenLedger()
-  /// Grows with every frame and every finished load: a loader that found nothing to do sleeps until it has grown.
+  private var scorer = ReplayScorer()
+  /// Grows with every frame and every finished load. A loader that found nothing to do sleeps until it has grown.
   private var changeCount = 0
   /// Loaders that found nothing to do since the last change.
   private var idleCount = 0
@@ -31,9 +33,9 @@ final class RealTimeReplay: @unchecked Sendable {
     loader = setup.make()
   }
 
-  /// Takes as long as the session, by its speed.
+  /// Takes as long as the session, divided by its speed.
   ///
-  /// - Parameter open: gives each thread its own reader of the bundle.
+  /// - Parameter open: opens a reader of the bundle for each thread.
   /// - Throws: what `open` throws.
   func run(_ open: () throws -> BundleTiles) throws -> ReplayScore {
     let tiles = try open()
@@ -57,7 +59,7 @@ final class RealTimeReplay: @unchecked Sendable {
     for index in frames.frames.indices.dropFirst() { show(index, tiles) }
     end()
     loaders.wait()
-    return ledger.score(loader.cache.statistics, preloaded: missing.count)
+    return scorer.score(loader.cache.statistics, preloaded: missing.count)
   }
 
   private func show(_ index: Int, _ tiles: BundleTiles) {
@@ -67,15 +69,15 @@ final class RealTimeReplay: @unchecked Sendable {
     if wait > .zero { Thread.sleep(forTimeInterval: wait / .seconds(1)) }
     condition.lock()
     setup.beforePlanning(index)
-    // Under the lock: what the screen lacks is booked before a loader books that it came.
+    // Under the lock, so that a missing tile is recorded before a loader records its arrival.
     let step = loader.update(
       frame.viewport, phase: frame.phase, at: seconds, replans: setup.plansEveryFrame || frames.isEvent[index])
-    ledger.take(step, at: frame.tick, loader.cache, tiles)
+    scorer.take(step, at: frame.tick, loader.cache, tiles)
     changed()
     condition.unlock()
   }
 
-  /// A loading thread, until the session is over.
+  /// The body of a loading thread.
   private func work(_ reader: BundleTiles) {
     condition.lock()
     var seen = -1
@@ -91,7 +93,7 @@ final class RealTimeReplay: @unchecked Sendable {
         if reader.delay > 0 { Thread.sleep(forTimeInterval: reader.delay) }
         condition.lock()
         loader.finish(load, outcome)
-        ledger.finished(load.key, at: tickNow)
+        scorer.finished(load.key, at: tickNow)
         changed()
       }
       guard seen == changeCount else { continue }
@@ -101,10 +103,10 @@ final class RealTimeReplay: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// What is missing at the end still comes, unless it cannot be read.
+  /// Waits for the tiles that are missing at the end, except those that cannot be read.
   private func end() {
     condition.lock()
-    while ledger.isMissingAny, idleCount < setup.loaderCount { condition.wait() }
+    while scorer.isMissingAny, idleCount < setup.loaderCount { condition.wait() }
     isOver = true
     condition.broadcast()
     condition.unlock()
@@ -116,7 +118,7 @@ final class RealTimeReplay: @unchecked Sendable {
     condition.broadcast()
   }
 
-  /// The frame that is shown after now.
+  /// The next frame to be shown.
   private var tickNow: Int {
     Int((ContinuousClock.now - begin) / .seconds(1) * speed * SessionFrames.rate) + 1
   }

@@ -1,24 +1,28 @@
-/// What a replay came to. Of several sessions the sum.
+import TileIndex
+import TilePrefetch
+
+/// The result of a replay; for several sessions, the sum.
 public struct ReplayScore: Hashable, Sendable {
   /// Tiles that came onto the screen.
   public var requests = 0
-  /// Of these, those that were there.
+  /// Of these, those that were cached.
   public var hits = 0
-  /// Frames times tiles on the screen that were missing.
+  /// The sum over all frames of the tiles missing on the screen.
   public var blankTileFrames = 0
   /// Of these, those with neither an ancestor within five zooms nor all four children to draw instead.
   public var hardBlanks = 0
   /// Frames with at least one tile missing.
   public var stallFrames = 0
-  /// Loads begun ahead of need.
+  /// Prefetch loads that were started.
   public var prefetches = 0
-  /// Of these, those whose tile came onto the screen before it went.
+  /// Of these, those whose tile came onto the screen before it was evicted.
   public var prefetchesUsed = 0
   /// All loads.
   public var loads = 0
-  /// Tiles that came onto the screen and that the bundle does not have: there is nothing to draw, so they are no requests and never blank.
+  /// Tiles that came onto the screen and that the bundle does not have. There is nothing to draw, so they count neither
+  /// as requests nor as missing.
   public var absent = 0
-  /// The most bytes that were kept and reserved.
+  /// The highest sum of kept and reserved bytes.
   public var bytesPeak = 0
 
   public init() {}
@@ -28,7 +32,7 @@ public struct ReplayScore: Hashable, Sendable {
   public var precision: Double? { prefetches == 0 ? nil : Double(prefetchesUsed) / Double(prefetches) }
   public var stallMilliseconds: Double { Double(stallFrames) * 1000 / 60 }
 
-  /// What came after an earlier score of the same session.
+  /// The difference to an earlier score of the same session.
   package func since(_ earlier: ReplayScore) -> ReplayScore {
     var rest = self
     rest.requests -= earlier.requests
@@ -56,5 +60,87 @@ public struct ReplayScore: Hashable, Sendable {
     sum.absent += b.absent
     sum.bytesPeak = max(a.bytesPeak, b.bytesPeak)
     return sum
+  }
+}
+
+/// Counts what a user would have seen missing.
+struct ReplayScorer {
+  private var score = ReplayScore()
+  /// The frame from which on a tile on the screen is missing.
+  private var missingSince: [TileID: Int] = [:]
+  private var hard: Set<TileID> = []
+  private var stalledSince: Int?
+
+  /// Records what a frame changed on the screen.
+  mutating func take(
+    _ step: MapLoader<ReplayTile>.Step, at tick: Int, _ cache: TileCache<TileID, ReplayTile>, _ tiles: any ReplayTiles
+  ) {
+    for tile in step.left { end(tile, at: tick) }
+    for tile in step.hits {
+      // A tile that the source does not have is no hit.
+      guard tiles.has(tile) else {
+        score.absent += 1
+        continue
+      }
+      score.requests += 1
+      score.hits += 1
+    }
+    for tile in step.missing {
+      guard tiles.has(tile) else {
+        score.absent += 1
+        continue
+      }
+      score.requests += 1
+      missingSince[tile] = tick
+      if !Self.hasStandIn(tile, cache) { hard.insert(tile) }
+    }
+    settle(at: tick)
+  }
+
+  /// True when an ancestor or all children can be drawn instead.
+  private static func hasStandIn(_ tile: TileID, _ cache: TileCache<TileID, ReplayTile>) -> Bool {
+    for zooms in 1...5 where tile.zoom >= zooms {
+      let ancestor = TileID(unchecked: tile.zoom - zooms, tile.column >> zooms, tile.row >> zooms)
+      if cache.contains(ancestor) { return true }
+    }
+    return tile.children.allSatisfy { cache.contains($0) }
+  }
+
+  /// Records the end of a load, whatever its outcome.
+  mutating func finished(_ tile: TileID, at tick: Int) {
+    end(tile, at: tick)
+    settle(at: tick)
+  }
+
+  /// A tile arrived or left the screen: from this frame on it is not missing.
+  private mutating func end(_ tile: TileID, at tick: Int) {
+    guard let since = missingSince.removeValue(forKey: tile) else { return }
+    let frames = max(0, tick - since)
+    score.blankTileFrames += frames
+    if hard.remove(tile) != nil { score.hardBlanks += frames }
+  }
+
+  /// Must be called when all tiles of a frame are recorded, and when a tile arrived.
+  private mutating func settle(at tick: Int) {
+    if missingSince.isEmpty {
+      if let since = stalledSince { score.stallFrames += max(0, tick - since) }
+      stalledSince = nil
+    } else if stalledSince == nil {
+      stalledSince = tick
+    }
+  }
+
+  var isMissingAny: Bool { !missingSince.isEmpty }
+
+  /// The score so far.
+  ///
+  /// - Parameter preloaded: the number of tiles that were loaded before the session began.
+  func score(_ statistics: CacheStatistics, preloaded: Int) -> ReplayScore {
+    var score = score
+    score.prefetches = statistics.prefetches
+    score.prefetchesUsed = statistics.prefetchesUsed
+    score.loads = statistics.prefetches + statistics.misses - preloaded
+    score.bytesPeak = statistics.bytesPeak
+    return score
   }
 }

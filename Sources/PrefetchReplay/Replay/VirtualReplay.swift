@@ -2,19 +2,20 @@ import Synchronization
 import TileIndex
 import TilePrefetch
 
-/// Replays a session in virtual time: the real cache and the real loader's queue, with loads that take as long as is said.
+/// Replays a session in virtual time: the real cache and loader, with simulated load times.
 ///
-/// 1. Loads that are finished before a frame are booked in the order of their ends, and each makes room for the next.
-/// 2. The frame moves the map; tiles that come onto the screen are there or missing.
-/// 3. Free loaders take what is most urgent.
+/// 1. Loads that end before a frame are finished in the order of their ends, and each frees its loader for the next
+///    one.
+/// 2. The frame moves the map. Tiles that come onto the screen are cached or missing.
+/// 3. Free loaders take the most urgent tiles.
 ///
-/// The first screen is loaded before it begins.
+/// The first screen is loaded before the session begins.
 struct VirtualReplay {
   private let setup: ReplaySetup
   private let frames: SessionFrames
   private let loader: MapLoader<ReplayTile>
-  private var ledger = ScreenLedger()
-  /// Loads under way, the first to end first.
+  private var scorer = ReplayScorer()
+  /// Loads in progress, ordered by their ends.
   private var busy: [(end: Double, load: TileLoad<TileID, ReplayTile>, outcome: LoadOutcome<ReplayTile>)] = []
   private let tiles: any ReplayTiles
   private let clock: VirtualClock
@@ -29,20 +30,20 @@ struct VirtualReplay {
   }
 
   /// - Parameters:
-  ///   - interval: seconds of the session after which its score so far is reported, again and again.
-  ///   - report: gets what it came to since the beginning.
+  ///   - interval: the score so far is reported after each interval, in seconds of the session.
+  ///   - report: gets the score since the beginning.
   mutating func run(every interval: Double = .infinity, _ report: (ReplayScore) -> Void = { _ in }) -> ReplayScore {
     var next = interval
     for index in frames.frames.indices {
       while Double(frames.frames[index].tick) / SessionFrames.rate >= next {
-        report(ledger.score(loader.cache.statistics, preloaded: preloaded))
+        report(scorer.score(loader.cache.statistics, preloaded: preloaded))
         next += interval
       }
       step(index)
     }
-    // What is missing at the end still comes.
-    while ledger.isMissingAny, !busy.isEmpty { finishFirst() }
-    return ledger.score(loader.cache.statistics, preloaded: preloaded)
+    // Tiles that are missing at the end are still loaded.
+    while scorer.isMissingAny, !busy.isEmpty { finishFirst() }
+    return scorer.score(loader.cache.statistics, preloaded: preloaded)
   }
 
   private var preloaded = 0
@@ -56,7 +57,7 @@ struct VirtualReplay {
     let step = loader.update(
       frame.viewport, phase: frame.phase, at: time, replans: setup.plansEveryFrame || frames.isEvent[index])
     if index == 0 { return preload(step.missing) }
-    ledger.take(step, at: frame.tick, loader.cache, tiles)
+    scorer.take(step, at: frame.tick, loader.cache, tiles)
     feed(time)
   }
 
@@ -65,7 +66,7 @@ struct VirtualReplay {
     for _ in missing {
       guard let load = loader.next() else { break }
       let (outcome, seconds) = tiles.load(load.key)
-      // The loader learns from it what a load takes.
+      // The loader measures the duration of a load by its clock.
       clock.set(seconds)
       loader.finish(load, outcome)
       clock.set(0)
@@ -87,12 +88,12 @@ struct VirtualReplay {
     clock.set(end)
     loader.finish(load, outcome)
     let tick = Int((end * SessionFrames.rate - 1e-9).rounded(.up))
-    ledger.finished(load.key, at: tick)
+    scorer.finished(load.key, at: tick)
     feed(end)
   }
 }
 
-/// The time of a replay, which its cache and loader go by.
+/// The clock of a replay's cache and loader.
 private final class VirtualClock: Sendable {
   private let time = Mutex(Duration.zero)
   var now: Duration { time.withLock { $0 } }

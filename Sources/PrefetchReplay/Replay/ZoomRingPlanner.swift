@@ -9,9 +9,8 @@ import TilePrefetch
   import Glibc
 #endif
 
-/// The reference policy: while the map moves, where its velocity or its target takes it; at rest a coarse pyramid, a ring of one tile, the next zoom out and the next in.
-///
-/// It is here to compare with, as simple as published ones are.
+/// The reference policy for comparison, as simple as published ones. While the map moves it follows the velocity or the
+/// target; at rest it takes a coarse pyramid, a ring of one tile, the next zoom out and the next zoom in.
 struct ZoomRingPlanner: PrefetchPlanner {
   private var history: [(viewport: Viewport, phase: CameraPhase, time: Double)] = []
 
@@ -61,7 +60,7 @@ struct ZoomRingPlanner: PrefetchPlanner {
     )
   }
 
-  /// Where the map goes within 0.8 s if it slows down as a fling does.
+  /// The path of the map within 0.8 s if it decays like a fling.
   private func sweep(_ viewport: Viewport, _ velocity: Velocity, _ plan: inout OrderedTiles) {
     for step in 1...8 { add(viewport, velocity, 0.5 * (1 - exp(-Double(step) / 5)), &plan) }
   }
@@ -91,5 +90,16 @@ struct ZoomRingPlanner: PrefetchPlanner {
         zoom: range.zoom - 3,
         columns: ((range.columns.lowerBound - across) >> 3)...((range.columns.upperBound + across) >> 3),
         rows: ((range.rows.lowerBound - down) >> 3)...((range.rows.upperBound + down) >> 3)))
+  }
+}
+
+/// The eviction order published with the reference policy: the larger of the distances across and down, plus 0.9 per
+/// zoom and 1.5 for the age.
+struct ReferenceEviction: EvictionPolicy {
+  func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double {
+    guard let focus = focuses.first else { return age }
+    if focus.wanted[tile] != nil { return -1e9 + age }
+    let (across, down) = focus.distance(to: tile)
+    return max(across, down) + 0.9 * Double(abs(focus.around.zoom - tile.zoom)) + 1.5 * age
   }
 }

@@ -1,11 +1,12 @@
-/// What somebody did with a map, independently of the screen: a start and gestures in the order of their times. docs/prefetch.md describes the files.
+/// A recorded or generated use of a map, independent of the screen: a start and gestures in the order of time.
+/// docs/prefetch.md describes the files.
 public struct MapSession: Hashable, Sendable {
   /// The file's name without extension.
   public var name: String
-  /// Where the session comes from: `fc2016`, `gps`, `syn` ...
+  /// The origin of the session: `fc2016`, `gps`, `syn` ...
   public var source: String
   public var gestures: [MapGesture]
-  /// True when it was made up for the bundle that it is replayed on, and stays where it is.
+  /// True for a session that was generated for the bundle on which it is replayed; it is not moved.
   public var isPlaced = false
 
   public init(name: String, source: String, gestures: [MapGesture]) {
@@ -21,7 +22,8 @@ public struct MapGesture: Hashable, Sendable {
   public enum Place: Hashable, Sendable {
     /// The world from 0 to 1, from the north west.
     case world(x: Double, y: Double)
-    /// Short sides of the screen, at a zoom that the session's source sets, from a point in the middle of North America: how studies with their own grids are put onto the map.
+    /// In short sides of the screen, at a zoom that depends on the session's source, from a point in the middle of
+    /// North America. Used for recordings of studies with their own grids.
     case screens(x: Double, y: Double)
   }
 
@@ -33,7 +35,7 @@ public struct MapGesture: Hashable, Sendable {
     public var y: Double
   }
 
-  /// What is done.
+  /// The gesture's kind.
   public enum Kind: Hashable, Sendable {
     /// The map appears.
     case start(Place, zoom: Double)
@@ -41,17 +43,18 @@ public struct MapGesture: Hashable, Sendable {
     case panTo(Place)
     /// An animation to a place and zoom.
     case zoomTo(Place, zoom: Double)
-    /// A finger drags the map, by short sides of the screen; afterwards the map may run on.
+    /// A finger drags the map, in short sides of the screen; a fling may follow.
     case pan(dx: Double, dy: Double, fling: Fling?)
-    /// Two fingers, or a double tap, change the zoom about the point that stays where it is.
+    /// Two fingers, or a double tap, change the zoom about a fixed point.
     case zoom(Place, zoom: Double, isAnimated: Bool)
-    /// A search or a link: at once, or as a flight that rises to see both ends.
+    /// A search or a link: at once, or as a flight that zooms out to show both ends.
     case jump(Place, zoom: Double)
     /// GPS fixes move the map.
     case follow([Fix], zoom: Double)
   }
 
-  /// How a map runs on: by short sides of the screen in all, stopped after some seconds.
+  /// A map that moves on after a drag: the full distance in short sides of the screen, and the duration after which it
+  /// is stopped.
   public struct Fling: Hashable, Sendable {
     public var dx: Double
     public var dy: Double
@@ -67,6 +70,6 @@ public struct MapGesture: Hashable, Sendable {
   public var kind: Kind
   /// Seconds since the session's start.
   public var time: Double
-  /// Seconds; 0 is at once.
+  /// In seconds; 0 for an immediate change.
   public var duration: Double
 }

@@ -1,13 +1,13 @@
 import TileIndex
 
-/// What kept sessions from being replayed. The message starts in lower case and names the file and the line.
+/// Why sessions cannot be replayed. The message starts in lower case and names the file and the line.
 public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of failure.
+  /// The kind of failure.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     private init(_ description: String) { self.description = description }
 
-    /// A session or bundle is not there or cannot be read, or nothing that was named holds a session.
+    /// A session or bundle does not exist or cannot be read, or the given folders have no sessions.
     public static let missingInput = Code("missing input")
     /// A session is not in the format.
     public static let malformedSession = Code("malformed session")
@@ -23,7 +23,7 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// What kept a bundle from being read.
+  /// Wraps an error of reading a bundle.
   init(bundle error: any Error) {
     if let known = error as? ReplayError {
       self = known

@@ -21,7 +21,8 @@ package struct SessionFrames: Sendable {
 
   package let name: String
   package internal(set) var frames: [Frame] = []
-  /// Where a policy that plans from time to time plans: when the tiles, the phase or the target change, otherwise ten times a second while the map moves.
+  /// The frames at which a policy plans that does not plan at every frame: changes of tiles, phase or target, and
+  /// otherwise ten times a second while the map moves.
   package internal(set) var isEvent: [Bool] = []
 
   package init(_ session: MapSession, on device: ReplayDevice, isHarsh: Bool) {
@@ -48,7 +49,7 @@ package struct SessionFrames: Sendable {
 }
 
 extension SessionFrames {
-  /// The same movements elsewhere: a point comes to lie on another, and everything is so many zooms finer.
+  /// The same movements elsewhere: moves one point to another, and makes everything finer by a number of zooms.
   func moved(from: (x: Double, y: Double), to: (x: Double, y: Double), zooms: Double) -> SessionFrames {
     let scale = exp2(-zooms)
     func move(_ viewport: Viewport) -> Viewport {
@@ -72,4 +73,23 @@ extension SessionFrames {
     copy.markEvents()
     return copy
   }
+}
+
+/// A screen on which sessions are replayed.
+public enum ReplayDevice: String, CaseIterable, Hashable, Sendable {
+  /// 1170 x 2532 pixels: about 62 tiles.
+  case phone
+  /// 1920 x 1080 pixels: about 45 tiles.
+  case desktop
+
+  /// In pixels.
+  public var size: (width: Double, height: Double) {
+    switch self {
+    case .phone: (1170, 2532)
+    case .desktop: (1920, 1080)
+    }
+  }
+
+  /// The shorter side in pixels, the unit of gestures.
+  public var shortSide: Double { min(size.width, size.height) }
 }

@@ -6,21 +6,23 @@
   import Glibc
 #endif
 
-/// Makes up sessions: flings, pinches, double taps, dwelling and jumps to search results. The same seed gives the same session on every machine.
+/// Generates sessions of flings, pinches, double taps, pauses and jumps to search results. The same seed gives the same
+/// session on every machine.
 ///
-/// Rests between gestures are log-normal around 1.6 s, which is what people looking at maps do; now and then somebody reads for half a minute.
+/// Pauses between gestures are log-normal around 1.6 s, as in recorded sessions; one in twenty is a reading pause of up
+/// to half a minute.
 public struct SessionGenerator {
-  /// Where somebody looks around.
+  /// The area of a session.
   struct Area {
-    /// Where the middle of the screen may be, in units of the world.
+    /// The range of the centre of the screen, in units of the world.
     var x: ClosedRange<Double>
     var y: ClosedRange<Double>
     var zooms: ClosedRange<Double>
-    /// Where it is at first.
+    /// The range at the start.
     var startX: ClosedRange<Double>
     var startY: ClosedRange<Double>
     var startZooms: ClosedRange<Double>
-    /// How far a search leads, in units of the world, and to which zooms.
+    /// The reach of a search in units of the world, and its zooms.
     var jump: Double
     var jumpZooms: ClosedRange<Double>
 
@@ -39,7 +41,7 @@ public struct SessionGenerator {
   private var zoom = 0.0
 
   /// - Parameters:
-  ///   - gestureCount: how many gestures; about 3 s each.
+  ///   - gestureCount: the number of gestures; about 3 s each.
   public static func session(seed: UInt64, gestureCount: Int = 40) -> MapSession {
     session(seed: seed, gestureCount: gestureCount, in: .world)
   }
@@ -73,18 +75,18 @@ public struct SessionGenerator {
     let angle = random.next(in: 0...(2 * Double.pi))
     let length = min(0.9, 0.35 * exp(0.6 * random.normal()))
     let duration = random.next(in: 0.12...0.4)
-    // The speed at which the finger left, run out over the decay of 0.5 s, or stopped before.
+    // The velocity at which the finger left, either decaying over 0.5 s or stopped before.
     let run = random.next(in: 0...1) < 0.5 ? min(2.5, length / duration * 0.5) : 0
     let seconds = run > 0 ? random.next(in: 0.5...2.2) : 0
     let whole = length + run * (1 - exp(-seconds / SessionRenderer.flingDecay))
-    // Who comes to the edge turns round.
+    // A pan that would leave the area goes in the opposite direction.
     let side = Self.side(zoom)
     let across = area.x.contains(x + whole * cos(angle) * side) ? cos(angle) : -cos(angle)
     let down = area.y.contains(y + whole * sin(angle) * side) ? sin(angle) : -sin(angle)
     let (dx, dy) = (length * across, length * down)
     let fling = run > 0 ? MapGesture.Fling(dx: run * across, dy: run * down, duration: seconds) : nil
     add(.pan(dx: dx, dy: dy, fling: fling), duration: duration, pause: fling?.duration ?? 0)
-    // Places need only be near enough for the zooms that follow.
+    // The place only needs to be near enough for the zooms that follow.
     x = clamp(x + whole * across * side, area.x)
     y = clamp(y + whole * down * side, area.y)
   }
@@ -101,7 +103,7 @@ public struct SessionGenerator {
   private mutating func zoomAbout(_ change: Double, duration: Double, isAnimated: Bool) {
     let goal = clamp(zoom + change, area.zooms)
     guard goal != zoom else { return }
-    // The point that stays is up to a third of the screen from the middle.
+    // The fixed point is up to a third of the screen from the middle.
     let (across, down) = (random.next(in: -0.33...0.33), random.next(in: -0.33...0.33))
     let shift = Self.side(zoom) - Self.side(goal)
     (x, y, zoom) = (clamp(x + across * shift, area.x), clamp(y + down * shift, area.y), goal)
@@ -147,7 +149,7 @@ extension SessionGenerator.Area {
   }
 }
 
-/// SplitMix64.
+/// The SplitMix64 generator.
 private struct SplitMix {
   var state: UInt64
 
@@ -163,7 +165,7 @@ private struct SplitMix {
     range.lowerBound + (range.upperBound - range.lowerBound) * Double(next() >> 11) * 0x1p-53
   }
 
-  /// A normal deviate: the sum of twelve even ones.
+  /// A normally distributed number: the sum of twelve uniformly distributed ones.
   mutating func normal() -> Double {
     (0..<12).reduce(-6.0) { sum, _ in sum + next(in: 0...1) }
   }

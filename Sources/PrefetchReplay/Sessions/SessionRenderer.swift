@@ -9,23 +9,24 @@ import TilePrefetch
   import Glibc
 #endif
 
-/// Plays gestures on a screen, frame by frame.
+/// Renders gestures on a screen as viewports, frame by frame.
 struct SessionRenderer {
   typealias Frame = SessionFrames.Frame
 
-  /// Seconds in which a map that runs on loses all but 1/e of its speed: 0.998 a millisecond.
+  /// Seconds in which a fling loses all but 1/e of its velocity: a factor of 0.998 per millisecond.
   static var flingDecay: Double { 0.4995 }
-  /// How often GPS fixes move the map, per second.
+  /// GPS fixes per second.
   static var followRate: Double { 4 }
 
   private(set) var frames: [Frame] = []
   private let device: ReplayDevice
   private let isHarsh: Bool
-  /// World units of a short side at the zoom that ``MapGesture/Place/screens(x:y:)`` counts in.
+  /// World units per short side at the zoom in which ``MapGesture/Place/screens(x:y:)`` counts.
   private let placeScale: Double
   private var camera: Viewport
 
-  /// - Parameter isHarsh: drags go evenly and twice as fast, zooms and jumps to places happen at once and are not announced.
+  /// - Parameter isHarsh: drags have a constant velocity and take half the time; zooms and jumps happen at once and are
+  ///   not announced.
   init(_ session: MapSession, _ device: ReplayDevice, isHarsh: Bool) {
     self.device = device
     self.isHarsh = isHarsh
@@ -66,7 +67,7 @@ struct SessionRenderer {
     }
   }
 
-  /// Adds the frames of a movement and one at rest after it. `path` gives the viewport at a share of the duration.
+  /// Adds the frames of a movement and one at rest after it. `path` returns the viewport at a fraction of the duration.
   private mutating func move(
     _ start: Double, _ duration: Double, _ phase: CameraPhase, _ path: (Double) -> Viewport
   ) {
@@ -90,7 +91,7 @@ struct SessionRenderer {
     guard gesture.duration > 0 else {
       return move(gesture.time, 0, .animation(target: to)) { _ in to }
     }
-    // As high as shows both ends on the short side, as flights of maps do.
+    // The zoom at which the short side shows both ends, as in the flights of map libraries.
     let distance = max(hypot(to.x - from.x, to.y - from.y), 1e-9)
     let height = min(from.zoom, to.zoom, max(3, log2(device.shortSide / Viewport.tilePixels / distance)))
     let isHarsh = isHarsh
@@ -141,10 +142,10 @@ struct SessionRenderer {
     return to
   }
 
-  /// Slow at both ends.
+  /// Eases in and out.
   private static func eased(_ share: Double) -> Double { share * share * (3 - 2 * share) }
 
-  /// A zoom about a point that stays where it is on the screen.
+  /// A zoom about a point that keeps its position on the screen.
   private static func zoomed(_ from: Viewport, _ to: Viewport, _ share: Double) -> Viewport {
     var place = from
     place.zoom += (to.zoom - from.zoom) * share

@@ -1,15 +1,15 @@
 public import TileIndex
 
-/// Turns pixels into tile bytes. Equal pixels give equal bytes, on any machine with the same codec libraries.
+/// Encodes pixels as tiles. Equal pixels give equal bytes, on any machine with the same codec libraries.
 ///
-/// One per worker: it keeps compressors, buffers and the files of uniform tiles, and is not safe to share.
+/// One instance per worker: it reuses compressors, buffers and the results for uniform tiles, and is not thread-safe.
 public final class TileEncoder {
   public let encoding: TileEncoding
   public var format: TileFormat { encoding.format }
 
   private let codec: Codec
   private var uniformTiles: [UniformTile: [UInt8]] = [:]
-  /// Distinct uniform tiles kept; a map has a sea and a few land colours.
+  /// The limit for kept uniform tiles: a map has a sea and a few land colours.
   private static let uniformTileCountMax = 64
 
   private enum Codec {
@@ -37,7 +37,7 @@ public final class TileEncoder {
   /// Encodes a tile of any size.
   ///
   /// - Throws: ``ImageError`` of code `encodingFailed`: the format has no images of this size, or memory ran out.
-  /// - Complexity: O(pixels); a uniform tile seen before costs one look at its pixels.
+  /// - Complexity: O(pixels). A uniform tile that was encoded before costs one pass over its pixels.
   public func encode(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
     guard let colour = pixels.uniformColour else { return try encodeAny(pixels) }
     let key = UniformTile(colour: colour, width: pixels.width, height: pixels.height)
@@ -53,6 +53,25 @@ public final class TileEncoder {
     case .png(let encoder): try encoder.encode(pixels)
     case .jpeg(let encoder): try encoder.encode(pixels)
     case .webp(let encoder): try encoder.encode(pixels)
+    }
+  }
+}
+
+/// The format and options of tiles.
+public enum TileEncoding: Hashable, Sendable {
+  /// Lossless.
+  case png(PNGOptions)
+  /// Lossy and opaque.
+  case jpeg(JPEGOptions)
+  /// Lossless or lossy, with transparency.
+  case webp(WebPOptions)
+
+  /// The format in a bundle's metadata.
+  public var format: TileFormat {
+    switch self {
+    case .png: .png
+    case .jpeg: .jpg
+    case .webp: .webp
     }
   }
 }

@@ -1,14 +1,14 @@
-/// Finds the distinct colours of a picture, up to 256, and numbers every pixel by them.
+/// Finds the distinct colours of an image, up to 256, and gives every pixel its colour's number.
 ///
-/// One per worker: the hash table is kept between pictures.
+/// One instance per worker: it reuses the hash table.
 final class ColourTable {
-  /// The colours as pixel words, in the order in which they first appear; `count` of them are valid.
+  /// The colours as pixel words, in the order of their first appearance; the first `count` are valid.
   let colours: UnsafeMutablePointer<UInt32>
   private(set) var count = 0
 
   static let colourCountMax = 256
   private static let slotBits: UInt32 = 10
-  /// Open addressing at a load of at most 1/4. A slot holds 0 when free, otherwise a colour's number plus 1.
+  /// Open addressing with a load factor of at most 1/4. A slot holds 0 when free, otherwise a colour's number plus 1.
   private let slots: UnsafeMutablePointer<UInt16>
 
   init() {
@@ -25,9 +25,9 @@ final class ColourTable {
 
   /// Numbers `pixelCount` RGBA8 pixels.
   ///
-  /// - Parameter indices: one byte for each pixel; its colour's place in ``colours``.
-  /// - Returns: false when there are more than 256 colours; the indices are then worthless.
-  /// - Complexity: O(pixels); a picture with many colours is left after its first few hundred pixels.
+  /// - Parameter indices: one byte per pixel: its colour's index in ``colours``.
+  /// - Returns: false when there are more than 256 colours; the indices are then invalid.
+  /// - Complexity: O(pixels). An image with many colours is abandoned after its first few hundred pixels.
   func number(_ pixels: UnsafeRawPointer, count pixelCount: Int, into indices: UnsafeMutablePointer<UInt8>) -> Bool {
     let colours = self.colours
     let slots = self.slots
@@ -35,7 +35,7 @@ final class ColourTable {
     count = 0
     guard pixelCount > 0 else { return true }
     var found = 0
-    // Neighbours are mostly equal in the pictures that have few colours: a run costs one comparison a pixel.
+    // In images with few colours neighbours are mostly equal: a run costs one comparison per pixel.
     var last = ~pixels.loadUnaligned(as: UInt32.self)
     var index: UInt8 = 0
     for i in 0..<pixelCount {

@@ -1,4 +1,4 @@
-/// Puts one picture over another (Porter-Duff source over), both straight RGBA8.
+/// Composites one image over another (Porter-Duff source over), both straight RGBA8.
 package enum Overlay {
   /// Draws `top` over `bottom`, in place.
   ///
@@ -8,10 +8,10 @@ package enum Overlay {
     draw(top.bytes, over: bottom.bytes, count: top.width * top.height)
   }
 
-  /// Draws `count` pixels over as many others, in place.
+  /// Composites `count` pixels over as many others, in place.
   ///
-  /// Where the top is opaque its bytes are taken, where it is transparent the bottom's stay; between, the exact result is rounded to
-  /// the nearest integer.
+  /// Where the top is opaque its bytes are copied, where it is transparent the bottom's stay. In between, the exact
+  /// result is rounded to the nearest integer.
   package static func draw(_ top: UnsafeRawPointer, over bottom: UnsafeMutableRawPointer, count: Int) {
     for i in 0..<count {
       let over = top.loadUnaligned(fromByteOffset: i &* 4, as: UInt32.self)
@@ -25,7 +25,7 @@ package enum Overlay {
 
   @inline(__always)
   private static func blend(_ over: UInt32, _ under: UInt32) -> UInt32 {
-    // The two weights in units of 1/255^2; their sum is the resulting alpha in the same unit and never 0 here.
+    // The two weights in units of 1/255^2. Their sum is the resulting alpha in the same unit and never 0 here.
     let a = (over &>> 24) &* 255
     let b = (under &>> 24) &* (255 &- over &>> 24)
     let sum = a &+ b
@@ -35,5 +35,32 @@ package enum Overlay {
     let blue = ((over &>> 16 & 255) &* a &+ (under &>> 16 & 255) &* b &+ half) / sum
     let alpha = (sum &+ 127) / 255
     return red | green &<< 8 | blue &<< 16 | alpha &<< 24
+  }
+}
+
+extension PixelBuffer {
+  /// Composites every pixel over an opaque background, in place. Afterwards the buffer is opaque.
+  ///
+  /// Channels are rounded to the nearest integer; opaque pixels keep their bytes. The background's alpha is ignored.
+  package func composite(over background: RGBA) {
+    let count = width * height
+    let red = UInt32(background.red)
+    let green = UInt32(background.green)
+    let blue = UInt32(background.blue)
+    let backdrop = background.word | 0xff00_0000
+    for i in 0..<count {
+      let pixel = bytes.loadUnaligned(fromByteOffset: i &* 4, as: UInt32.self)
+      let alpha = pixel &>> 24
+      if alpha == 255 { continue }
+      var result = backdrop
+      if alpha > 0 {
+        let rest = 255 &- alpha
+        let r = ((pixel & 255) &* alpha &+ red &* rest &+ 127) / 255
+        let g = ((pixel &>> 8 & 255) &* alpha &+ green &* rest &+ 127) / 255
+        let b = ((pixel &>> 16 & 255) &* alpha &+ blue &* rest &+ 127) / 255
+        result = r | g &<< 8 | b &<< 16 | 0xff00_0000
+      }
+      bytes.storeBytes(of: result, toByteOffset: i &* 4, as: UInt32.self)
+    }
   }
 }

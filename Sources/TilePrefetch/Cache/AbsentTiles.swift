@@ -1,11 +1,11 @@
-/// The tiles that a source was found not to have, each for a while, and not more of them than a bound.
+/// Negative entries: tiles that the source does not have. Each expires after a while, and their number is bounded.
 struct AbsentTiles<Key: Hashable> {
   let lifetime: Duration
-  /// The oldest go when there are more: a negative entry takes some 100 bytes, which no budget counts.
+  /// The oldest entries are dropped above this count: an entry takes about 100 bytes, which no budget counts.
   static var countMax: Int { 4096 }
 
   private var ends: [Key: Duration] = [:]
-  /// In the order of their ends; entries that were removed or renewed are skipped.
+  /// Ordered by expiry. Entries that were removed or renewed are skipped.
   private var queue: [(key: Key, end: Duration)] = []
   private var first = 0
 
@@ -29,10 +29,10 @@ struct AbsentTiles<Key: Hashable> {
     }
   }
 
-  /// True when the key's time is not over.
+  /// True while the key's entry has not expired.
   mutating func contains(_ key: Key, at now: Duration) -> Bool { end(of: key, at: now) != nil }
 
-  /// When the key's time is over; nil when it is.
+  /// When the key's entry expires; nil when there is none.
   mutating func end(of key: Key, at now: Duration) -> Duration? {
     guard let end = ends[key] else { return nil }
     if end > now { return end }

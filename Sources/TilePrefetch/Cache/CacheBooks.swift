@@ -1,31 +1,31 @@
 import MemoryPressure
 
-/// What a cache keeps account of, all under one lock: bytes, loads, screens, and the order of eviction.
+/// A cache's state behind its lock: bytes, loads, screens and the order of eviction.
 struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
-  typealias Cache = TileCache<Key, Value>
+  typealias Table = CacheTable<Key, Value>
 
-  /// The budget while there is enough memory.
+  /// The budget without memory pressure.
   var byteCountFull: Int
   var pressure = PressureLevel.normal
   let eviction: any EvictionPolicy
   let unusedShareMax: Double
   var absent: AbsentTiles<Key>
 
-  /// All kept tiles, in no order; each knows its place.
+  /// All kept tiles, unordered. Each knows its index.
   private(set) var tiles: [KeptEntry] = []
   private(set) var keptBytes = 0
   private(set) var pinnedBytes = 0
   private(set) var unusedBytes = 0
   var reservedBytes = 0
-  /// The part of ``reservedBytes`` that loads ahead of need have.
+  /// The part of ``reservedBytes`` that prefetch loads hold.
   var reservedAheadBytes = 0
-  /// The loads that a wish can join.
+  /// The loads that a later request can join.
   var pending: [Key: TileLoad<Key, Value>] = [:]
-  /// All loads that are not over: also cancelled ones, in whose place others began.
+  /// All loads that have not ended, also cancelled ones that were replaced by others.
   var underWay: [ObjectIdentifier: TileLoad<Key, Value>] = [:]
   var statistics = CacheStatistics()
 
-  /// What each screen shows.
+  /// The tiles that each screen shows.
   var screens: [Int: Set<Key>] = [:]
   private var pins: [Key: Int] = [:]
   var focuses: [Int: MapFocus] = [:]
@@ -38,7 +38,7 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
     self.absent = absent
   }
 
-  /// The budget now.
+  /// The budget at the current memory pressure.
   var byteCountMax: Int {
     switch pressure {
     case .normal: byteCountFull
@@ -57,19 +57,21 @@ struct CacheBooks<Key: TileCacheKey, Value: Sendable> {
     return summary
   }
 
-  /// What tiles loaded ahead of need may take.
+  /// The limit for prefetched tiles that have not been used yet.
   var unusedBytesMax: Int { Int(unusedShareMax * Double(max(0, byteCountMax - pinnedBytes))) }
 
   mutating func focusesChanged() { victims.mapMoved(tileCount: tiles.count) }
 
-  /// Notes the peak: to be called whenever bytes were kept or reserved.
+  /// Updates the peak. Must be called whenever bytes were kept or reserved.
   mutating func noteUse() { statistics.bytesPeak = max(statistics.bytesPeak, keptBytes + reservedBytes) }
 }
 
-// MARK: - Keeping and letting go
+// MARK: - Keeping and evicting
 
 extension CacheBooks {
-  mutating func keep(_ key: Key, _ value: Value, byteCount: Int, isUnused: Bool, tick: UInt64, in cache: Cache) {
+  mutating func keep(
+    _ key: Key, _ value: Value, byteCount: Int, isUnused: Bool, tick: UInt64, in table: borrowing Table
+  ) {
     let tile = KeptTile(key: key, value: value, byteCount: byteCount, now: tick, isUnused: isUnused)
     tile.place = tiles.count
     tile.pinCount = pins[key] ?? 0
@@ -81,12 +83,12 @@ extension CacheBooks {
     }
     if tile.pinCount > 0 { pinnedBytes += byteCount }
     noteUse()
-    cache.publish(tile)
+    table.publish(tile)
   }
 
-  mutating func drop(_ tile: KeptEntry, in cache: Cache) {
+  mutating func drop(_ tile: KeptEntry, in table: borrowing Table) {
     guard tile.place >= 0 else { return }
-    cache.withdraw(tile)
+    table.withdraw(tile)
     keptBytes -= tile.byteCount
     if tile.pinCount > 0 { pinnedBytes -= tile.byteCount }
     if tile.isUnused { unusedBytes -= tile.byteCount }
@@ -98,16 +100,16 @@ extension CacheBooks {
     tile.place = -1
   }
 
-  /// Makes room for others.
-  private mutating func evict(_ tile: KeptEntry, in cache: Cache) {
-    drop(tile, in: cache)
+  /// Removes a tile to make room for others.
+  private mutating func evict(_ tile: KeptEntry, in table: borrowing Table) {
+    drop(tile, in: table)
     statistics.evictions += 1
   }
 
-  /// Gives memory back.
-  mutating func trim(_ tile: KeptEntry, in cache: Cache) {
+  /// Removes a tile to give memory back.
+  mutating func trim(_ tile: KeptEntry, in table: borrowing Table) {
     guard tile.place >= 0 else { return }
-    drop(tile, in: cache)
+    drop(tile, in: table)
     statistics.trims += 1
   }
 
@@ -117,26 +119,28 @@ extension CacheBooks {
     if tile.place >= 0 { unusedBytes -= tile.byteCount }
   }
 
-  /// Lets tiles go until so many more bytes fit; false when those that may go do not suffice (some are gone then).
-  mutating func makeRoom(_ byteCount: Int, in cache: Cache) -> Bool {
+  /// Evicts tiles until `byteCount` more bytes fit. False when evicting all candidates is not enough; some are gone
+  /// then.
+  mutating func makeRoom(_ byteCount: Int, in table: borrowing Table) -> Bool {
     while keptBytes + reservedBytes + byteCount > byteCountMax {
-      // Not one goes when all of them would not do.
+      // Nothing is evicted when evicting everything would not be enough.
       guard pinnedBytes + reservedBytes + byteCount <= byteCountMax, let victim = nextVictim() else { return false }
-      evict(victim, in: cache)
+      evict(victim, in: table)
     }
     return true
   }
 
-  /// Lets tiles go for one that is loaded ahead of need: only such as are worth less, and only within the share for such tiles.
-  mutating func makeRoomAhead(_ key: Key, _ byteCount: Int, in cache: Cache) -> Bool {
+  /// Evicts tiles for a prefetched one: only tiles of less value, and only within the limit for unused prefetched
+  /// tiles.
+  mutating func makeRoomAhead(_ key: Key, _ byteCount: Int, in table: borrowing Table) -> Bool {
     let rank = eviction.rank(of: key.tile, age: 0, focuses: Array(focuses.values))
     while unusedBytes + reservedAheadBytes + byteCount > unusedBytesMax {
       guard let victim = nextVictim(onlyUnused: true, above: rank) else { return false }
-      evict(victim, in: cache)
+      evict(victim, in: table)
     }
     while keptBytes + reservedBytes + byteCount > byteCountMax {
       guard let victim = nextVictim(above: rank) else { return false }
-      evict(victim, in: cache)
+      evict(victim, in: table)
     }
     return true
   }
@@ -148,17 +152,18 @@ extension CacheBooks {
       of: tiles, eviction: eviction, focuses: Array(focuses.values), onlyUnused: onlyUnused, above: rank)
   }
 
-  /// The tiles on no screen, those to go first at the front.
+  /// The tiles on no screen, those to evict first at the front.
   func ranked() -> [KeptEntry] {
     VictimQueue.rank(tiles.filter { $0.pinCount == 0 }, eviction, Array(focuses.values)).map(\.tile)
   }
 
-  /// Lets go until the budget holds: some of the tiles late, those on screens last of all, and then of reservations.
-  mutating func fit(_ late: KeptEntries, in cache: Cache) {
+  /// Removes tiles until the budget holds: the `late` ones after the others, pinned ones last. Then takes reservations
+  /// back.
+  mutating func fit(_ late: KeptEntries, in table: borrowing Table) {
     if keptBytes + reservedBytes > byteCountMax {
       let ranked = ranked()
       let order = ranked.filter { !late.has($0) } + ranked.filter(late.has) + tiles.filter { $0.pinCount > 0 }
-      for tile in order where keptBytes + reservedBytes > byteCountMax { trim(tile, in: cache) }
+      for tile in order where keptBytes + reservedBytes > byteCountMax { trim(tile, in: table) }
     }
     dropReservations()
   }
@@ -167,20 +172,20 @@ extension CacheBooks {
 // MARK: - Screens
 
 extension CacheBooks {
-  mutating func show(_ keys: Set<Key>, in screen: Int, now: UInt64, cache: Cache) {
+  mutating func show(_ keys: Set<Key>, in screen: Int, now: UInt64, in table: borrowing Table) {
     let before = screens[screen] ?? []
     screens[screen] = keys
     for key in before where !keys.contains(key) {
       let count = (pins[key] ?? 1) - 1
       pins[key] = count == 0 ? nil : count
-      guard let tile = cache.peek(key) else { continue }
+      guard let tile = table.peek(key) else { continue }
       tile.pinCount = count
       tile.touch(now)
       if count == 0 { pinnedBytes -= tile.byteCount }
     }
     for key in keys where !before.contains(key) {
       pins[key, default: 0] += 1
-      guard let tile = cache.peek(key) else { continue }
+      guard let tile = table.peek(key) else { continue }
       tile.pinCount += 1
       if tile.pinCount == 1 { pinnedBytes += tile.byteCount }
     }
@@ -188,4 +193,47 @@ extension CacheBooks {
 
   /// True when a screen shows the tile.
   func isShown(_ key: Key) -> Bool { pins[key] != nil }
+}
+
+// MARK: - Statistics
+
+/// What a cache has done since it was made, and what it holds.
+public struct CacheStatistics: Hashable, Sendable {
+  /// Requests for tiles that were kept.
+  public var hits = 0
+  /// Loads that were started on demand.
+  public var misses = 0
+  /// Requests that joined a load in progress; neither hits nor misses.
+  public var joined = 0
+  /// Requests that a negative entry answered.
+  public var absentHits = 0
+  /// Prefetch loads that were started.
+  public var prefetches = 0
+  /// Of these, how many were requested later, or while they were loading.
+  public var prefetchesUsed = 0
+  /// Prefetch loads that were refused for lack of room.
+  public var refusals = 0
+  /// Loads that failed or were cancelled.
+  public var failures = 0
+  /// Tiles that were loaded and returned but not kept, because the tiles on the screen fill the budget.
+  public var uncached = 0
+  /// Tiles that were removed to make room for others.
+  public var evictions = 0
+  /// Tiles that were removed to give memory back: a smaller budget, ``TileCache/trim(to:keeping:)``,
+  /// ``TileCache/dropUnused()``, memory pressure. Replaced and removed tiles count in neither.
+  public var trims = 0
+  /// Tiles kept now.
+  public var entries = 0
+  /// Their cost.
+  public var bytes = 0
+  /// The cost that loads in progress have reserved.
+  public var reservedBytes = 0
+  /// The cost of the kept tiles that are on a screen.
+  public var pinnedBytes = 0
+  /// The cost of the prefetched tiles that have not been used yet.
+  public var unusedBytes = 0
+  /// The highest sum of ``bytes`` and ``reservedBytes`` so far.
+  public var bytesPeak = 0
+
+  public init() {}
 }

@@ -1,10 +1,21 @@
 public import Synchronization
 
-/// A cache's tiles by their keys, to be looked up by many threads and changed by few.
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A cache's tiles by key, for many readers and few writers.
 ///
-/// There are 8 locks for the one dictionary: who looks takes only that of its own thread's lane, which no other processor has touched meanwhile, and who changes takes them all. So hits scale with the threads; a load or an eviction, which cost a thousand times as much, pay for it.
+/// Eight locks guard one dictionary. A reader takes only the lock of its thread's lane, which usually no other
+/// processor has touched since; a writer takes all of them. So hits scale with threads, at the cost of loads and
+/// evictions, which take a thousand times as long anyway.
 ///
-/// The dictionary does not own its tiles, the books do: so a hit counts no references, which would be the most expensive part of it. A tile is taken out here, under the locks, before the books let go of it.
+/// The dictionary does not own the tiles, `CacheBooks` does: a hit then counts no references, which would be its most
+/// expensive part. A tile is removed here, under the locks, before its owner releases it.
 @usableFromInline
 struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sendable {
   @usableFromInline typealias Tile = KeptTile<Key, Value>
@@ -21,10 +32,10 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
     }
   }
 
-  /// How many hits a lane has had, behind its lock.
+  /// The number of hits of a lane, behind its lock.
   @usableFromInline typealias Lane = Mutex<Int>
   static var laneCount: Int { 8 }
-  /// Processors fetch lines of 64 bytes in pairs; so nothing else lies in a lane's.
+  /// Processors fetch cache lines of 64 bytes in pairs, so a lane's 128 bytes hold nothing else.
   @inlinable static var stride: Int { 128 }
 
   @usableFromInline let lanes: UnsafeMutableRawPointer
@@ -52,7 +63,7 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
     (lanes + (number & 7) &* Self.stride).assumingMemoryBound(to: Lane.self)
   }
 
-  /// The tile, counted as a hit and used now.
+  /// The tile, counted as a hit and marked as used now.
   ///
   /// - Complexity: O(1).
   @inlinable
@@ -67,18 +78,28 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
     }
   }
 
-  /// The tile, not counted.
+  /// The tile, without counting a hit.
   func peek(_ key: Key) -> Tile? {
     lane(ThreadNumber.current).pointee.withLock { _ in tiles.pointee[key]?.takeUnretainedValue() }
   }
 
-  /// Puts in a tile that the caller keeps, or takes it out.
+  /// Adds a tile. The caller keeps it alive until it is withdrawn.
   ///
-  /// - Complexity: O(1); waits for all who look something up.
-  func set(_ tile: Tile?, for key: Key) {
-    let tile = tile.map { Unmanaged.passUnretained($0) }
+  /// - Complexity: O(1); waits for all lookups in progress.
+  func publish(_ tile: Tile) {
+    let (key, tile) = (tile.key, Unmanaged.passUnretained(tile))
     withAllLocks(from: 0) { tiles.pointee[key] = tile }
   }
+
+  /// Removes a tile. The entry must be one of this cache's tiles.
+  ///
+  /// - Complexity: as for ``publish(_:)``.
+  func withdraw(_ entry: KeptEntry) {
+    let key = key(of: entry)
+    withAllLocks(from: 0) { tiles.pointee[key] = nil }
+  }
+
+  func key(of entry: KeptEntry) -> Key { unsafeDowncast(entry, to: Tile.self).key }
 
   private func withAllLocks(from number: Int, _ change: () -> Void) {
     guard number < Self.laneCount else { return change() }
@@ -87,5 +108,31 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
 
   var hitCount: Int {
     (0..<Self.laneCount).reduce(0) { $0 + lane($1).pointee.withLock { $0 } }
+  }
+}
+
+/// Numbers threads in the order in which they ask first, so that few of them share a lane.
+@usableFromInline
+enum ThreadNumber {
+  private static let count = Atomic<Int>(0)
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let error = pthread_key_create(&key, nil)
+    precondition(error == 0, "the system has no keys for threads left")
+    return key
+  }()
+
+  /// The calling thread's number, from 1.
+  @usableFromInline static var current: Int {
+    let known = Int(bitPattern: pthread_getspecific(key))
+    return known != 0 ? known : assign()
+  }
+
+  private static func assign() -> Int {
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+    // If the system has no memory for it, the thread gets another number next time. Any number works.
+    pthread_setspecific(key, UnsafeRawPointer(bitPattern: number))
+    return number
   }
 }

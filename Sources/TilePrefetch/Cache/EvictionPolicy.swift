@@ -1,15 +1,17 @@
 public import TileIndex
 
-/// The order in which a cache lets go of tiles.
+/// The order in which a cache evicts tiles.
 public protocol EvictionPolicy: Sendable {
-  /// How soon a tile is to go: the highest goes first. Called with the cache locked; it must not call the cache.
+  /// The tile's rank: the highest is evicted first. Called with the cache locked, so it must not call the cache.
   ///
   /// - Parameters:
-  ///   - age: the tile's place in the order of use: 0 was used last, near 1 longest ago.
-  ///   - focuses: the maps that show tiles of the cache; none when nobody told.
+  ///   - age: the tile's position in the order of use: 0 is the most recently used tile, values near 1 the least
+  ///     recently used.
+  ///   - focuses: the maps that show tiles of the cache; empty when none was reported.
   func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double
 
-  /// True: all tiles are ranked anew for each one that goes, with an age of 0, O(n). Otherwise one ranking serves for a sixteenth of the tiles, or until a map moved.
+  /// If true, all tiles are ranked again for each eviction, with an age of 0, O(n). Otherwise one ranking serves for a
+  /// sixteenth of the tiles, or until a map moves.
   var isExact: Bool { get }
 }
 
@@ -17,19 +19,21 @@ extension EvictionPolicy {
   public var isExact: Bool { false }
 }
 
-/// Least recently used first.
+/// Evicts the least recently used tile first.
 public struct LRUEviction: EvictionPolicy {
   public init() {}
   public func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double { age }
 }
 
-/// Far away and long unused first: the distance from the screen in halves of its side, a price for each zoom in between, and the age.
+/// Evicts far and long unused tiles first. A rank is the distance from the screen in halves of its side, plus a weight
+/// for each zoom in between, plus the age.
 ///
-/// Tiles that are expected go last, the least urgent of them first. docs/prefetch.md has the figures behind the weights.
+/// Tiles that are planned to be loaded go last, the least urgent of them first. docs/prefetch.md has the measurements
+/// behind the weights.
 public struct DistanceEviction: EvictionPolicy {
-  /// What a zoom counts, in halves of the screen.
+  /// What a difference of one zoom adds, in halves of the screen.
   public var zoomWeight = 1.2
-  /// What the longest unused tile counts more than the one used last.
+  /// What the least recently used tile has more than the most recently used one.
   public var ageWeight = 0.5
 
   public init() {}
@@ -39,7 +43,7 @@ public struct DistanceEviction: EvictionPolicy {
     for focus in focuses {
       if let urgency = focus.wanted[tile] { return Self.expected + Double(urgency) }
       let (across, down) = focus.distance(to: tile)
-      // Nearly the straight distance, without a root.
+      // Close to the Euclidean distance, without a square root.
       let distance = max(across, down) + min(across, down) / 2
       nearest = min(nearest, distance + zoomWeight * Double(abs(focus.around.zoom - tile.zoom)))
     }
@@ -48,4 +52,38 @@ public struct DistanceEviction: EvictionPolicy {
 
   /// Below all ranks by distance.
   private static var expected: Double { -1e9 }
+}
+
+/// What a cache knows about a map on a screen: where it is or is moving to, and which tiles its user will probably
+/// want.
+public struct MapFocus: Sendable {
+  /// The tiles that the screen shows, or will show at the end of a movement with a known target.
+  public var around: TileRange
+  /// The planned tiles, each with its position in the order of urgency, 0 first.
+  public var wanted: [TileID: Int]
+
+  public init(around: TileRange, wanted: [TileID: Int] = [:]) {
+    self.around = around
+    self.wanted = wanted
+  }
+
+  /// The distance between the centres of a tile and of the range, across and down, in halves of the range's longer
+  /// side. Up to about 1 the tile is on the screen or next to it.
+  ///
+  /// A tile of another zoom counts by the ground that it covers.
+  public func distance(to tile: TileID) -> (across: Double, down: Double) {
+    let scale = Self.scale(around.zoom - tile.zoom)
+    let columnMiddle = Double(around.columns.lowerBound + around.columns.upperBound + 1) / 2
+    let rowMiddle = Double(around.rows.lowerBound + around.rows.upperBound + 1) / 2
+    let unit = 2 / Double(max(around.columns.count, around.rows.count))
+    return (
+      abs((Double(tile.column) + 0.5) * scale - columnMiddle) * unit,
+      abs((Double(tile.row) + 0.5) * scale - rowMiddle) * unit
+    )
+  }
+
+  /// 2 to the power of a difference of zooms.
+  private static func scale(_ zooms: Int) -> Double {
+    zooms >= 0 ? Double(1 << min(zooms, 62)) : 1 / Double(1 << min(-zooms, 62))
+  }
 }

@@ -1,21 +1,33 @@
 public import Synchronization
-import TileIndex
+public import TileIndex
 
-/// What eviction needs of a kept tile. It does not depend on the types of keys and values, so it is compiled once and ranks fast.
+/// The key of a cached tile: the tile alone, or with the bundle, style and size that it was rendered from.
+public protocol TileCacheKey: Hashable, Sendable {
+  /// The tile's position on the map, for eviction by distance.
+  var tile: TileID { get }
+}
+
+extension TileID: TileCacheKey {
+  public var tile: TileID { self }
+}
+
+/// The part of a kept tile that eviction needs. It does not depend on the key and value types, so ranking is compiled
+/// once, unspecialised.
 ///
-/// What a hit touches is constant or atomic; the rest is guarded by the lock of the cache's books. That is what the unchecked `Sendable` promises.
+/// What a hit touches is constant or atomic. The rest is guarded by the cache's lock. This makes the unchecked
+/// `Sendable` valid.
 @usableFromInline
 class KeptEntry: @unchecked Sendable {
   final let tile: TileID
   final let byteCount: Int
   /// The cache's clock at the last use.
   @usableFromInline final let lastUse: Atomic<UInt64>
-  /// True: loaded ahead of need, and not wanted yet.
+  /// True for a prefetched tile that has not been used yet.
   @usableFromInline final let unused: Atomic<Bool>
 
-  /// Guarded by the books: the place in their list, -1 when the tile is no longer kept.
+  /// The index in `CacheBooks.tiles`, -1 when the tile is no longer kept. Guarded by the cache's lock.
   final var place = -1
-  /// Guarded by the books: how many screens show the tile.
+  /// How many screens show the tile. Guarded by the cache's lock.
   final var pinCount = 0
 
   init(tile: TileID, byteCount: Int, now: UInt64, isUnused: Bool) {
@@ -28,7 +40,8 @@ class KeptEntry: @unchecked Sendable {
   final var stamp: UInt64 { lastUse.load(ordering: .relaxed) }
   @inlinable final var isUnused: Bool { unused.load(ordering: .relaxed) }
 
-  /// A use. Writes only what changes: threads that hit one tile again and again leave it in both their caches.
+  /// Records a use. Writes only if the value changes, so that threads which hit the same tile repeatedly do not contend
+  /// for its cache line.
   @inlinable
   final func touch(_ now: UInt64) {
     if lastUse.load(ordering: .relaxed) != now { lastUse.store(now, ordering: .relaxed) }
@@ -38,7 +51,7 @@ class KeptEntry: @unchecked Sendable {
   final func takeFirstUse() -> Bool { unused.exchange(false, ordering: .relaxed) }
 }
 
-/// Some tiles of a cache, which stay alive with it.
+/// A set of kept tiles, which stay alive with it.
 struct KeptEntries: Sendable {
   private let entries: [KeptEntry]
   private let known: Set<ObjectIdentifier>

@@ -1,7 +1,8 @@
 import Synchronization
 
 extension TileCache {
-  /// As ``value(for:byteCount:load:)``, without blocking a thread. A task that is cancelled leaves; when it is the last that wanted the tile, `load` is cancelled too.
+  /// Like ``value(for:byteCount:load:)``, without blocking a thread. A cancelled task stops waiting; when it was the
+  /// last to want the tile, `load` is cancelled too.
   ///
   /// - Throws: what `load` throws; `CancellationError` when the task is cancelled.
   public func loadedValue(
@@ -17,9 +18,9 @@ extension TileCache {
         if let result = await answer(of: other) { return try result.get() }
       case .load(let own):
         let result = await answer(of: own) { [self] in
-          // The owner's claim goes over to the waiter, which a cancellation can take back.
-          books.withLock { _ in own.ownerWaits = false }
-          // A task of its own: the load goes on for others when this one leaves.
+          // From here on the waiter stands for the owner's interest, because a cancellation can take a waiter back.
+          state.withLock { _ in own.ownerWaits = false }
+          // A separate task: the load continues for others when this task is cancelled.
           let work = Task {
             do {
               let loaded = try await load()
@@ -36,28 +37,29 @@ extension TileCache {
     }
   }
 
-  /// Nil when the load was over before one could wait.
+  /// Waits for a load. Nil when it has already ended.
   ///
-  /// - Parameter start: begins the load once its end will be heard of: one that ends at once must not be missed.
+  /// - Parameter start: starts the load. It is called after the waiter is registered, because a load may end at once.
   private func answer(
     of load: TileLoad<Key, Value>, start: @Sendable () -> Void = {}
   ) async -> Result<Value?, any Error>? {
-    let place = WaitingPlace<Value>()
+    let waiter = TaskWaiter<Value>()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        place.settle(continuation)
-        guard let waiter = wait(for: load, { place.resume($0) }) else { return place.resume(nil) }
+        waiter.settle(continuation)
+        guard let number = wait(for: load, { waiter.resume($0) }) else { return waiter.resume(nil) }
         start()
-        place.whenLeaving { [self] in leave(load, waiter: waiter) }
+        waiter.whenLeaving { [self] in leave(load, waiter: number) }
       }
     } onCancel: {
-      place.leave()
+      waiter.leave()
     }
   }
 }
 
-/// Where a task waits for a load: resumed once, by the load or by the task's cancellation, whichever is first.
-private final class WaitingPlace<Value: Sendable>: Sendable {
+/// Where a task waits for a load. It is resumed once, by the end of the load or by the task's cancellation, whichever
+/// is first.
+private final class TaskWaiter<Value: Sendable>: Sendable {
   typealias Answer = Result<Value?, any Error>?
 
   private struct State {

@@ -2,48 +2,49 @@ import Dispatch
 import Synchronization
 
 extension TileCache {
-  /// Wants a tile: finds it, joins a load under way, or hands out a load with its cost reserved.
+  /// Requests a tile: finds it, joins a load in progress, or starts a load with its cost reserved.
   ///
-  /// - Parameter byteCount: what the tile will cost at most; other tiles go for it now. A tile that turns out larger is kept if there is room then.
+  /// - Parameter byteCount: the most that the tile may cost; other tiles are evicted for it now. A tile that turns out
+  ///   larger is kept if there is room then.
   /// - Complexity: O(log n), amortised.
   public func begin(_ key: Key, byteCount: Int, purpose: LoadPurpose = .demand) -> LoadStart<Key, Value> {
     if purpose == .demand, let value = value(for: key) { return .kept(value) }
     let time = now()
-    return books.withLock { books in
+    return state.withLock { state in
       if let tile = peek(key) {
         tile.touch(clock.load(ordering: .relaxed))
         if purpose == .demand {
-          books.markUsed(tile)
-          books.statistics.hits += 1
+          state.markUsed(tile)
+          state.statistics.hits += 1
         }
         return .kept(tile.value)
       }
-      if books.absent.contains(key, at: time) {
-        if purpose == .demand { books.statistics.absentHits += 1 }
+      if state.absent.contains(key, at: time) {
+        if purpose == .demand { state.statistics.absentHits += 1 }
         return .absent
       }
-      if let load = books.pending[key], !load.isCancelled {
-        if purpose == .demand { books.join(load) }
+      if let load = state.pending[key], !load.isCancelled {
+        if purpose == .demand { state.join(load) }
         return .joined(load)
       }
-      return books.start(key, byteCount: byteCount, purpose: purpose, in: self)
+      return state.start(key, byteCount: byteCount, purpose: purpose, in: table)
     }
   }
 
-  /// Makes a load ahead of need that is under way one that somebody waits for. Begins nothing: false when there is none, or it is over.
+  /// Turns a prefetch load in progress into a load on demand. Starts nothing; false when there is no such load.
   @discardableResult
   public func join(_ key: Key) -> Bool {
-    books.withLock { books in
-      guard let load = books.pending[key], !load.isCancelled else { return false }
-      books.join(load)
+    state.withLock { state in
+      guard let load = state.pending[key], !load.isCancelled else { return false }
+      state.join(load)
       return true
     }
   }
 
-  /// Ends a load: keeps the tile, if there is room, and hands it to all who wait.
+  /// Ends a load: keeps the tile if there is room, and passes the result to all waiters.
   public func finish(_ load: TileLoad<Key, Value>, _ outcome: LoadOutcome<Value>) {
     let (time, tick) = (now(), tick())
-    let waiters = books.withLock { $0.finish(load, outcome, at: time, tick: tick, in: self) }
+    let waiters = state.withLock { $0.finish(load, outcome, at: time, tick: tick, in: table) }
     guard !waiters.isEmpty else { return }
     let result: Result<Value?, any Error> =
       switch outcome {
@@ -54,24 +55,26 @@ extension TileCache {
     for waiter in waiters { waiter(result) }
   }
 
-  /// Keeps a tile that was made without a load, in place of the one there, if there is room or can be.
+  /// Keeps a tile that was made without a load, in place of an existing one, if room can be made.
   public func insert(_ value: Value, for key: Key, byteCount: Int) {
     let tick = tick()
-    books.withLock { books in
-      if let tile = peek(key) { books.drop(tile, in: self) }
-      books.absent.remove(key)
-      guard books.makeRoom(byteCount, in: self) else { return }
-      books.keep(key, value, byteCount: byteCount, isUnused: false, tick: tick, in: self)
+    state.withLock { state in
+      if let tile = peek(key) { state.drop(tile, in: table) }
+      state.absent.remove(key)
+      guard state.makeRoom(byteCount, in: table) else { return }
+      state.keep(key, value, byteCount: byteCount, isUnused: false, tick: tick, in: table)
     }
   }
 
-  /// Calls back when a load of another's is over: with the tile, nil when there is none, or the load's error.
+  /// Registers a callback for the end of another caller's load. It gets the tile, nil when there is none, or the load's
+  /// error.
   ///
-  /// - Returns: a number to leave with; nil when the load is over already, and `waiter` will not be called.
+  /// - Returns: a number for ``leave(_:waiter:)``; nil when the load has already ended, and `waiter` will not be
+  ///   called.
   public func wait(
     for load: TileLoad<Key, Value>, _ waiter: @escaping TileLoad<Key, Value>.Waiter
   ) -> Int? {
-    books.withLock { books in
+    state.withLock { state in
       guard !load.isOver else { return nil }
       load.nextWaiter += 1
       load.waiters[load.nextWaiter] = waiter
@@ -79,32 +82,34 @@ extension TileCache {
     }
   }
 
-  /// Stops waiting. The waiter is not called any more, unless it is being called; a load that nobody wants any more is cancelled.
+  /// Stops waiting. The waiter is not called any more, unless the call is in progress. A load that nobody wants any
+  /// more is cancelled.
   ///
   /// - Returns: true when the waiter will not be called.
   @discardableResult
   public func leave(_ load: TileLoad<Key, Value>, waiter: Int) -> Bool {
-    let (left, cancellation) = books.withLock { books in
+    let (left, cancellation) = state.withLock { state in
       let left = load.waiters.removeValue(forKey: waiter) != nil
-      return (left, left ? books.cancelIfUnwanted(load) : nil)
+      return (left, left ? state.cancelIfUnwanted(load) : nil)
     }
-    // Without the lock: what stops may want something of the cache.
+    // Called without the lock, because it may call the cache.
     cancellation?()
     return left
   }
 
-  /// The owner of a load does not want it any more, and it is cancelled unless others wait. It must be ended nevertheless.
+  /// The owner of a load does not want it any more: it is cancelled unless others wait. The owner must still call
+  /// ``finish(_:_:)``.
   public func cancel(_ load: TileLoad<Key, Value>) {
-    let cancellation = books.withLock { books in
+    let cancellation = state.withLock { state in
       load.ownerWaits = false
-      return books.cancelIfUnwanted(load)
+      return state.cancelIfUnwanted(load)
     }
     cancellation?()
   }
 
-  /// Sets what stops a load that nobody wants any more.
+  /// Sets the callback that stops a load when nobody wants it any more.
   func whenCancelled(_ load: TileLoad<Key, Value>, _ action: @escaping @Sendable () -> Void) {
-    let isLate = books.withLock { _ in
+    let isLate = state.withLock { _ in
       load.onCancel = action
       return load.isCancelled
     }
@@ -112,12 +117,14 @@ extension TileCache {
   }
 }
 
+// MARK: - Blocking loads
+
 extension TileCache {
-  /// A tile that is there, or is being loaded by another thread (this one then waits), or is loaded now, on this thread.
+  /// Returns a kept tile, waits for another thread that is loading it, or loads it on this thread.
   ///
   /// - Parameters:
-  ///   - byteCount: what the tile will cost at most.
-  ///   - load: gives the tile and its cost; nil where the source has none.
+  ///   - byteCount: the most that the tile may cost.
+  ///   - load: returns the tile and its cost; nil where the source has none.
   /// - Returns: nil where the source has no such tile.
   /// - Throws: what `load` throws, to all who waited for it.
   public func value(for key: Key, byteCount: Int, load: () throws -> (Value, byteCount: Int)?) throws -> Value? {
@@ -141,10 +148,28 @@ extension TileCache {
     }
   }
 
-  /// Nil when the load was over before one could wait.
+  /// Nil when the load has already ended.
   private func waitBlocking(for load: TileLoad<Key, Value>) -> Result<Value?, any Error>? {
     let answer = LoadAnswer<Value>()
     guard wait(for: load, { answer.put($0) }) != nil else { return nil }
     return answer.take()
+  }
+}
+
+/// The result of a load for which a thread blocks.
+final class LoadAnswer<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value?, any Error>?>(nil)
+  private let arrived = DispatchSemaphore(value: 0)
+
+  /// Stores the result, once.
+  func put(_ result: Result<Value?, any Error>) {
+    self.result.withLock { $0 = result }
+    arrived.signal()
+  }
+
+  /// Blocks until the result is there.
+  func take() -> Result<Value?, any Error> {
+    arrived.wait()
+    return result.withLock { $0! }
   }
 }

@@ -1,31 +1,35 @@
+public import MemoryPressure
 public import Synchronization
-import TileIndex
+public import TileIndex
 
-/// Tiles in memory within a hard budget, let go by map distance and age.
+/// An in-memory tile cache with a hard budget, evicted by map distance and age.
 ///
-/// - The cost of all kept tiles and of the loads under way never exceeds the budget. Loads reserve theirs before they begin.
-/// - Tiles on a screen (``show(_:focus:in:)``) stay. When they alone exceed the budget, the rest of them is loaded and handed out, but not kept.
-/// - What several want at the same time is loaded once. Who waits may leave; a load that nobody wants is cancelled.
-/// - That a source does not have a tile is kept too, for a while.
+/// - The cost of all kept tiles and of the loads in progress never exceeds the budget. Loads reserve their cost before
+///   they start.
+/// - Tiles on a screen (``show(_:focus:in:)``) are pinned. When they alone exceed the budget, the rest of them is
+///   loaded and returned, but not kept.
+/// - Concurrent requests for a tile share one load. A caller may stop waiting; a load that nobody wants is cancelled.
+/// - Missing tiles of a source are remembered for a while (negative entries).
 ///
-/// Locks: a hit takes one that is its thread's alone, for the time of one look into a dictionary. All else takes the lock of the books first and then, briefly, those of the table.
+/// Locks: a hit takes its thread's own lock of the table for one dictionary lookup. Everything else takes the lock of
+/// the state first and then, briefly, those of the table.
 public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   @usableFromInline let table = CacheTable<Key, Value>()
-  let books: Mutex<CacheBooks<Key, Value>>
-  /// Counts changes, not hits: so a hit writes nothing that others read.
+  let state: Mutex<CacheBooks<Key, Value>>
+  /// Counts changes, not hits, so that a hit writes nothing that other threads read.
   @usableFromInline let clock = Atomic<UInt64>(1)
   let now: @Sendable () -> Duration
 
   /// - Parameters:
-  ///   - byteCountMax: the budget in bytes, or whatever unit the costs have; 0 keeps nothing.
-  ///   - unusedShareMax: tiles loaded ahead of need and not wanted yet take at most this share of what the screen leaves free of the budget.
-  ///   - absentLifetime: how long it is believed that a source does not have a tile.
-  ///   - now: a clock that never goes back; the system's unless given.
+  ///   - byteCountMax: the budget in bytes, or in the unit of the costs; 0 keeps nothing.
+  ///   - unusedShareMax: the largest share of the unpinned budget that prefetched tiles may take before they are used.
+  ///   - absentLifetime: how long a negative entry lasts.
+  ///   - now: a monotonic clock; the system's unless given.
   public init(
     byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.6,
     absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
   ) {
-    books = Mutex(
+    state = Mutex(
       CacheBooks(
         byteCountMax: max(byteCountMax, 0), eviction: eviction, unusedShareMax: unusedShareMax,
         absent: AbsentTiles(lifetime: absentLifetime)))
@@ -33,7 +37,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     self.now = now ?? { ContinuousClock.now - start }
   }
 
-  /// A tile that is there already; counts as a hit, and not at all when it is not there.
+  /// A kept tile, counted as a hit. Nil when it is not kept, which counts as nothing.
   ///
   /// - Complexity: O(1).
   @inlinable
@@ -43,57 +47,185 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     return hit.value
   }
 
-  /// True when the tile is kept; changes nothing.
+  /// True when the tile is kept. Changes nothing.
   public func contains(_ key: Key) -> Bool { peek(key) != nil }
 
-  /// True when the source was found not to have the tile, not long ago.
+  /// True while there is a negative entry for the tile.
   public func isAbsent(_ key: Key) -> Bool {
     let time = now()
-    return books.withLock { $0.absent.contains(key, at: time) }
+    return state.withLock { $0.absent.contains(key, at: time) }
   }
 
-  /// Until when it is believed, by the cache's clock, that the source does not have the tile; nil when it is not.
-  func absenceEnd(of key: Key) -> Duration? {
-    let time = now()
-    return books.withLock { $0.absent.end(of: key, at: time) }
-  }
+  /// The budget at the current memory pressure.
+  public var byteCountMax: Int { state.withLock { $0.byteCountMax } }
 
-  func peek(_ key: Key) -> KeptTile<Key, Value>? { table.peek(key) }
+  /// How many bytes unused prefetched tiles may take at the moment.
+  public var prefetchBytesMax: Int { state.withLock { $0.unusedBytesMax } }
 
-  /// Puts a tile in the table; the caller keeps it alive until it is withdrawn.
-  func publish(_ tile: KeptTile<Key, Value>) { table.set(tile, for: tile.key) }
-
-  /// Takes a tile out of the table. The books hold entries of no particular type, all of which this cache made.
-  func withdraw(_ entry: KeptEntry) { table.set(nil, for: key(of: entry)) }
-
-  func key(of entry: KeptEntry) -> Key { unsafeDowncast(entry, to: KeptTile<Key, Value>.self).key }
-
-  @usableFromInline
-  func markUsed(_ key: Key) {
-    books.withLock { books in
-      if let tile = peek(key) { books.markUsed(tile) }
-    }
-  }
-
-  /// The order in which tiles go.
-  var eviction: any EvictionPolicy { books.withLock { $0.eviction } }
-
-  /// The budget, as memory pressure leaves it.
-  public var byteCountMax: Int { books.withLock { $0.byteCountMax } }
-
-  /// How many bytes tiles loaded ahead of need may take at the moment.
-  public var prefetchBytesMax: Int { books.withLock { $0.unusedBytesMax } }
-
-  /// What the cache did and holds. Takes each lock for a moment.
+  /// What the cache did and holds. Takes each lock briefly.
   public var statistics: CacheStatistics {
     let hits = table.hitCount
-    return books.withLock { books in
-      var statistics = books.summary
+    return state.withLock { state in
+      var statistics = state.summary
       statistics.hits += hits
       return statistics
     }
   }
 
-  /// The clock, one further.
+  // MARK: - Internals
+
+  /// When the tile's negative entry expires, by the cache's clock; nil when there is none.
+  func absenceEnd(of key: Key) -> Duration? {
+    let time = now()
+    return state.withLock { $0.absent.end(of: key, at: time) }
+  }
+
+  func peek(_ key: Key) -> KeptTile<Key, Value>? { table.peek(key) }
+
+  @usableFromInline
+  func markUsed(_ key: Key) {
+    state.withLock { state in
+      if let tile = peek(key) { state.markUsed(tile) }
+    }
+  }
+
+  /// The eviction policy.
+  var eviction: any EvictionPolicy { state.withLock { $0.eviction } }
+
+  /// Advances the clock and returns it.
   func tick() -> UInt64 { clock.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+// MARK: - Screens
+
+extension TileCache {
+  /// Sets the tiles that a screen shows: they are pinned as long as it shows them. Tiles that it no longer shows count
+  /// as just used.
+  ///
+  /// - Parameters:
+  ///   - focus: the position of the map, for eviction by distance.
+  ///   - screen: a number for each map that uses the cache at the same time.
+  /// - Complexity: O(tiles on the screen).
+  public func show(_ keys: some Sequence<Key>, focus: MapFocus, in screen: Int = 0) {
+    let keys = Set(keys)
+    let now = tick()
+    state.withLock { state in
+      state.show(keys, in: screen, now: now, in: table)
+      state.focuses[screen] = focus
+      state.focusesChanged()
+    }
+  }
+
+  /// Updates the position of a map whose tiles on the screen stay the same.
+  public func refocus(_ focus: MapFocus, in screen: Int = 0) {
+    state.withLock { state in
+      state.focuses[screen] = focus
+      state.focusesChanged()
+    }
+  }
+
+  /// Removes a map: its tiles are unpinned.
+  public func hide(screen: Int = 0) {
+    let now = tick()
+    state.withLock { state in
+      state.show([], in: screen, now: now, in: table)
+      state.screens[screen] = nil
+      state.focuses[screen] = nil
+      state.focusesChanged()
+    }
+  }
+}
+
+// MARK: - Memory
+
+extension TileCache {
+  /// Changes the budget. When it shrinks, tiles are evicted at once in the policy's order, those on a screen last.
+  /// Loads in progress lose their reservation where nothing else is left to evict; their tiles are returned but not
+  /// kept.
+  ///
+  /// Under memory pressure (``adjust(to:keeping:)``) this is the budget for when the pressure ends, and the level's
+  /// share of it applies at once.
+  ///
+  /// - Parameter keeping: true for tiles to evict after all others except those on a screen.
+  /// - Complexity: O(n log n) when it shrinks.
+  public func resize(to byteCountMax: Int, keeping: (Key) -> Bool = { _ in false }) {
+    let late = entries(keeping)
+    state.withLock { state in
+      state.byteCountFull = max(byteCountMax, 0)
+      state.fit(late, in: table)
+    }
+  }
+
+  /// Responds to a change of the memory pressure level, which is ``PressureLevel/normal`` for a new cache.
+  ///
+  /// | level | |
+  /// |---|---|
+  /// | normal | the whole budget |
+  /// | warning | half of it; tiles loaded ahead and not wanted yet go first, then those far from every screen |
+  /// | critical | a quarter, and of what is there only the tiles on screens and the coarse zooms stay |
+  ///
+  /// - Parameter keeping: the tiles to draw when nothing else is there, which are evicted last: zooms 0 to 2 unless
+  ///   given.
+  /// - Complexity: O(n log n).
+  public func adjust(to level: PressureLevel, keeping: (Key) -> Bool = { $0.tile.zoom <= 2 }) {
+    let late = entries(keeping)
+    state.withLock { state in
+      state.pressure = level
+      if level > .normal {
+        for tile in state.tiles where tile.pinCount == 0 && (tile.isUnused || level == .critical) && !late.has(tile) {
+          state.trim(tile, in: table)
+        }
+      }
+      state.fit(late, in: table)
+    }
+  }
+
+  /// The kept tiles for which a condition holds. The condition is called without the lock, so tiles that arrive
+  /// meanwhile are missing.
+  private func entries(_ isOne: (Key) -> Bool) -> KeptEntries {
+    KeptEntries(state.withLock { $0.tiles }.filter { isOne(table.key(of: $0)) })
+  }
+
+  /// Evicts tiles in the policy's order until at most `byteCount` bytes are kept. The budget does not change, tiles on
+  /// a screen stay.
+  ///
+  /// - Parameter keeping: true for tiles that stay whatever their cost. An app keeps the coarse zooms, so that there is
+  ///   always something to draw.
+  /// - Complexity: O(n log n).
+  public func trim(to byteCount: Int, keeping: (Key) -> Bool = { _ in false }) {
+    let late = entries(keeping)
+    state.withLock { state in
+      for tile in state.ranked() where !late.has(tile) {
+        guard state.keptBytes > byteCount else { break }
+        state.trim(tile, in: table)
+      }
+    }
+  }
+
+  /// Removes the prefetched tiles that have not been used yet.
+  ///
+  /// - Complexity: O(n).
+  public func dropUnused() {
+    state.withLock { state in
+      for tile in state.tiles where tile.isUnused && tile.pinCount == 0 {
+        state.trim(tile, in: table)
+      }
+    }
+  }
+
+  /// Removes a tile, and its negative entry.
+  public func remove(_ key: Key) {
+    state.withLock { state in
+      state.absent.remove(key)
+      if let tile = peek(key) { state.drop(tile, in: table) }
+    }
+  }
+
+  /// Removes all tiles, also those on a screen, and all negative entries. Loads in progress continue.
+  public func removeAll() {
+    state.withLock { state in
+      state.absent.removeAll()
+      for tile in state.tiles { state.drop(tile, in: table) }
+    }
+  }
 }

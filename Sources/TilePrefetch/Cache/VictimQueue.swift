@@ -1,8 +1,10 @@
-/// The tiles that go next.
+/// The next tiles to evict.
 ///
-/// Ranking all n tiles takes O(n log n) and serves for n / 16 evictions, or until a map has moved and n / 64 are gone: O(log n) for each, amortised. What was used since it was chosen stays,
-/// and what was wanted since is not among the chosen: so it is the order of the moment of ranking that holds. By age that is exact but for tiles whose last use fell between the same two changes of
-/// the cache, which count as equally old: hits move no clock.
+/// Ranking all n tiles takes O(n log n). One ranking serves for n / 16 evictions, or until a map has moved and n / 64
+/// tiles are gone: O(log n) each, amortised. Candidates that were used since the ranking are skipped, and tiles that
+/// became candidates since are missing, so the order is that of the moment of ranking. By age it is exact, except that
+/// tiles whose last uses fell between the same two changes of the cache count as equally old: hits do not advance the
+/// clock.
 struct VictimQueue {
   struct Candidate {
     let tile: KeptEntry
@@ -10,9 +12,9 @@ struct VictimQueue {
     let stamp: UInt64
   }
 
-  /// The tiles that may go, ranked among themselves.
+  /// A ranking of the tiles that may be evicted.
   private struct Ranking {
-    /// The one to go first is the last.
+    /// The next tile is the last element.
     var queue: [Candidate] = []
     var takenCount = 0
 
@@ -20,9 +22,9 @@ struct VictimQueue {
       if takenCount * 64 >= tileCount { queue = [] }
     }
 
-    /// Takes in a tile that has come since, where it would go before one of the chosen.
+    /// Inserts a tile that arrived after the ranking, if it would be evicted before one of the candidates.
     ///
-    /// - Complexity: O(log n), and moving what goes before it.
+    /// - Complexity: O(log n), plus moving the elements behind it.
     mutating func insert(_ candidate: Candidate) {
       guard let lowest = queue.first, candidate.rank > lowest.rank else { return }
       var (low, high) = (0, queue.count)
@@ -33,7 +35,7 @@ struct VictimQueue {
       queue.insert(candidate, at: low)
     }
 
-    /// - Parameter candidates: the tiles to rank anew when none of the chosen is left.
+    /// - Parameter candidates: the tiles to rank when no candidate is left.
     mutating func next(
       above bound: Double, mayGo: (KeptEntry) -> Bool, _ candidates: () -> [Candidate]
     ) -> KeptEntry? {
@@ -60,7 +62,7 @@ struct VictimQueue {
   }
 
   private var all = Ranking()
-  /// Those that were loaded ahead of need and not wanted yet: among their own kind, all about as old.
+  /// Prefetched tiles that have not been used yet, ranked among themselves. They are all about as old.
   private var unused = Ranking()
 
   mutating func mapMoved(tileCount: Int) {
@@ -68,13 +70,13 @@ struct VictimQueue {
     unused.mapMoved(tileCount: tileCount)
   }
 
-  /// A tile was loaded ahead of need: it may be the next of its kind to go.
+  /// Adds a prefetched tile, which may be the next of its kind to evict.
   mutating func keptAhead(_ tile: KeptEntry, eviction: any EvictionPolicy, focuses: [MapFocus]) {
     let rank = eviction.rank(of: tile.tile, age: 0, focuses: focuses)
     unused.insert(Candidate(tile: tile, rank: rank, stamp: tile.stamp))
   }
 
-  /// The next tile to go, on no screen and not used since it was chosen; nil when there is none that ranks above the bound.
+  /// The next tile to evict: on no screen and not used since it was ranked. Nil when none ranks above the bound.
   mutating func next(
     of tiles: [KeptEntry], eviction: any EvictionPolicy, focuses: [MapFocus], onlyUnused: Bool, above bound: Double
   ) -> KeptEntry? {
@@ -87,7 +89,7 @@ struct VictimQueue {
     return all.next(above: bound, mayGo: mayGo) { Self.rank(tiles.filter(mayGo), eviction, focuses) }
   }
 
-  /// The tile that ranks highest of all, ages aside. O(n).
+  /// The tile with the highest rank, without ages. O(n).
   private static func first(
     of tiles: [KeptEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus], above bound: Double
   ) -> KeptEntry? {
@@ -100,7 +102,7 @@ struct VictimQueue {
     return first
   }
 
-  /// The tiles in the order in which they are to go. O(n log n).
+  /// The tiles in the order of eviction. O(n log n).
   static func rank(_ tiles: [KeptEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus]) -> [Candidate] {
     let youngestFirst = tiles.indices.map { (stamp: tiles[$0].stamp, index: $0) }.sorted { $0.stamp > $1.stamp }
     let count = Double(max(youngestFirst.count, 1))

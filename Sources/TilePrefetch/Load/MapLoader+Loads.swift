@@ -1,8 +1,10 @@
+public import MemoryPressure
 import Synchronization
-import TileIndex
+public import TileIndex
 
 extension MapLoader {
-  /// What a free loader should load now; nil when there is nothing to do until the map moves, a load ends, or ``retryDelay`` has passed.
+  /// What a free loader should load now; nil when there is nothing to do until the map moves, a load ends, or
+  /// ``retryDelay`` has passed.
   public func next() -> Load? {
     state.withLock { state in
       guard state.loading.count < source.loadsMax else { return nil }
@@ -16,7 +18,7 @@ extension MapLoader {
     }
   }
 
-  /// Begins to load a tile that the screen lacks; nil where there is nothing to do.
+  /// Starts to load a tile that is missing on the screen; nil when there is nothing to do.
   private func begin(_ tile: TileID, _ state: inout State) -> Load? {
     guard !isThere(tile, state), state.loading[tile] == nil, state.joined[tile] == nil else { return nil }
     switch cache.begin(tile, byteCount: tileCost) {
@@ -25,7 +27,7 @@ extension MapLoader {
       if let end = cache.absenceEnd(of: tile) { state.retries.wait(for: tile, until: end) }
       return nil
     case .joined(let other):
-      // Another map's. When it is over already, this one's turn comes again.
+      // Another map is loading it. When that load has already ended, the tile is requested again.
       if let waiter = cache.wait(for: other, { [weak self] in self?.joinedLoadEnded(tile, $0) }) {
         state.joined[tile] = (other, waiter)
       } else {
@@ -50,7 +52,7 @@ extension MapLoader {
       switch cache.begin(tile, byteCount: tileCost, purpose: .prefetch) {
       case .kept, .absent, .joined: continue
       case .refused:
-        // The rest is less urgent, so there is no room for it either.
+        // The rest of the plan is less urgent, so there is no room for it either.
         state.position = state.plan.count
       case .load(let load):
         state.loading[tile] = (load, cache.now())
@@ -77,7 +79,7 @@ extension MapLoader {
       case .tile(let value, let byteCount): take(value, byteCount, of: tile, &state)
       case .absent: lacks(tile, &state)
       case .failed:
-        // What was cancelled and is on the screen again after all is wanted at once.
+        // A tile whose load was cancelled, and which is on the screen again, is requested at once.
         if !load.isCancelled {
           state.retries.failed(tile, at: cache.now())
         } else if state.visible?.contains(tile) == true {
@@ -87,7 +89,7 @@ extension MapLoader {
     }
   }
 
-  /// A load of another's is over, for which a tile of this screen waited.
+  /// Another map's load has ended, for which a tile of this screen waited.
   private func joinedLoadEnded(_ tile: TileID, _ result: Result<Value?, any Error>) {
     state.withLock { state in
       state.joined[tile] = nil
@@ -105,10 +107,25 @@ extension MapLoader {
     state.held[tile] = (value, byteCount)
   }
 
-  /// The source has no such tile; it is asked again when that is no longer believed.
+  /// The source has no such tile. It is asked again when the negative entry expires.
   private func lacks(_ tile: TileID, _ state: inout State) {
     state.retries.forget(tile)
     guard state.visible?.contains(tile) == true else { return }
     if let end = cache.absenceEnd(of: tile) { state.retries.wait(for: tile, until: end) }
+  }
+}
+
+// MARK: - Memory pressure
+
+extension MapLoader {
+  /// Responds to a change of the memory pressure level. Above `normal` prefetch pauses, the cache shrinks, and the
+  /// allocator returns free memory to the system.
+  ///
+  /// Only one of several maps that share a cache calls this; the others set ``isPaused``.
+  /// - Parameter keeping: as in ``TileCache/adjust(to:keeping:)``.
+  public func adjust(to level: PressureLevel, keeping: (TileID) -> Bool = { $0.zoom <= 2 }) {
+    isPaused = level > .normal
+    cache.adjust(to: level, keeping: keeping)
+    if level > .normal { FreeMemory.giveBack() }
   }
 }

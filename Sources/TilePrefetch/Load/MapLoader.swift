@@ -1,25 +1,29 @@
 import Synchronization
 public import TileIndex
 
-/// Keeps the tiles of one map on one screen ready: says to any number of loading threads what to load next.
+/// Loads the tiles of one map on one screen: tells any number of loading threads what to load next.
 ///
 /// 1. The app calls ``update(_:phase:at:point:replans:)`` for every frame in which the map moved.
-/// 2. Each of its loaders takes ``next()``, loads, and calls ``finish(_:_:)``. Tiles on the screen come first, always; what was planned and is not sensible any more is never begun.
-/// 3. A loader that found nothing to do sleeps until the map moves or a load ends, and no longer than ``retryDelay``: what failed on the screen is tried again.
+/// 2. Each loading thread takes ``next()``, loads the tile, and calls ``finish(_:_:)``. Tiles on the screen always come
+///    first. A planned tile that is no longer in the plan is never started.
+/// 3. A thread that got nothing from ``next()`` sleeps until the map moves or a load ends, and no longer than
+///    ``retryDelay``, so that failed tiles on the screen are tried again.
 /// 4. The app draws ``tile(_:)``.
 ///
-/// Tiles on the screen that found no room in the budget are held here until they leave the screen, outside of it: at most one screen.
+/// Tiles on the screen that do not fit the cache's budget are held here, outside of the budget, until they leave the
+/// screen: at most one screen.
 public final class MapLoader<Value: Sendable>: Sendable {
   public typealias Load = TileLoad<TileID, Value>
 
-  /// How a loader's source is.
+  /// The properties of a loader's source.
   public struct Source: Hashable, Sendable {
-    /// How many loads are worth doing at the same time.
+    /// How many parallel loads are useful.
     public var loadsMax: Int
-    /// How many of these may be ahead of need, so that a tile on the screen finds a free one.
+    /// How many of these may be prefetch loads, so that a tile on the screen finds a free loader.
     public var aheadMax: Int
 
-    /// For sources that cost money: how many more tiles may be loaded than without prefetch, as a share of these; 0.5 keeps all loads within 1.5 times as many. Nil for no bound.
+    /// For sources that charge per tile: how many more tiles may be loaded than without prefetch, as a share; 0.5
+    /// limits all loads to 1.5 times as many. Nil for no limit.
     public var extraMax: Double?
 
     public init(loadsMax: Int, aheadMax: Int? = nil, extraMax: Double? = nil) {
@@ -29,9 +33,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
     }
   }
 
-  /// What a step of the map changed on the screen.
+  /// What an update changed on the screen.
   public struct Step: Sendable {
-    /// Tiles that came onto the screen and were there, or are known not to exist.
+    /// Tiles that came onto the screen and were kept, or are known not to exist.
     public var hits: [TileID] = []
     /// Tiles that came onto the screen and are missing.
     public var missing: [TileID] = []
@@ -42,7 +46,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
   struct State {
     var planner: any PrefetchPlanner
     var visible: TileRange?
-    /// Tiles on the screen that found no room in the cache, and what each costs.
+    /// Tiles on the screen that did not fit the cache, and the cost of each.
     var held: [TileID: (value: Value, byteCount: Int)] = [:]
     /// Missing tiles on the screen, the next one last.
     var demand: [TileID] = []
@@ -52,15 +56,15 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var position = 0
     var wanted: [TileID: Int] = [:]
     var ahead: Set<TileID> = []
-    /// Each load under way, and when it began.
+    /// Each load in progress, and when it started.
     var loading: [TileID: (load: Load, start: Duration)] = [:]
-    /// Loads of others that bring tiles of this screen.
+    /// Loads of other maps that bring tiles of this screen.
     var joined: [TileID: (load: Load, waiter: Int)] = [:]
     var retries = TileRetries()
     var isPaused = false
     var meter: LoadMeter?
 
-    /// True when a movement goes on to where it was going: the plan of 50 ms ago has all of its path.
+    /// True when a movement continues to the same target: a plan made less than 50 ms ago contains its whole path.
     func isPlanned(_ phase: CameraPhase, _ time: Double) -> Bool {
       phase.target != nil && phase == plannedPhase && time - plannedTime < 0.05
     }
@@ -68,9 +72,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   public let cache: TileCache<TileID, Value>
   public let source: Source
-  /// What a tile costs at most, in the cache's unit.
+  /// The most that a tile costs, in the cache's unit.
   public let tileCost: Int
-  /// The cache's number for this map.
+  /// The number of this map in the cache.
   public let screen: Int
   let state: Mutex<State>
 
@@ -88,9 +92,10 @@ public final class MapLoader<Value: Sendable>: Sendable {
   /// Takes a frame of the map.
   ///
   /// - Parameters:
-  ///   - time: seconds since any moment.
-  ///   - point: where the cursor is on the map, in units of the world, when that is known: the next zoom in will be centred there. It is remembered while it is on the screen.
-  ///   - replans: false when only the screen is to follow, and what is planned stays.
+  ///   - time: seconds since any fixed moment.
+  ///   - point: the position of the cursor on the map, in units of the world, if known: the next zoom in will be
+  ///     centred there. It is remembered while it is on the screen.
+  ///   - replans: false to update only the screen and keep the plan.
   @discardableResult
   public func update(
     _ viewport: Viewport, phase: CameraPhase, at time: Double, point: MapPoint? = nil, replans: Bool = true
@@ -110,11 +115,35 @@ public final class MapLoader<Value: Sendable>: Sendable {
       let hasJumped = before.map { before in !tiles.contains { before.contains($0) } } ?? false
       return (step, takeUnwanted(hasJumped, step.left, &state))
     }
-    // Without the lock: what stops may want something of the loader.
+    // Called without the lock, because a cancellation may call the loader.
     for load in unwanted.own { cache.cancel(load) }
     for (load, waiter) in unwanted.joined { cache.leave(load, waiter: waiter) }
     return step
   }
+
+  /// A tile to draw, if it is there.
+  public func tile(_ tile: TileID) -> Value? {
+    cache.value(for: tile) ?? state.withLock { $0.held[tile]?.value }
+  }
+
+  /// How long a loader that found nothing to do may sleep while the map does not move. Then a tile on the screen that
+  /// failed, or that the source did not have, is due to be tried again. Nil when there is none.
+  public var retryDelay: Duration? {
+    state.withLock { $0.retries.firstEnd }.map { max($0 - cache.now(), .zero) }
+  }
+
+  /// While true, nothing is prefetched. Set by ``adjust(to:keeping:)`` under memory pressure; an app may set it for
+  /// other reasons, such as a low battery.
+  public var isPaused: Bool {
+    get { state.withLock { $0.isPaused } }
+    set { state.withLock { $0.isPaused = newValue } }
+  }
+
+  /// For sources that charge per tile: how many tiles were loaded, and how many would have been without prefetch, both
+  /// without the first screen. Nil for other sources.
+  public var meteredLoads: (all: Int, unaided: Int)? { state.withLock { $0.meter?.loads } }
+
+  // MARK: - Following the map
 
   private func show(_ tiles: TileRange, target: Viewport?, _ state: inout State) -> Step {
     var step = Step()
@@ -123,7 +152,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     cache.show(tiles, focus: MapFocus(around: target?.tiles ?? tiles, wanted: state.wanted), in: screen)
     for tile in step.left {
       state.retries.forget(tile)
-      // What was only handed out may stay now, if it is worth more than others.
+      // The tile may be cached now, if it is worth more than others.
       if let held = state.held.removeValue(forKey: tile) {
         cache.insert(held.value, for: tile, byteCount: held.byteCount)
       }
@@ -134,7 +163,8 @@ public final class MapLoader<Value: Sendable>: Sendable {
         step.hits.append(tile)
       } else {
         step.missing.append(tile)
-        // A load ahead of need under way becomes one that somebody waits for. It may be over, and ``finish(_:_:)`` not yet here: that one sees to the tile then.
+        // A prefetch in progress becomes a load on demand. If it has already ended without ``finish(_:_:)`` having been
+        // called here, that call handles the tile.
         if state.ahead.remove(tile) != nil { cache.join(tile) }
       }
     }
@@ -147,8 +177,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   private typealias Unwanted = (own: [Load], joined: [(load: Load, waiter: Int)])
 
-  /// Loads that nobody here wants any more: others' of tiles that left the screen, and when the map is somewhere else at once, those of its own that are not planned either. Without a
-  /// jump a load under way goes on: plans change with every frame, and may come back to it.
+  /// Loads that this map does not want any more: other maps' loads of tiles that left the screen, and after a jump its
+  /// own loads of tiles that are not planned either. Without a jump a load continues, because plans change with every
+  /// frame and may include its tile again.
   private func takeUnwanted(_ hasJumped: Bool, _ left: [TileID], _ state: inout State) -> Unwanted {
     let joined = left.compactMap { state.joined.removeValue(forKey: $0) }
     guard hasJumped else { return ([], joined) }
@@ -172,25 +203,5 @@ public final class MapLoader<Value: Sendable>: Sendable {
     for (index, tile) in state.plan.enumerated() where wanted[tile] == nil { wanted[tile] = index }
     state.wanted = wanted
     cache.refocus(MapFocus(around: target?.tiles ?? visible, wanted: wanted), in: screen)
-  }
-
-  /// How long a loader that found nothing to do may sleep while the map stays where it is: then a tile on the screen that failed, or that the source did not have, is to be tried again.
-  /// Nil when there is none.
-  public var retryDelay: Duration? {
-    state.withLock { $0.retries.firstEnd }.map { max($0 - cache.now(), .zero) }
-  }
-
-  /// True: nothing is loaded ahead of need. Set by ``adjust(to:keeping:)`` while memory is short; an app may set it for reasons of its own, a flat battery for one.
-  public var isPaused: Bool {
-    get { state.withLock { $0.isPaused } }
-    set { state.withLock { $0.isPaused = newValue } }
-  }
-
-  /// For sources that cost money: how many tiles were loaded, and how many would have been without prefetch, both without the first screen. Nil for others.
-  public var meteredLoads: (all: Int, unaided: Int)? { state.withLock { $0.meter?.loads } }
-
-  /// A tile to draw, when it is there.
-  public func tile(_ tile: TileID) -> Value? {
-    cache.value(for: tile) ?? state.withLock { $0.held[tile]?.value }
   }
 }

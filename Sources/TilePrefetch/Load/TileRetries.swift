@@ -1,19 +1,19 @@
 import TileIndex
 
-/// Tiles that could not be had, and when each is to be asked for again.
+/// Tiles that could not be loaded, and when to try each again.
 struct TileRetries {
-  /// When each is due.
+  /// When each tile is due.
   private var ends: [TileID: Duration] = [:]
-  /// How often each has failed in a row.
+  /// How often each tile has failed in a row.
   private var failureCounts: [TileID: Int] = [:]
 
-  /// Seconds after the first failure; twice as long after each further one, up to a minute.
+  /// Seconds after the first failure. The delay doubles with each further failure, up to a minute.
   private static var delayMin: Double { 1 }
   private static var delayMax: Double { 60 }
-  /// Tiles that were wanted ahead of need are in here as well; the bound is on what a source that is down can fill.
+  /// Prefetched tiles are in here as well. The limit bounds what a failing source can fill.
   private static var countMax: Int { 1024 }
 
-  /// When the first is due; nil when none waits.
+  /// When the first tile is due; nil when none is waiting.
   var firstEnd: Duration? { ends.values.min() }
 
   func contains(_ tile: TileID) -> Bool { ends[tile] != nil }
@@ -33,7 +33,7 @@ struct TileRetries {
     failureCounts[tile] = nil
   }
 
-  /// Those that are due, which wait no more. How often they have failed is remembered.
+  /// Removes and returns the tiles that are due. Their failure counts remain.
   mutating func takeDue(at now: Duration) -> [TileID] {
     guard !ends.isEmpty else { return [] }
     let due = ends.filter { $0.value <= now }.map(\.key)

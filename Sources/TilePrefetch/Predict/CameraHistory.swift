@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// How the map has moved: its speed now, and what the last gestures were.
+/// How the map has moved: its present velocity and the last gesture.
 struct CameraHistory: Sendable {
   private struct Moment {
     var viewport: Viewport
@@ -21,23 +21,23 @@ struct CameraHistory: Sendable {
     var isZero: Bool { x == 0 && y == 0 && zoom == 0 }
   }
 
-  /// The direction of a gesture that is over.
+  /// The kind of a finished gesture.
   enum Gesture: Sendable {
     case pan, zoomIn, zoomOut
   }
 
-  /// From here on a change of zoom is a zoom, and not an unsteady pair of fingers.
+  /// Smaller changes of the zoom count as jitter of two fingers, not as a zoom.
   static var zoomMin: Double { 0.3 }
 
   private(set) var phase = CameraPhase.rest
   /// The last gesture; a pan when there was none.
   private(set) var last = Gesture.pan
-  /// How sure it is that the app says beforehand where a zoom will end: 1 at first, a third nearer to what happened with each zoom.
+  /// A moving average of whether the app announced the targets of zooms: 1 at first; each zoom counts a third.
   private(set) var announcement = 1.0
 
-  /// The moments of the present phase.
+  /// The frames of the present phase.
   private var moments: [Moment] = []
-  /// Where the map lay before it began to move.
+  /// The viewport before the map began to move.
   private var start: Viewport?
   private static var momentsMax: Int { 512 }
 
@@ -51,7 +51,7 @@ struct CameraHistory: Sendable {
       moments.removeAll(keepingCapacity: true)
       self.phase = phase
     } else if phase == .rest, let before, abs(before.zoom - viewport.zoom) > Self.zoomMin {
-      // The map was somewhere else at once.
+      // The map has jumped.
       gestureEnded(from: before, to: viewport, isAnnounced: false)
     }
     moments.append(Moment(viewport: viewport, time: time))
@@ -68,7 +68,8 @@ struct CameraHistory: Sendable {
     announcement += ((isAnnounced ? 1 : 0) - announcement) / 3
   }
 
-  /// What stayed where it was on the screen in the pinch that is going on; nil without one, or when it has hardly zoomed.
+  /// The point of the present pinch that keeps its position on the screen; nil without a pinch, or when it has hardly
+  /// zoomed.
   var pinchPoint: MapPoint? {
     guard phase == .pinch, let start = moments.first?.viewport, let end = viewport,
       abs(end.zoom - start.zoom) > Self.zoomMin
@@ -79,7 +80,7 @@ struct CameraHistory: Sendable {
     )
   }
 
-  /// The mean velocity of the present phase over its last seconds.
+  /// The mean velocity of the present phase within the last `window` seconds.
   func velocity(window: Double) -> Velocity {
     guard let now = moments.last else { return Velocity() }
     var first = moments.count - 1

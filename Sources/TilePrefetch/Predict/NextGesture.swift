@@ -8,12 +8,14 @@ import TileIndex
   import Glibc
 #endif
 
-/// How probable it is that the next gesture brings a tile onto the screen, for a map at rest.
+/// The probability that the next gesture brings a tile onto the screen, for a map at rest.
 ///
-/// A pan goes anywhere, long ones are rarer: the chance falls by e for each ``panLength``. A zoom is centred near the middle, with a normal distribution on both axes; a tile's chance is that of a
-/// screen so placed covering it.
+/// A pan goes in any direction, and long ones are rarer: the probability falls by a factor of e for each ``panLength``.
+/// A zoom is centred near the middle, normally distributed on both axes; a tile's probability is that of a screen so
+/// placed covering it.
 struct NextGesture {
-  /// The chance of each kind of gesture, by the last one. They are rounded shares of what people did in studies; zooms come in runs.
+  /// The probability of each kind of gesture after the last one: rounded shares from recorded sessions. Zooms tend to
+  /// follow zooms.
   struct Odds {
     var pan: Double
     var zoomIn: Double
@@ -29,21 +31,21 @@ struct NextGesture {
     }
   }
 
-  /// Lengths in short sides of the screen, as are the deviations of a zoom's middle.
+  /// In short sides of the screen, like the standard deviations of a zoom's centre.
   static var panLength: Double { 0.4 }
   static var zoomInDeviation: (across: Double, down: Double) { (0.55, 0.45) }
   static var zoomOutDeviation: (across: Double, down: Double) { (0.3, 0.3) }
-  /// Beyond so many tiles a pan has shown its direction in time for a fast source.
+  /// From this many tiles on, a pan has shown its direction early enough for a fast source.
   static var nearTiles: Double { 0.65 }
 
   let viewport: Viewport
-  /// Where a zoom in would go; nil for the middle.
+  /// The point that a zoom in keeps in place; nil for the middle.
   let point: MapPoint?
   var odds: Odds
-  /// What remains of the chance of tiles that a fast source can load once a gesture has shown where it goes.
+  /// The factor for tiles that a fast source can load once the gesture has shown its direction.
   var laterWeight = 1.0
 
-  /// The tiles that are more probable than a bound, most probable first.
+  /// The tiles with a probability above a bound, most probable first.
   func tiles(above chanceMin: Double) -> [TileID] {
     var chances: [(chance: Double, tile: TileID)] = []
     addPan(&chances, chanceMin)
@@ -66,7 +68,7 @@ struct NextGesture {
     let length = Self.panLength * span.side
     for tile in span.range(beyond: 3, 3) where !visible.contains(tile) {
       let gap = span.gap(to: tile)
-      // Half of all pans go the other way.
+      // Half of all pans go in the opposite direction.
       let across = visible.columns.contains(tile.column) ? 1 : 0.5 * exp(-max(gap.across, 0) / length)
       let down = visible.rows.contains(tile.row) ? 1 : 0.5 * exp(-max(gap.down, 0) / length)
       let weight = max(gap.across, gap.down) > Self.nearTiles ? laterWeight : 1
@@ -94,6 +96,45 @@ struct NextGesture {
     }
   }
 
-  /// The normal distribution's share below a value.
+  /// The cumulative distribution function of the standard normal distribution.
   private static func normal(_ value: Double) -> Double { 0.5 * erfc(-value / 2.0.squareRoot()) }
+}
+
+/// A viewport in tiles of its zoom.
+struct ScreenSpan {
+  let zoom: Int
+  /// The centre, in columns and rows.
+  let column: Double
+  let row: Double
+  let halfWidth: Double
+  let halfHeight: Double
+  /// The shorter side.
+  let side: Double
+
+  init(_ viewport: Viewport) {
+    zoom = viewport.tileZoom
+    let tileCount = exp2(Double(zoom))
+    let pixels = exp2(viewport.zoom - Double(zoom)) * Viewport.tilePixels
+    column = viewport.x * tileCount
+    row = viewport.y * tileCount
+    halfWidth = viewport.width / 2 / pixels
+    halfHeight = viewport.height / 2 / pixels
+    side = min(viewport.width, viewport.height) / pixels
+  }
+
+  /// The tiles on the screen and up to the given distances beyond each edge.
+  func range(beyond columns: Double, _ rows: Double) -> TileRange {
+    TileRange(
+      zoom: zoom,
+      columns: Int((column - halfWidth - columns).rounded(.down))...Int((column + halfWidth + columns).rounded(.down)),
+      rows: Int((row - halfHeight - rows).rounded(.down))...Int((row + halfHeight + rows).rounded(.down)))
+  }
+
+  /// A tile's distance from the edges of the screen, across and down, in tiles; negative where they overlap.
+  func gap(to tile: TileID) -> (across: Double, down: Double) {
+    (
+      max(Double(tile.column) - column - halfWidth, column - halfWidth - Double(tile.column + 1)),
+      max(Double(tile.row) - row - halfHeight, row - halfHeight - Double(tile.row + 1))
+    )
+  }
 }

@@ -1,28 +1,40 @@
 public import TileIndex
 
-/// Guesses which tiles a map will show soon.
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Predicts which tiles a map will show soon.
 ///
-/// 1. A movement whose end is known, a fling or an animation: what its path shows, in the order in which it shows it; then what is probable at its end.
-/// 2. Fingers on the map: where the present velocity leads as it decays.
-/// 3. GPS fixes: along the track of the last seconds.
+/// 1. A movement with a known target (a fling or an animation): the tiles of its path in the order in which they
+///    appear, then those that are probable at its end.
+/// 2. Fingers on the map: the path of the present velocity as it decays.
+/// 3. GPS fixes: the extension of the track of the last seconds.
 /// 4. At rest: what the next gesture will probably show (``NextGesture``).
 /// 5. The few coarse tiles that cover the screen: first for a map at rest, last for one that moves.
 ///
-/// It is a value without clock, threads or locks: the same viewports give the same plan. Tiles are those of sets that step by 2.
+/// It is a value without clock, threads or locks: the same viewports give the same plan. It supports tile matrix sets
+/// with a ratio of 2 between zooms.
 public struct PrefetchPredictor: PrefetchPlanner {
-  /// What the guesses depend on besides the movement.
+  /// What the prediction depends on besides the movement.
   public struct Options: Hashable, Sendable {
-    /// How many tiles can be loaded in a second, all loaders together. With a slow source the end of a movement comes before its path.
+    /// How many tiles all loaders together can load per second. With a slow source the end of a movement comes before
+    /// its path.
     public var tilesPerSecond: Double
     /// The zooms that the source has.
     public var zooms: ClosedRange<Int>
-    /// The part of the world that the source has, from the west and from the north; tiles beyond it are not loaded.
+    /// The part of the world that the source has, from the west and from the north. Tiles outside are not loaded.
     public var x: ClosedRange<Double>
     public var y: ClosedRange<Double>
-    /// Tiles less probable than this are not loaded, however much room there is; higher for sources that cost money.
+    /// Tiles with a lower probability are not loaded, however much room there is. Higher for sources that charge per
+    /// tile.
     public var chanceMin: Double
 
-    /// A good ``chanceMin`` for sources that cost money: docs/prefetch.md has the figures.
+    /// A suitable ``chanceMin`` for sources that charge per tile; docs/prefetch.md has the measurements.
     public static var meteredChanceMin: Double { 0.3 }
 
     public init(
@@ -37,9 +49,10 @@ public struct PrefetchPredictor: PrefetchPlanner {
   }
 
   public var options: Options
-  /// The place on the map under the cursor or between the fingers of the last pinch, where the next zoom in will be centred while it is on the screen; nil when there is none.
+  /// The point on the map under the cursor, or between the fingers of the last pinch. The next zoom in is expected to
+  /// be centred there while it is on the screen; nil when there is none.
   ///
-  /// An app sets the cursor's; the pinch's is what stayed where it was while the map grew or shrank.
+  /// An app sets the cursor's position; a pinch sets the point that kept its position on the screen.
   public var point: MapPoint?
   var history = CameraHistory()
 
@@ -82,16 +95,16 @@ public struct PrefetchPredictor: PrefetchPlanner {
     return Array(tiles.prefix(countMax + viewport.tiles.count))
   }
 
-  /// True when movements are over before a slow source has loaded what they show.
+  /// True when movements end before a slow source has loaded what they show.
   func isSlow(_ viewport: Viewport) -> Bool {
     options.tilesPerSecond * Self.movementDuration < Double(viewport.tiles.count)
   }
 
-  /// Seconds that a zoom usually takes.
+  /// The usual duration of a zoom in seconds.
   static var movementDuration: Double { 0.25 }
 
-  /// The tiles three zooms up that cover the screen and what a pan usually brings onto it, some six: whatever the next gesture shows, there is something to draw. None where they would take
-  /// room from surer ones.
+  /// The tiles three zooms up that cover the screen and the reach of a usual pan, about six, so that there is something
+  /// to draw whatever the next gesture shows. None where they would take room from more probable tiles.
   private func coarse(_ viewport: Viewport, _ countMax: Int) -> [TileID] {
     let (span, zooms) = (ScreenSpan(viewport), Self.coarseZooms)
     guard span.zoom >= zooms else { return [] }
@@ -106,7 +119,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
   }
 
   static var coarseZooms: Int { 3 }
-  /// How many tiles there must be room for, for each coarse one.
+  /// How many tiles there must be room for, per coarse tile.
   static var coarseRoom: Int { 12 }
 
   private func atRest(_ viewport: Viewport, after last: CameraHistory.Gesture, _ countMax: Int) -> [TileID] {
@@ -117,7 +130,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
       chanceMin = max(chanceMin, Self.slowChanceMin)
     } else {
       next.laterWeight = Self.laterWeight
-      // The less room, the surer a tile must be.
+      // The less room there is, the more probable a tile must be.
       chanceMin = max(chanceMin, min(Self.roomFactor / Double(max(countMax, 1)), Self.smallChanceMin))
       if history.announcement > 0.5 {
         // Half of an announced zoom's tiles are loaded while it runs.
@@ -146,5 +159,57 @@ public struct PrefetchPredictor: PrefetchPlanner {
         && Double(place + 1) / Double(count) > range.lowerBound
     }
     return isIn(tile.column, options.x) && isIn(tile.row, options.y)
+  }
+}
+
+// MARK: - Paths of movements
+
+extension PrefetchPredictor {
+  /// The tiles that a movement with a known target will show, in the order of their appearance; of those that appear
+  /// together, the ones that stay longest come first.
+  func alongPath(from: Viewport, to: Viewport) -> [TileID] {
+    let goal = to.tiles
+    if isSlow(to) { return MissingOrder.middleFirst(Array(goal), in: goal) }
+    var shown: [TileID: (first: Int, count: Int)] = [:]
+    let steps = Self.stepCount(from, to)
+    for step in 1...steps {
+      let tiles = from.towards(to, Double(step) / Double(steps)).tiles
+      guard tiles.zoom >= 0 else { continue }
+      for tile in tiles { shown[tile, default: (step, 0)].count += 1 }
+    }
+    return
+      shown
+      .sorted { a, b in (a.value.first, -a.value.count, a.key) < (b.value.first, -b.value.count, b.key) }
+      .map(\.key)
+  }
+
+  /// Enough steps that hardly a tile is skipped, and at most 40: a flight across the world shows more tiles than can be
+  /// loaded.
+  private static func stepCount(_ from: Viewport, _ to: Viewport) -> Int {
+    let screens = hypot(to.x - from.x, to.y - from.y) / max(from.shortSide, to.shortSide) + abs(to.zoom - from.zoom)
+    return Int(min(40, max(8, screens * 15)))
+  }
+
+  /// The path of a drag within 0.8 s if it decays like a fling.
+  func addSweep(_ viewport: Viewport, _ velocity: CameraHistory.Velocity, _ plan: inout OrderedTiles) {
+    let decay = 0.3
+    for step in 1...8 {
+      let seconds = decay * (1 - exp(-Double(step) / 10 / decay))
+      var ahead = viewport
+      ahead.x += velocity.x * seconds
+      ahead.y += velocity.y * seconds
+      ahead.zoom = max(0, ahead.zoom + max(-1.5, min(1.5, velocity.zoom * seconds)))
+      plan.add(MissingOrder.middleFirst(Array(ahead.tiles), in: viewport.tiles))
+    }
+  }
+
+  /// The extension by 40 s of the track of the last 8 s.
+  func addTrack(_ viewport: Viewport, _ velocity: CameraHistory.Velocity, _ plan: inout OrderedTiles) {
+    for step in 1...10 {
+      var ahead = viewport
+      ahead.x += velocity.x * Double(step) * 4
+      ahead.y += velocity.y * Double(step) * 4
+      plan.add(ahead.tiles)
+    }
   }
 }

@@ -1,9 +1,11 @@
-/// Writes a PNG file's chunks into memory that the caller has measured.
+import CDeflate
+
+/// Writes the chunks of a PNG file into memory of sufficient size, which the caller provides.
 struct PNGChunkWriter {
   let bytes: UnsafeMutableRawPointer
   private(set) var count = 0
 
-  /// The signature and IHDR take this much; every further chunk ``chunkOverhead`` and its data.
+  /// The size of signature and IHDR. Every further chunk takes ``chunkOverhead`` and its data.
   static let headerBytes = 8 + chunkOverhead + 13
   static let chunkOverhead = 12
   /// PLTE and tRNS with 256 entries each.
@@ -33,13 +35,13 @@ struct PNGChunkWriter {
     count += 4
   }
 
-  /// Counts bytes that were written at ``next`` by someone else.
+  /// Counts bytes that were written at ``next`` directly.
   mutating func advance(by byteCount: Int) { count += byteCount }
 
-  /// Where the next byte goes.
+  /// The address of the next byte.
   var next: UnsafeMutableRawPointer { bytes + count }
 
-  /// Starts a chunk; its length and checksum are filled in by ``end(_:)``.
+  /// Starts a chunk. ``end(_:)`` fills in its length and checksum.
   mutating func begin(_ type: StaticString) -> Int {
     let start = count
     count += 4
@@ -69,4 +71,36 @@ struct PNGChunkWriter {
   mutating func finish() {
     end(begin("IEND"))
   }
+}
+
+/// A libdeflate compressor. It is reused, because creating one costs more than compressing a small tile.
+final class Deflater {
+  private let compressor: OpaquePointer
+
+  /// - Parameter level: 1 (fastest) to 12 (smallest).
+  /// - Throws: ``ImageError`` `encodingFailed` when memory for it cannot be allocated.
+  init(level: Int) throws(ImageError) {
+    precondition((1...12).contains(level), "libdeflate has levels 1 to 12")
+    guard let compressor = libdeflate_alloc_compressor(Int32(level)) else {
+      throw ImageError(.encodingFailed, "no memory for a compressor")
+    }
+    self.compressor = compressor
+  }
+
+  deinit { libdeflate_free_compressor(compressor) }
+
+  /// The upper bound for the zlib stream of `count` input bytes.
+  func byteCountMax(_ count: Int) -> Int { libdeflate_zlib_compress_bound(compressor, count) }
+
+  /// Compresses into a zlib stream (RFC 1950).
+  ///
+  /// - Returns: the stream's size in bytes, or 0 when `capacity` is too small.
+  func compress(
+    _ input: UnsafeRawPointer, count: Int, into output: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    libdeflate_zlib_compress(compressor, input, count, output, capacity)
+  }
+
+  /// The CRC-32 of PNG and gzip.
+  static func crc32(_ bytes: UnsafeRawPointer, count: Int) -> UInt32 { libdeflate_crc32(0, bytes, count) }
 }

@@ -1,10 +1,11 @@
-/// The row filters of PNG (third edition, section 9) with the usual heuristic: each row takes the filter whose result, read as signed
-/// bytes, has the smallest sum of absolute values.
+/// The row filters of PNG (third edition, section 9) with the usual heuristic: for each row the filter whose result,
+/// read as signed bytes, has the smallest sum of absolute values.
 enum PNGFilter {
-  /// Zero bytes that must lie before each unfiltered row, so that the left neighbour of a row's first pixel reads as 0.
+  /// Zero bytes required before each unfiltered row, so that the left neighbour of a row's first pixel reads as 0.
   static let rowPadding = 16
 
-  /// Bytes of scratch that ``apply(_:previous:count:pixelBytes:scratch:into:)`` needs: a row for each filter that changes bytes.
+  /// The size of the scratch memory for ``apply(_:previous:count:pixelBytes:scratch:into:)``: a row for each filter
+  /// that changes bytes.
   static func scratchBytes(rowBytes: Int) -> Int { 4 * (rowBytes + 16) }
 
   /// Filters one row.
@@ -14,7 +15,7 @@ enum PNGFilter {
   ///   - previous: the row above (zeros above the first row), likewise.
   ///   - pixelBytes: bytes in a whole pixel, at least 1.
   ///   - scratch: ``scratchBytes(rowBytes:)`` bytes.
-  ///   - output: `count + 1` bytes; the filter's number comes first.
+  ///   - output: `count + 1` bytes; the first is the filter's number.
   static func apply(
     _ row: UnsafeRawPointer, previous: UnsafeRawPointer, count: Int, pixelBytes: Int,
     scratch: UnsafeMutableRawPointer, into output: UnsafeMutableRawPointer
@@ -26,7 +27,7 @@ enum PNGFilter {
     let paeth = scratch + 3 &* stride
     var sums = Sums()
     var i = 0
-    // 256 blocks fill the 16-bit lanes at most to 256 * 2 * 128 - 1 < 65536; then they are emptied into the totals.
+    // After 255 blocks the 16-bit lanes are added to the totals: 256 * 2 * 128 - 1 is still below 65536.
     while i &+ 16 <= count {
       let end = min(i &+ 16 &* 255, count &- 15)
       var none16 = SIMD8<UInt16>()
@@ -42,7 +43,7 @@ enum PNGFilter {
 
         let subbed = x &- a
         let upped = x &- b
-        // The mean rounded down without a ninth bit: what both share plus half of what differs.
+        // The mean rounded down without a ninth bit: the common bits plus half of the differing ones.
         let averaged = x &- ((a & b) &+ (((a ^ b) & 0xfe) &>> 1))
         let paethed = x &- predictPaeth(a, b, c)
 
@@ -112,7 +113,7 @@ enum PNGFilter {
   ) -> SIMD16<UInt8> {
     let toA = difference(b, c)
     let toB = difference(a, c)
-    // c between a and b, strictly outside neither: only then c can be the nearest.
+    // Only if c lies between a and b, inclusive, can it be the nearest.
     let low = smaller(a, b)
     let high = larger(a, b)
     let toC = SIMD16<UInt8>(repeating: 255)
@@ -152,7 +153,7 @@ enum PNGFilter {
   @inline(__always)
   private static func magnitude(_ x: UInt8) -> UInt32 { UInt32(min(x, 0 &- x)) }
 
-  /// Adds neighbouring bytes, so that the sums have 16 bits.
+  /// Adds neighbouring bytes to sums of 16 bits.
   @inline(__always)
   private static func pairSums(_ x: SIMD16<UInt8>) -> SIMD8<UInt16> {
     let pairs = unsafeBitCast(x, to: SIMD8<UInt16>.self)

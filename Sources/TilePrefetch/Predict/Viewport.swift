@@ -1,0 +1,112 @@
+public import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The part of the map that a screen shows: a centre, a fractional zoom, and the screen's size.
+///
+/// For tile matrix sets with a ratio of 2 between zooms and one tile at zoom 0. The map is level with north up; for a
+/// tilted or rotated map, give the upright viewport around it.
+public struct Viewport: Hashable, Sendable {
+  /// The centre's column in the world: 0 is the western edge, 1 the eastern. Not wrapped.
+  public var x: Double
+  /// The centre's row in the world: 0 is the northern edge, 1 the southern.
+  public var y: Double
+  /// The zoom: 1 more is twice as large on the screen. Tiles of the nearest integer zoom are shown; halves round up.
+  public var zoom: Double
+  /// The size of the screen, in pixels of a tile shown at its own size.
+  public var width: Double
+  public var height: Double
+
+  /// The side of a tile in pixels.
+  public static let tilePixels = 256.0
+
+  public init(x: Double, y: Double, zoom: Double, width: Double, height: Double) {
+    self.x = x
+    self.y = y
+    self.zoom = zoom
+    self.width = width
+    self.height = height
+  }
+
+  /// The zoom whose tiles are shown.
+  public var tileZoom: Int { Int((zoom + 0.5).rounded(.down)) }
+
+  /// The screen's shorter side in units of the world.
+  public var shortSide: Double { min(width, height) / Self.tilePixels * exp2(-zoom) }
+
+  /// True for points on the screen.
+  public func shows(_ point: MapPoint) -> Bool {
+    let unit = exp2(-zoom) / Self.tilePixels / 2
+    return abs(point.x - x) <= width * unit && abs(point.y - y) <= height * unit
+  }
+
+  /// The tiles on the screen. Columns and rows outside the world are below 0 or beyond the last; no bundle has them.
+  public var tiles: TileRange {
+    let tileZoom = tileZoom
+    let tileCount = exp2(Double(tileZoom))
+    let scale = exp2(zoom - Double(tileZoom)) * Self.tilePixels
+    // A millionth of a pixel less, so that a tile which only touches the edge does not count as visible.
+    let edge = 1e-6 / Self.tilePixels
+    let (halfWidth, halfHeight) = (width / 2 / scale, height / 2 / scale)
+    return TileRange(
+      zoom: tileZoom,
+      columns: Self.span(x * tileCount - halfWidth, x * tileCount + halfWidth - edge),
+      rows: Self.span(y * tileCount - halfHeight, y * tileCount + halfHeight - edge))
+  }
+
+  private static func span(_ first: Double, _ last: Double) -> ClosedRange<Int> {
+    let first = Int(first.rounded(.down))
+    return first...max(first, Int(last.rounded(.down)))
+  }
+
+  /// The viewport moved towards another: 0 is this one, 1 the other. Centre and zoom change linearly, as in animations
+  /// of maps.
+  public func towards(_ other: Viewport, _ share: Double) -> Viewport {
+    var moved = self
+    moved.x += (other.x - x) * share
+    moved.y += (other.y - y) * share
+    moved.zoom += (other.zoom - zoom) * share
+    return moved
+  }
+}
+
+/// A point on the map, in units of the world: 0 to 1 from the west and from the north.
+public struct MapPoint: Hashable, Sendable {
+  public var x: Double
+  public var y: Double
+
+  public init(x: Double, y: Double) {
+    self.x = x
+    self.y = y
+  }
+}
+
+/// What moves the map at the moment, as far as the app knows.
+public enum CameraPhase: Hashable, Sendable {
+  /// The map does not move.
+  case rest
+  /// A finger or the mouse; the target is unknown.
+  case drag
+  /// Two fingers.
+  case pinch
+  /// The map decelerates after a flick; the app computes where it will stop.
+  case fling(target: Viewport)
+  /// An animation to a known place: a double tap, a button, a search result.
+  case animation(target: Viewport)
+  /// GPS fixes move the map.
+  case follow
+
+  /// Where the movement will end, if known.
+  public var target: Viewport? {
+    switch self {
+    case .fling(let target), .animation(let target): target
+    case .rest, .drag, .pinch, .follow: nil
+    }
+  }
+}
