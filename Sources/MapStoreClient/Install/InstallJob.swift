@@ -1,25 +1,26 @@
 import MapStoreWire
 import TileIndex
 
-/// Brings one region, or one parcel, to the edition that the server has now.
+/// Installs the server's current edition of a region or tile pack.
 ///
-/// 1. The server is asked what there is; what is installed decides whether a patch will do.
-/// 2. The download is noted in the state, before its file is made.
-/// 3. The file is received piece by piece and verified (``FileTransfer``).
-/// 4. A patch is applied to the old edition; the result is verified. Where that fails, the whole bundle is loaded instead.
-/// 5. The switch is noted: from here on it will be carried out, also after a kill.
-/// 6. One rename puts the new edition in the old one's place; the folder is put on the disk.
-/// 7. In one transaction the new edition is noted as installed and the download is struck out.
-/// 8. What is left of a patch goes.
+/// 1. The server is asked for the current edition; the installed one decides whether a patch will do.
+/// 2. The download is recorded in the state, before its file is created.
+/// 3. The file is downloaded piece by piece and verified (``FileTransfer``).
+/// 4. A patch is applied to the old edition, and the result verified. If that fails, the whole bundle is downloaded
+///    instead.
+/// 5. The replacement is recorded: from here on it is carried out, also after a kill.
+/// 6. One rename replaces the old edition; the folder is flushed to the disk.
+/// 7. One transaction records the new edition as installed and deletes the download.
+/// 8. The remains of a patch are deleted.
 struct InstallJob: Sendable {
-  let part: ShelfPart
+  let part: RegionPart
   let client: StoreClient
-  let state: ShelfState
-  let files: ShelfFiles
-  let options: ShelfOptions
+  let state: RegionDatabase
+  let files: OfflineRegionFiles
+  let options: OfflineRegionOptions
   let onProgress: ProgressHandler
 
-  /// The edition may change while it is loaded, but not at every attempt.
+  /// How often the server's file may change while it is downloaded.
   private static let roundsMax = 5
 
   func run() async throws -> InstalledFile {
@@ -33,8 +34,8 @@ struct InstallJob: Sendable {
     }
   }
 
-  /// What the server refuses is nothing for a later sync to install: what is not owned, or not there, goes with all that was loaded of it; what is refused for another reason goes
-  /// where nothing of it was loaded.
+  /// Drops a download that a later sync could not complete: if the region is not owned or does not exist; if it was
+  /// refused for another reason, only while nothing of it was received.
   private func giveUp(after error: MapStoreError) throws {
     guard let download = try state.download(part) else { return }
     let isOver =
@@ -95,7 +96,7 @@ struct InstallJob: Sendable {
 
   // MARK: Steps 1 and 2
 
-  /// Goes on with the download that there is, if it leads to the same, or begins one.
+  /// Continues the recorded download if it leads to the same result, or begins one.
   private func plan(_ whole: WantedFile, patch: WantedFile?) throws -> Download {
     let space = SpaceCheck(state: state, options: options, folder: files.folder)
     if let known = try state.download(part) {
@@ -109,7 +110,7 @@ struct InstallJob: Sendable {
       drop(known)
     }
     var wanted = whole
-    // A patch is less to load, and needs more room for a while.
+    // A patch is smaller to download, but needs more disk space for a while.
     if let patch, try space.hasRoom(patch) || !space.hasRoom(whole) { wanted = patch }
     try space.run(wanted, received: 0)
     let download = try state.begin(wanted)
@@ -117,10 +118,11 @@ struct InstallJob: Sendable {
     return download
   }
 
-  /// - Throws: ``MapStoreError`` `.damaged` where the file would take another one's place: a parcel that is named as another region is.
+  /// - Throws: ``MapStoreError`` `.damaged` if the file would replace another one: a tile pack with the file name of
+  ///   another region.
   private func checkPlace() throws {
     let others = try state.installed().map(\.part) + state.downloads().map(\.wanted.part)
-    // On many disks capitals make no difference.
+    // Many file systems ignore case.
     guard let other = others.first(where: { $0 != part && $0.fileName.lowercased() == part.fileName.lowercased() })
     else { return }
     throw MapStoreError(
@@ -132,7 +134,7 @@ struct InstallJob: Sendable {
     if let download = try state.download(part) { drop(download) }
   }
 
-  /// The note goes first: a file without a note is swept away at the next start.
+  /// The record is deleted first: recovery deletes files without a record.
   private func drop(_ download: Download) {
     try? state.drop(download)
     files.removeParts(of: download)
@@ -142,11 +144,10 @@ struct InstallJob: Sendable {
 
   private func receive(_ download: Download) async throws {
     let wanted = download.wanted
-    let transfer = FileTransfer(
+    let context = TransferContext(
       client: client, state: state, download: download, path: files.part(download), options: options,
-      newTicket: { try await ticket(wanted) },
       report: { phase, done, complaint in report(download, phase, done, complaint) })
-    try await transfer.run()
+    try await FileTransfer(context: context, newTicket: { try await ticket(wanted) }).run()
   }
 
   private func ticket(_ wanted: WantedFile) async throws -> DownloadTicket {
@@ -204,7 +205,7 @@ struct InstallJob: Sendable {
       options.onStep(.cleaned)
       return try state.installed(part)
     }
-    // Removed by somebody else meanwhile.
+    // The download was removed meanwhile.
     guard let installed else { throw CancellationError() }
     report(download, .installed, download.wanted.bytes, nil)
     return installed

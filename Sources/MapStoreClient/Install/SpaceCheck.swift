@@ -1,12 +1,12 @@
-/// Says before a download begins whether there is room for it, and what could go if not.
+/// Checks before a download whether there is room for it, and suggests what to remove if not.
 struct SpaceCheck {
-  let state: ShelfState
-  let options: ShelfOptions
+  let state: RegionDatabase
+  let options: OfflineRegionOptions
   let folder: String
 
   /// - Parameters:
-  ///   - wanted: what is to be loaded.
-  ///   - received: bytes of it that are on the disk already.
+  ///   - wanted: the file to download.
+  ///   - received: the bytes of it that are already on the disk.
   /// - Throws: ``MapStoreError`` `.noSpace` or `.overQuota` with suggestions.
   func run(_ wanted: WantedFile, received: Int) throws {
     let free = try options.freeBytes(folder)
@@ -24,19 +24,20 @@ struct SpaceCheck {
     try checkQuota(wanted)
   }
 
-  /// Whether there is room, of disk only.
+  /// Whether the disk has room; ignores the quota.
   func hasRoom(_ wanted: WantedFile) throws -> Bool {
     try options.freeBytes(folder) >= Self.diskBytes(wanted, received: 0) + options.reserveBytes
       + promisedBytes(except: wanted.part)
   }
 
-  /// What will be written beside what is there: an old edition stays until the new one is complete, and a patch needs room for itself and what it makes.
+  /// The bytes that will be written: the old edition stays until the new one is complete, and a patch needs room for
+  /// itself and its result.
   static func diskBytes(_ wanted: WantedFile, received: Int) -> Int {
     max(0, wanted.bytes - received) + (wanted.kind == .patch ? wanted.resultBytes : 0)
   }
 
-  /// What other downloads that are under way will still write.
-  private func promisedBytes(except part: ShelfPart) throws -> Int {
+  /// The bytes that other active downloads will still write.
+  private func promisedBytes(except part: RegionPart) throws -> Int {
     try state.downloads().filter { $0.wanted.part != part && $0.state == .fetching }.reduce(0) { sum, download in
       let received = try state.pieces(of: download).reduce(0) { $0 + $1.range.count }
       return sum + Self.diskBytes(download.wanted, received: received)
@@ -56,7 +57,7 @@ struct SpaceCheck {
     throw error
   }
 
-  /// Regions that were not used for the longest time, just enough of them; none when all would not be enough.
+  /// The least recently used regions, just enough of them; none if all would not be enough.
   func suggestions(toFree bytes: Int, except region: String) throws -> [RemovalSuggestion] {
     let byRegion = Dictionary(grouping: try state.installed().filter { $0.part.region != region }, by: \.part.region)
     let candidates = byRegion.map { region, files in

@@ -11,7 +11,7 @@ import TileIndex
 #endif
 
 public enum DiskSpace {
-  /// What this user may still write on the disk of a folder.
+  /// The bytes that this user can still write on the disk of a folder.
   ///
   /// - Throws: `FileSystem.SystemError`.
   public static func freeBytes(_ path: String) throws -> Int {
@@ -21,12 +21,12 @@ public enum DiskSpace {
   }
 }
 
-/// SHA-256 of a file, or of a part of one, from what the disk has now.
+/// Computes the SHA-256 of a file or a range of it.
 enum FileDigest {
   private static let chunk = 1 << 18
 
-  /// - Returns: 64 hexadecimal digits in lower case; nil where the file is not there or too short.
-  /// - Throws: `FileSystem.SystemError` when it cannot be read.
+  /// - Returns: 64 hexadecimal digits in lower case; nil if the file is missing or too short.
+  /// - Throws: `FileSystem.SystemError` if it cannot be read.
   static func sha256(_ path: String, _ range: Range<Int>? = nil) throws -> String? {
     let file: ReadOnlyFile
     do {
@@ -52,9 +52,9 @@ enum FileDigest {
   }
 }
 
-/// Work that waits for the disk, away from Swift's few threads.
+/// Runs blocking work on NIO's thread pool instead of Swift's few threads.
 enum Blocking {
-  /// Runs to its end also when the task is cancelled meanwhile: what was received is to be recorded.
+  /// Runs to its end even if the task is cancelled meanwhile, so that received data is recorded.
   static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       NIOThreadPool.singleton.submit { state in

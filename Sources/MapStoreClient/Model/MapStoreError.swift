@@ -1,37 +1,37 @@
 import Support
 
-/// Why something with the store or the shelf did not work. The message names the region, file or address and what to do about it.
+/// An error of the client: what failed, where, and what to do about it.
 public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }
 
-    /// The server cannot be reached, or kept failing. What was loaded stays.
+    /// The server cannot be reached, or kept failing. What was downloaded stays.
     public static let unreachable = Code("unreachable")
-    /// There is no session, or it is over.
+    /// There is no session, or it has expired.
     public static let signedOut = Code("signed out")
     /// The account does not own the region.
     public static let notOwned = Code("not owned")
-    /// The server or the shelf knows no such region, parcel or file.
+    /// There is no such region, tile pack or file.
     public static let unknown = Code("unknown")
     /// The server has another edition by now.
     public static let editionGone = Code("edition gone")
-    /// The server does not do what it was asked.
+    /// The server refuses the request.
     public static let refused = Code("refused")
-    /// What came from the server is not what it said it would be.
+    /// The server's data contradicts its own description.
     public static let damaged = Code("damaged")
-    /// The disk has no room.
+    /// The disk is full.
     public static let noSpace = Code("no space")
-    /// The shelf would take more than its quota.
+    /// The regions would exceed their quota.
     public static let overQuota = Code("over quota")
-    /// The shelf's folder cannot be read or written.
+    /// The folder of regions cannot be read or written.
     public static let shelf = Code("shelf")
-    /// Another process has the shelf.
+    /// Another process uses the folder of regions.
     public static let busy = Code("busy")
-    /// A grant document that is not the server's, or not of this time.
+    /// A grant document is not signed by the server, or is outdated.
     public static let grant = Code("grant")
-    /// The install was paused while it was under way.
+    /// The install was paused.
     public static let paused = Code("paused")
   }
 
@@ -42,7 +42,8 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   public let message: String
   /// What to do about it.
   public let remedy: String?
-  /// For `.noSpace` and `.overQuota`: which regions to remove, in the order in which they were used last, until there would be room. Empty when all of them would not do.
+  /// For `.noSpace` and `.overQuota`: the regions to remove, least recently used first. Empty if removing all of them would
+  /// not be enough.
   public var suggestions: [RemovalSuggestion] = []
 
   package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
@@ -50,7 +51,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     self.remedy = remedy
   }
 
-  /// What may quote a server, as one line, and without what nobody would read.
+  /// Text that may quote a server, as one line of limited length.
   private static func line(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))).escapedForTerminal()
   }
@@ -62,10 +63,10 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// A region that could be removed to make room. It stays owned.
+/// A region that could be removed to free disk space. It stays owned.
 public struct RemovalSuggestion: Hashable, Sendable, Codable {
   public let region: String
-  /// What removing it would free.
+  /// The bytes that removing it frees.
   public let bytes: Int
   /// Milliseconds since 1970.
   public let usedAt: Int64

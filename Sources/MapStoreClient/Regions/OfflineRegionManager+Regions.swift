@@ -1,12 +1,12 @@
 public import MapStoreWire
 
 extension RegionShelf {
-  /// Every region that the server told of, in its order, then what else lies here. Needs no network.
+  /// All regions of the library, in its order, then other installed regions. Needs no network.
   ///
   /// - Throws: ``MapStoreError`` `.shelf`.
-  public nonisolated func regions() throws -> [ShelfRegion] { try regions(told: try state.library()) }
+  public nonisolated func regions() throws -> [OfflineRegion] { try regions(told: try state.library()) }
 
-  nonisolated func regions(told: [LibraryRegion]) throws -> [ShelfRegion] {
+  nonisolated func regions(told: [LibraryRegion]) throws -> [OfflineRegion] {
     let installed = Dictionary(grouping: try state.installed(), by: \.part.region)
     let downloads = Dictionary(grouping: try state.downloads(), by: \.wanted.part.region)
     let known = Set(told.map(\.id))
@@ -14,13 +14,13 @@ extension RegionShelf {
     return try (told.map { ($0.id, $0) } + others.map { ($0, nil) }).map { (id: String, told: LibraryRegion?) in
       let files = installed[id] ?? []
       let whole = files.first { $0.part.parcel == nil }
-      return ShelfRegion(
-        id: id, status: told.map { ShelfRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
+      return OfflineRegion(
+        id: id, status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
         edition: told?.edition, bytes: told?.bytes,
         patchBytes: told?.installedEdition == whole?.edition ? told?.patchBytes : nil, installed: whole,
         parcels: files.filter { $0.part.parcel != nil },
         downloads: try (downloads[id] ?? []).map { download in
-          ShelfRegion.OnTheWay(
+          OfflineRegion.OnTheWay(
             part: download.wanted.part, edition: download.wanted.edition, isPaused: download.state == .paused,
             isPatch: download.wanted.kind == .patch,
             bytesDone: try state.pieces(of: download).reduce(0) { $0 + $1.range.count },
@@ -29,15 +29,15 @@ extension RegionShelf {
     }
   }
 
-  /// What is installed, parcels too.
+  /// All installed files, including tile packs.
   public nonisolated func installed() throws -> [InstalledFile] { try state.installed() }
 
   /// The path of an installed file.
-  public nonisolated func path(of part: ShelfPart) -> String { files.installed(part) }
+  public nonisolated func path(of part: RegionPart) -> String { files.installed(part) }
 
-  /// Whether a region may be opened at a time, by what the server signed last.
+  /// Whether a region may be opened at a time, according to the stored grants.
   ///
-  /// - Parameter time: milliseconds since 1970; the device's clock unless given.
+  /// - Parameter time: milliseconds since 1970; nil for now.
   /// - Throws: ``MapStoreError`` `.shelf`.
   public nonisolated func usability(of region: String, at time: Int64? = nil) throws -> Usability {
     try grants.usability(of: region, now: time ?? options.clock.now())
@@ -47,21 +47,21 @@ extension RegionShelf {
     try usability(of: region, at: time).isUsable
   }
 
-  /// Notes that a region is being looked at; those that are not for the longest time are suggested for removal first.
+  /// Records that a region is in use; the least recently used ones are suggested for removal first.
   public nonisolated func noteUse(of region: String) throws {
     for file in try state.installed() where file.part.region == region {
       try state.noteUse(of: file.part, at: options.clock.now())
     }
   }
 
-  /// Regions to remove so that so many bytes become free, those first that were not used for the longest time; empty when all would not be enough.
+  /// The regions to remove to free so many bytes, least recently used first; empty if all would not be enough.
   public nonisolated func suggestions(toFree bytes: Int) throws -> [RemovalSuggestion] {
     try SpaceCheck(state: state, options: options, folder: folder).suggestions(toFree: bytes, except: "")
   }
 
-  /// Reads an installed region and compares it with its SHA-256. One that is damaged is removed; it can be loaded again.
+  /// Compares an installed region's files with their SHA-256. Damaged files are removed; they can be downloaded again.
   ///
-  /// - Returns: false when something of it was damaged.
+  /// - Returns: false if a file was damaged.
   /// - Throws: ``MapStoreError`` `.shelf`.
   public func verify(_ region: String) async throws -> Bool {
     var isWhole = true
@@ -76,39 +76,39 @@ extension RegionShelf {
   }
 }
 
-/// Where a region stands on this device: what the server said last, and what lies here.
-public struct ShelfRegion: Hashable, Sendable, Codable {
-  /// A file of it that is on its way.
+/// A region on this device: its status in the library, and its installed files.
+public struct OfflineRegion: Hashable, Sendable, Codable {
+  /// A download of the region.
   public struct OnTheWay: Hashable, Sendable, Codable {
-    public let part: ShelfPart
+    public let part: RegionPart
     public let edition: String
-    /// Somebody paused it; else it goes on by itself at the next ``RegionShelf/sync(with:queue:onProgress:)``.
+    /// Paused by the user; other downloads continue with the next ``RegionShelf/sync(with:queue:onProgress:)``.
     public let isPaused: Bool
     public let isPatch: Bool
-    /// On the disk, as far as is noted.
+    /// The recorded bytes on the disk.
     public let bytesDone: Int
     public let bytesTotal: Int
   }
 
   public let id: String
-  /// What to show on its button; nil when the server was not asked yet.
+  /// The status to show; nil before the server was asked.
   public let status: LibraryStatus?
   public let isForSale: Bool
-  /// The edition that the shop has, when it was last asked.
+  /// The server's edition as of its last answer.
   public let edition: String?
-  /// Of the whole bundle of that edition.
+  /// The size of that edition's whole bundle.
   public let bytes: Int?
-  /// The size of the patch that leads there from what is installed.
+  /// The size of the patch from the installed edition to that one.
   public let patchBytes: Int?
-  /// The whole region, as it is installed.
+  /// The installed whole region.
   public let installed: InstalledFile?
-  /// Parcels of it that are installed.
+  /// The installed tile packs.
   public let parcels: [InstalledFile]
   public let downloads: [OnTheWay]
 }
 
-extension ShelfRegion {
-  /// The server knows who owns what; what is installed is known better here.
+extension OfflineRegion {
+  /// Combines ownership, which the server knows, with the installed edition, which the device knows.
   static func status(_ told: LibraryRegion, installed: InstalledFile?) -> LibraryStatus {
     switch told.status {
     case .forSale, .pendingApproval, .revoked: told.status

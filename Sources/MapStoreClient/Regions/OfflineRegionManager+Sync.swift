@@ -2,17 +2,19 @@ public import MapStoreWire
 import TileIndex
 
 extension RegionShelf {
-  /// Brings store, server and device together. An interrupted purchase and an interrupted download are different things, and come in this order:
+  /// Synchronises app store, server and device:
   ///
-  /// 1. What the store holds outstanding goes to our server. Only what the server says is booked, or was, is finished with the store: until then the store is the one that remembers.
-  /// 2. The server says what is owned, which is more than this device ever bought.
-  /// 3. The server signs what is owned, for the time without network.
-  /// 4. Downloads that were interrupted go on, except those that were paused, and those of regions that are owned no more.
+  /// 1. Unfinished transactions are posted to the server, and finished with the app store once the server has recorded
+  ///    them: until then the app store keeps them.
+  /// 2. The library is fetched: all that the account owns, also by purchases on other devices.
+  /// 3. The signed grants are fetched, for the time without network.
+  /// 4. Interrupted downloads continue, except paused ones and those of regions that are not owned any more.
   ///
-  /// Whatever step it is cut off at, the next sync does the rest, and nothing twice.
+  /// A sync that is interrupted at any step is completed by the next one, which does nothing twice.
   ///
-  /// - Parameter queue: nil where there is no store, as on a second device.
-  /// - Throws: ``MapStoreError`` of steps 1 and 2; what the queue throws; `CancellationError`. Grants and downloads that fail are in the report.
+  /// - Parameter queue: nil on devices without an app store.
+  /// - Throws: ``MapStoreError`` of steps 1 and 2; the queue's errors; `CancellationError`. Failures of grants and downloads
+  ///   are in the report.
   public func sync(
     with client: StoreClient, queue: (any StoreQueue)? = nil, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> SyncReport {
@@ -29,11 +31,11 @@ extension RegionShelf {
     return report
   }
 
-  /// The most transactions in one request.
+  /// Transactions in one request.
   private static let batchMax = 100
 
-  /// Step 1 alone: after a purchase, or for a restore. Step 3 follows where something was booked, so that what was bought opens without network too; one try, and that it fails is no fault of
-  /// the purchase's: the next sync does it.
+  /// Step 1 alone: after a purchase, or for a restore. If something was recorded, step 3 follows with one attempt, so that
+  /// the purchase opens without network; if that fails, the next sync repeats it.
   ///
   /// - Throws: as ``sync(with:queue:onProgress:)``.
   public func submit(_ queue: any StoreQueue, to client: StoreClient) async throws -> [SyncReport.Purchase] {
@@ -61,13 +63,13 @@ extension RegionShelf {
 
   /// Step 2 alone.
   ///
-  /// - Returns: what ``regions()`` gives from now on; on a full disk from here alone.
+  /// - Returns: what ``regions()`` returns from now on; on a full disk, the only result.
   @discardableResult
-  public func refreshLibrary(from client: StoreClient) async throws -> [ShelfRegion] {
+  public func refreshLibrary(from client: StoreClient) async throws -> [OfflineRegion] {
     try belong(to: client)
     let editions = try state.installed().filter { $0.part.parcel == nil }.map { ($0.part.region, $0.edition) }
     let told = try await client.library(installed: editions).regions
-    try ShelfState.ifRoom { try state.replaceLibrary(told) }
+    try RegionDatabase.ifRoom { try state.replaceLibrary(told) }
     return try regions(told: told)
   }
 
@@ -76,7 +78,7 @@ extension RegionShelf {
     from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> [SyncReport.Resumed] {
     let told = Dictionary(try state.library().map { ($0.id, $0.status) }, uniquingKeysWith: { $1 })
-    var parts: [ShelfPart] = []
+    var parts: [RegionPart] = []
     for download in try state.downloads() where download.state != .paused {
       switch told[download.wanted.part.region] {
       case .forSale?, .pendingApproval?, .revoked?:
@@ -105,11 +107,14 @@ extension RegionShelf {
   }
 }
 
+// MARK: - Updates
+
 extension RegionShelf {
-  /// Brings what is installed to the shop's editions, and installs nothing else: whole regions by patch where there is one, parcels by those that have the same ground in the new edition.
-  /// The old parcels of a region go when all of the new ones are there. What is paused stays paused. Asks for the library first if that was not done (``refreshLibrary(from:)``).
+  /// Updates installed files to the server's editions, and installs nothing else: whole regions by patch if there is one,
+  /// tile packs by those that cover the same area in the new edition. The old tile packs of a region are removed when all
+  /// new ones are installed. Paused downloads stay paused. Call ``refreshLibrary(from:)`` before.
   ///
-  /// - Returns: what was installed, and what failed; that stays in its old edition.
+  /// - Returns: what was installed, and what failed and keeps its old edition.
   /// - Throws: ``MapStoreError`` `.shelf`; `CancellationError`.
   public func update(
     from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
@@ -117,7 +122,7 @@ extension RegionShelf {
     var results: [SyncReport.Resumed] = []
     for region in try regions() {
       guard let edition = region.edition, !region.downloads.contains(where: \.isPaused) else { continue }
-      let whole = ShelfPart(region: region.id)
+      let whole = RegionPart(region: region.id)
       if region.status == .updateAvailable {
         results.append(
           try await attempt(whole) { try await self.install(region.id, from: client, onProgress: onProgress) })
@@ -140,7 +145,7 @@ extension RegionShelf {
     let old = try state.installed().filter {
       $0.part.region == id && $0.part.parcel.map { !names.contains($0) } ?? false
     }
-    // A region that is not split any more would have to be loaded as a whole, which nobody asked for.
+    // A region that is not split any more would have to be downloaded as a whole, which was not requested.
     guard !old.isEmpty, !names.isEmpty else { return [] }
     let paths = old.map { files.installed($0.part) }
     let wanted = try await Blocking.run {
@@ -155,7 +160,7 @@ extension RegionShelf {
     }
     var results: [SyncReport.Resumed] = []
     for parcel in wanted {
-      let part = ShelfPart(region: id, parcel: region.parcels[parcel].file)
+      let part = RegionPart(region: id, parcel: region.parcels[parcel].file)
       results.append(try await attempt(part) { try await self.install(part, from: client, onProgress: onProgress) })
     }
     let isComplete = results.allSatisfy { if case .success = $0.result { true } else { false } }
@@ -165,7 +170,7 @@ extension RegionShelf {
 
   /// - Throws: `CancellationError`.
   private func attempt(
-    _ part: ShelfPart, _ install: () async throws -> InstalledFile
+    _ part: RegionPart, _ install: () async throws -> InstalledFile
   ) async throws -> SyncReport.Resumed {
     do {
       return SyncReport.Resumed(part: part, result: .success(try await install()))
@@ -177,29 +182,29 @@ extension RegionShelf {
   }
 }
 
-/// What a sync has done.
+/// The result of a sync.
 public struct SyncReport: Sendable {
   public struct Purchase: Sendable, Hashable {
     public let id: String
     public let result: PurchaseResult
-    /// The store was told that it is done with.
+    /// Whether the transaction was finished with the app store.
     public let isFinished: Bool
 
-    /// Whether something is left to do for this account: it waits, or was refused and is no other account's.
+    /// Whether the transaction still concerns this account: it waits, or was refused and is not another account's.
     public var isOpen: Bool { !isFinished && !result.isAnotherAccounts }
   }
 
   public struct Resumed: Sendable {
-    public let part: ShelfPart
+    public let part: RegionPart
     public let result: Result<InstalledFile, any Error>
   }
 
   public var purchases: [Purchase] = []
-  /// All regions afterwards.
-  public var regions: [ShelfRegion] = []
-  /// Why there is no new grant document, where that failed.
+  /// All regions after the sync.
+  public var regions: [OfflineRegion] = []
+  /// Why the grants could not be fetched.
   public var grantsError: (any Error)?
-  /// Downloads that had been interrupted.
+  /// The continued downloads.
   public var resumed: [Resumed] = []
 }
 
@@ -207,15 +212,15 @@ public struct SyncReport: Sendable {
 public protocol StoreQueue: Sendable {
   /// The oldest first.
   func outstanding() async throws -> [OutstandingTransaction]
-  /// Tells the store that the buyer has what was paid for. From then on the store does not name the transaction again.
+  /// Tells the app store that the purchase was delivered; it does not return the transaction again.
   func finish(_ id: String) async throws
 }
 
-/// Something that was paid, or is to be, and that our server may not know yet.
+/// A transaction that the server may not know yet.
 public struct OutstandingTransaction: Hashable, Sendable, Codable {
-  /// The store's.
+  /// The app store's id.
   public let id: String
-  /// What the store signed, as its library gave it.
+  /// The signed transaction, as the app store's library returns it.
   public let signed: String
 
   public init(id: String, signed: String) { (self.id, self.signed) = (id, signed) }

@@ -1,28 +1,29 @@
 import MapStoreWire
 public import TileIndex
 
-/// The regions on a device: a folder of bundles that are always whole, and a small file that remembers what is owned and on its way.
+/// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.
 ///
-/// One process has a shelf at a time. A kill at any instant leaves each region in its old or its new edition; downloads go on from the bytes on the disk.
+/// One process uses a folder at a time. A kill at any moment leaves each region in its old or its new edition; downloads
+/// continue from the bytes on the disk.
 public actor RegionShelf {
-  /// Where the bundles lie, each under its region's id with `.mbtiles`.
+  /// The folder of the bundles, each with its region's id and `.mbtiles` as its name.
   public nonisolated let folder: String
-  nonisolated let state: ShelfState
-  nonisolated let files: ShelfFiles
-  nonisolated let options: ShelfOptions
+  nonisolated let state: RegionDatabase
+  nonisolated let files: OfflineRegionFiles
+  nonisolated let options: OfflineRegionOptions
   nonisolated let grants: OfflineGrants
   private let lock: FolderLock
   private let slots: TransferSlots
-  private var running: [ShelfPart: SharedWork<InstalledFile>] = [:]
-  private var pausing: Set<ShelfPart> = []
+  private var running: [RegionPart: SharedTask<InstalledFile>] = [:]
+  private var pausing: Set<RegionPart> = []
 
-  /// Opens a shelf, or makes one, and carries out what a kill has cut off.
+  /// Opens a folder of regions, or creates it, and completes what a kill has interrupted.
   ///
-  /// - Parameter grants: how ownership is judged without network.
-  /// - Throws: ``MapStoreError`` `.busy` when another process has it, `.shelf` when the folder cannot be written, `.noSpace`.
-  /// - Complexity: looks at each installed file's size, and reads the files whose switch was cut off.
-  public init(folder: String, options: ShelfOptions = ShelfOptions(), grants: OfflineGrants.Rule = .init()) throws {
-    let files = ShelfFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
+  /// - Parameter grants: how ownership is verified without network.
+  /// - Throws: ``MapStoreError`` `.busy` if another process uses the folder, `.shelf` if it cannot be written, `.noSpace`.
+  /// - Complexity: checks each installed file's size, and reads files whose replacement was interrupted.
+  public init(folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()) throws {
+    let files = OfflineRegionFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
     do {
       try FileSystem.makeFolders(files.work)
       guard let lock = try FolderLock(files.lock) else {
@@ -30,8 +31,8 @@ public actor RegionShelf {
           .busy, folder, "another process has this shelf", remedy: "wait until it is done, or end it")
       }
       self.lock = lock
-      state = try ShelfState(path: files.state)
-      try ShelfRecovery(state: state, files: files, now: options.clock.now()).run()
+      state = try RegionDatabase(path: files.state)
+      try InstallRecovery(state: state, files: files, now: options.clock.now()).run()
     } catch let error as FileSystem.SystemError {
       throw InstallJob.failure(error, folder)
     }
@@ -40,15 +41,16 @@ public actor RegionShelf {
     slots = TransferSlots(options.downloadsMax)
   }
 
-  /// Installs a region, brings it to the shop's edition, or goes on with that. Returns when it is done; cancelling the task leaves it to be gone on with, unless others wait for it too.
+  /// Installs a region or updates it to the server's edition; continues an interrupted install. Cancelling the task stops
+  /// the install, unless other tasks wait for it too; it can be continued later.
   ///
-  /// - Throws: ``MapStoreError``; `CancellationError`. The region is then as it was, and what was loaded stays.
+  /// - Throws: ``MapStoreError``; `CancellationError`. The region is then unchanged, and what was downloaded stays.
   @discardableResult
   public func install(
     _ region: String, from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> InstalledFile {
-    let file = try await install(ShelfPart(region: region), from: client, onProgress: onProgress)
-    // The whole has all that its parcels had.
+    let file = try await install(RegionPart(region: region), from: client, onProgress: onProgress)
+    // The whole region contains its tile packs.
     try removeFiles { $0.region == region && $0.parcel != nil }
     await vouch(for: region, from: client)
     return file
@@ -56,10 +58,10 @@ public actor RegionShelf {
 
   @discardableResult
   func install(
-    _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
+    _ part: RegionPart, from client: StoreClient, onProgress: @escaping ProgressHandler
   ) async throws -> InstalledFile {
     try belong(to: client)
-    // One that everybody has left is not joined any more.
+    // A cancelled install cannot be joined.
     while let work = running[part], work.isCancelled {
       _ = await work.task.result
       if running[part] === work { running[part] = nil }
@@ -79,17 +81,17 @@ public actor RegionShelf {
   }
 
   private func begin(
-    _ part: ShelfPart, from client: StoreClient, onProgress: @escaping ProgressHandler
-  ) -> SharedWork<InstalledFile> {
+    _ part: RegionPart, from client: StoreClient, onProgress: @escaping ProgressHandler
+  ) -> SharedTask<InstalledFile> {
     let job = InstallJob(
       part: part, client: client, state: state, files: files, options: options, onProgress: onProgress)
     let slots = slots
-    let work = SharedWork { try await slots.run { try await job.run() } }
+    let work = SharedTask { try await slots.run { try await job.run() } }
     running[part] = work
     return work
   }
 
-  /// Stops a region's downloads until ``install(_:from:onProgress:)`` is called again; a sync does not go on with them.
+  /// Stops a region's downloads until ``install(_:from:onProgress:)`` is called again; a sync does not continue them.
   ///
   /// - Throws: ``MapStoreError`` `.shelf`.
   public func pause(_ region: String) async throws {
@@ -102,64 +104,68 @@ public actor RegionShelf {
     }
   }
 
-  /// How many callers wait for a part's install; tests wait for them.
-  func waiting(for part: ShelfPart) -> Int { running[part]?.waitingCount ?? 0 }
+  /// The number of callers that wait for an install; for tests.
+  func waiting(for part: RegionPart) -> Int { running[part]?.waitingCount ?? 0 }
 
-  private func stop(_ part: ShelfPart) async {
+  private func stop(_ part: RegionPart) async {
     guard let work = running[part] else { return }
     work.cancel()
     _ = await work.task.result
   }
 
-  /// Removes a region's files and downloads. It stays owned, and is listed as owned, not installed. Works on a full disk too: it is what makes room.
+  /// Removes a region's files and downloads. It stays owned. Works on a full disk too, since it frees space.
   ///
   /// - Throws: ``MapStoreError`` `.shelf`.
   public func uninstall(_ region: String) async throws {
     for part in running.keys where part.region == region { await stop(part) }
     for download in try state.downloads() where download.wanted.part.region == region {
-      let isDropped = try ShelfState.ifRoom { try state.drop(download) }
+      let isDropped = try RegionDatabase.ifRoom { try state.drop(download) }
       files.removeParts(of: download)
-      // Its pieces would be looked for in vain.
-      if !isDropped { try ShelfState.ifRoom { try state.drop(download) } }
+      // The deleted file may have made room for the record.
+      if !isDropped { try RegionDatabase.ifRoom { try state.drop(download) } }
     }
     try removeFiles { $0.region == region }
   }
 
-  /// Removes files in three steps, of which a kill may cut off the last two: the intention is noted, the file goes, the note goes. Where there is no room for a note the file goes first: what is
-  /// noted as installed and not there is forgotten at the next opening.
-  func removeFiles(where isGoing: (ShelfPart) -> Bool) throws {
+  /// Removes files in three steps, which recovery completes after a kill: the intention is recorded, the file is deleted,
+  /// the record is deleted. If a full disk has no room for the record, the file is deleted first: recovery drops records
+  /// without a file.
+  func removeFiles(where isGoing: (RegionPart) -> Bool) throws {
     for file in try state.installed() where isGoing(file.part) {
-      try ShelfState.ifRoom { try state.noteRemoval(of: file.part) }
+      try RegionDatabase.ifRoom { try state.noteRemoval(of: file.part) }
       do {
         try files.remove(file.part)
       } catch let error as FileSystem.SystemError {
         throw InstallJob.failure(error, folder)
       }
-      try ShelfState.ifRoom { try state.forget(file.part) }
+      try RegionDatabase.ifRoom { try state.forget(file.part) }
     }
   }
 }
 
+// MARK: - Tile packs
+
 extension RegionShelf {
-  /// Installs what is needed of a region for some ground: parcels one by one, the overview first, each of use as soon as it is there; or the whole of a region that is not split.
+  /// Installs what an area needs of a region: tile packs one by one, the overview first; or the whole region if it is not
+  /// split.
   ///
-  /// - Parameter onInstalled: told of each parcel that is there, also when it was before.
-  /// - Returns: all of them; empty where the region has nothing of the ground.
-  /// - Throws: as ``install(_:from:onProgress:)``. Parcels that were installed before that stay.
+  /// - Parameter onInstalled: called for each tile pack once it is installed, also if it was before.
+  /// - Returns: all of them; empty if the region does not cover the area.
+  /// - Throws: as ``install(_:from:onProgress:)``. Tile packs that were installed before the error stay.
   @discardableResult
   public func install(
     _ region: String, around ground: MapGround, from client: StoreClient,
     onProgress: @escaping ProgressHandler = { _ in }, onInstalled: @Sendable (InstalledFile) -> Void = { _ in }
   ) async throws -> [InstalledFile] {
     let details = try await client.region(region).region
-    // What is there as a whole has all its parcels.
-    if let whole = try state.installed(ShelfPart(region: region)), whole.edition == details.edition {
+    // An installed whole region contains all tile packs.
+    if let whole = try state.installed(RegionPart(region: region)), whole.edition == details.edition {
       onInstalled(whole)
       return [whole]
     }
     var installed: [InstalledFile] = []
     for file in details.files(covering: ground) {
-      let part = ShelfPart(region: region, parcel: file.kind == .whole ? nil : file.file)
+      let part = RegionPart(region: region, parcel: file.kind == .whole ? nil : file.file)
       let done = try await install(part, from: client, onProgress: onProgress)
       installed.append(done)
       onInstalled(done)
@@ -169,17 +175,19 @@ extension RegionShelf {
   }
 }
 
-/// Whose shelf it is: a device may pass from one person to another.
+// MARK: - The account
+
 extension RegionShelf {
-  /// Tells the shelf who has signed in. What was known of another person is forgotten: library and grants. Installed files stay, and are of use to those who own them.
+  /// Sets the account that has signed in. The library and grants of another account are deleted; installed files stay, and
+  /// can be used by accounts that own them.
   ///
-  /// What is asked of a server tells it as well (``StoreClient/session``), so this is only needed by apps that do not ask anything after signing in.
+  /// Calls with a ``StoreClient`` do this too, so only apps that make no call after signing in need it.
   ///
   /// - Parameter accountID: ``AccountDetails/id``.
   /// - Throws: ``MapStoreError`` `.shelf`, `.noSpace`.
   public func belong(to accountID: String) throws {
     guard try grants.accountID() != accountID else { return }
-    // First, so that a kill in between leaves nothing that counts for somebody else.
+    // First, so that after a kill in between, nothing is valid for the wrong account.
     try grants.setAccount(accountID)
     try state.replaceLibrary([])
     try grants.forget()
@@ -189,7 +197,7 @@ extension RegionShelf {
     if let account = client.session.details?.account.id { try belong(to: account) }
   }
 
-  /// Somebody signs out: what was owned is not shown any more. Installed files stay, and are of use to those who own them.
+  /// Deletes library and grants at sign-out. Installed files stay, and can be used by accounts that own them.
   public func forgetAccount() throws {
     try grants.forget()
     try state.replaceLibrary([])
@@ -197,11 +205,12 @@ extension RegionShelf {
   }
 }
 
-/// What is owned, for the time without network.
+// MARK: - Grants
+
 extension RegionShelf {
-  /// Asks the server what is owned, signed for the time without network: step 3 of ``sync(with:queue:onProgress:)``.
+  /// Fetches the signed grants, for the time without network: step 3 of ``sync(with:queue:onProgress:)``.
   ///
-  /// - Throws: ``MapStoreError`` `.grant` for a document that cannot be believed; the one that was here stays.
+  /// - Throws: ``MapStoreError`` `.grant` for a document that does not verify; the stored one stays.
   public func refreshGrants(from client: StoreClient) async throws {
     try await refreshGrants(from: client, attemptsMax: nil)
   }
@@ -214,13 +223,15 @@ extension RegionShelf {
       signed, newKeys: newKeys, accountID: client.session.details?.account.id, now: options.clock.now())
   }
 
-  /// The same after something that is done whatever comes of it: asks once. Where no key is trusted nothing that comes would be believed.
+  /// Fetches the grants with one attempt, ignoring errors: after operations that are complete without them. Does nothing if
+  /// no key is trusted.
   func tryGrants(from client: StoreClient) async {
     guard grants.trustsSomebody else { return }
     try? await refreshGrants(from: client, attemptsMax: 1)
   }
 
-  /// What was just loaded is owned: where no document says so yet, as on a new phone, it is to open without network all the same.
+  /// Fetches the grants if they do not cover a region that was just installed, as on a new phone, so that it opens without
+  /// network.
   func vouch(for region: String, from client: StoreClient) async {
     if (try? usability(of: region).isUsable) != true { await tryGrants(from: client) }
   }

@@ -2,21 +2,22 @@ import Crypto
 public import MapStoreWire
 import Synchronization
 
-/// What an account owns, as the server signed it, for the time without network.
+/// The signed grants of an account, for the time without network.
 ///
-/// The document is kept as it came and verified whenever it is read, so changing the state file grants nothing. The greatest time that was ever seen is kept as well: a clock that is set back
-/// makes nothing last longer. Who may write the state file can put an older one in its place; against that only the system's key store helps.
+/// The document is stored as received and verified whenever it is read, so editing the state file grants nothing. The
+/// latest time ever seen is stored as well, so setting back the clock extends nothing. Somebody who can write the state
+/// file can restore an older copy of it; only the system's key store would help against that.
 public struct OfflineGrants: Sendable {
-  /// How it is judged. Times are milliseconds.
+  /// The rules of verification. Times are in milliseconds.
   public struct Rule: Sendable {
-    /// The keys that the app trusts: built in, or fetched at sign-in and kept.
+    /// The trusted keys: built into the app, or fetched at sign-in and stored.
     public var keys: [GrantKey] = []
-    /// For apps that fetch the keys: a document that is signed with another key has ``RegionShelf/refreshGrants(from:)`` ask the server for its keys, once, over the same connection as
-    /// everything else, and this is told of them, to keep them. Nil for keys that are built in: no others are ever trusted.
+    /// For apps that fetch the keys: called with new keys, to store them. If a document is signed with an unknown key,
+    /// ``RegionShelf/refreshGrants(from:)`` fetches the server's keys once. Nil for built-in keys: no others are trusted.
     public var keysChanged: (@Sendable ([GrantKey]) -> Void)?
-    /// How long a document counts at most, whatever it says itself.
+    /// The longest validity of a document, whatever it says itself.
     public var offlineMax: Int64 = 90 * 86_400_000
-    /// How far the clock may be set back, as people do who travel or repair a clock, before nothing is opened.
+    /// How far the clock may be set back, as happens on journeys, before regions cannot be opened.
     public var setBackMax: Int64 = 86_400_000
 
     public init(keys: [GrantKey] = [], keysChanged: (@Sendable ([GrantKey]) -> Void)? = nil) {
@@ -24,11 +25,11 @@ public struct OfflineGrants: Sendable {
     }
   }
 
-  let state: ShelfState
+  let state: RegionDatabase
   let rule: Rule
   private let keys: TrustedKeys
 
-  init(state: ShelfState, rule: Rule) {
+  init(state: RegionDatabase, rule: Rule) {
     (self.state, self.rule) = (state, rule)
     keys = TrustedKeys(rule.keys)
   }
@@ -36,22 +37,23 @@ public struct OfflineGrants: Sendable {
   private static let documentName = "grants"
   private static let timeName = "greatest_time"
   private static let accountName = "account"
-  /// The greatest time is written when it has grown by this, not at every look.
+  /// The latest time is written only when it has grown by this.
   private static let timeStep: Int64 = 60_000
 
-  /// Takes over a document that the server has just sent.
+  /// Stores a document that the server has just sent.
   ///
   /// - Parameters:
-  ///   - accountID: whose it must be; nil for anybody's.
-  ///   - newKeys: those that the server has by now; trusted in place of the others when the document is good.
+  ///   - accountID: the expected account; nil for any.
+  ///   - newKeys: the server's current keys; they replace the trusted ones if the document verifies.
   ///   - now: milliseconds since 1970 by the device's clock.
-  /// - Throws: ``MapStoreError`` `.grant` when it is not the server's, of another account, or older than the one that is here.
+  /// - Throws: ``MapStoreError`` `.grant` if it does not verify, belongs to another account, or is older than the stored
+  ///   one.
   func accept(_ signed: SignedGrants, newKeys: [GrantKey]? = nil, accountID: String?, now: Int64) throws {
     let document = try GrantVerifier(newKeys ?? keys.current).document(signed)
     if let accountID, document.accountId != accountID {
       throw MapStoreError(.grant, "grants", "are of another account", remedy: "sign in again")
     }
-    // Compared by the keys that it was taken with: a new key makes no older document good.
+    // The stored one is verified with the old keys: a new key must not make an older document acceptable.
     if let old = try self.document(), old.accountId == document.accountId {
       if document.issuedAt < old.issuedAt {
         throw MapStoreError(
@@ -64,7 +66,8 @@ public struct OfflineGrants: Sendable {
       keys.current = newKeys
       rule.keysChanged?(newKeys)
     }
-    // The server has signed the time. A device whose clock had gone wrong, to whichever side, is believed again from here on; one day apart is no fault.
+    // The server has signed the time, which corrects a device whose clock was wrong in either direction. Small differences
+    // are ignored.
     let isPlausible = abs(now - document.issuedAt) <= rule.setBackMax
     try state.set(Self.timeName, String(isPlausible ? max(now, document.issuedAt) : document.issuedAt))
   }
@@ -74,7 +77,7 @@ public struct OfflineGrants: Sendable {
   func usability(of region: String, now: Int64) throws -> Usability {
     guard let document = try self.document() else { return .unknown }
     let greatest = try state.setting(Self.timeName).flatMap { Int64($0) } ?? document.issuedAt
-    // As well as can be: a disk without room must not lock the maps.
+    // Errors are ignored: a full disk must not lock the maps.
     if now > greatest + Self.timeStep { try? state.set(Self.timeName, String(now)) }
     if greatest - now > rule.setBackMax { return .clockSetBack(by: greatest - now) }
     guard try document.accountId == accountID(), try isGranted(region, by: document) else { return .notOwned }
@@ -82,14 +85,14 @@ public struct OfflineGrants: Sendable {
     return max(now, greatest) < end ? .usable(until: end) : .expired(end)
   }
 
-  /// By its id; or by its product, of what the shop has on its shelf no more.
+  /// By id, or by product for regions that left the catalogue.
   private func isGranted(_ region: String, by document: GrantDocument) throws -> Bool {
     if document.grants.contains(where: { $0.regionId == region }) { return true }
     guard let product = try state.product(of: region) else { return false }
     return document.grants.contains { $0.regionId == nil && $0.productId == product }
   }
 
-  /// The document that is here, if it is still as the server signed it.
+  /// The stored document, if it verifies.
   func document() throws -> GrantDocument? {
     guard let text = try state.setting(Self.documentName),
       let signed = try? WireJSON.decode(SignedGrants.self, from: Array(text.utf8))
@@ -97,20 +100,20 @@ public struct OfflineGrants: Sendable {
     return try? GrantVerifier(keys.current).document(signed)
   }
 
-  /// Whether a document could be believed, now or after a change of keys.
+  /// Whether any document could verify, now or after a change of keys.
   var trustsSomebody: Bool { rule.keysChanged != nil || !keys.current.isEmpty }
 
-  /// Whose shelf it is, as far as is known: who signed in last, and did not sign out. In state files of before the document alone tells it.
+  /// The account that signed in last and did not sign out. State files of older versions have it in the document only.
   func accountID() throws -> String? { try state.setting(Self.accountName) ?? document()?.accountId }
 
   func setAccount(_ id: String?) throws { try state.set(Self.accountName, id) }
 
-  /// Whether a document is signed with a key that the server may have changed to since.
+  /// Whether a document is signed with an unknown key, which may be a new one of the server's.
   func mayBeOfANewKey(_ signed: SignedGrants) -> Bool {
     rule.keysChanged != nil && !keys.current.contains { $0.keyId == signed.keyId }
   }
 
-  /// Another person signs in.
+  /// Deletes the document, when another account signs in.
   func forget() throws { try state.set(Self.documentName, nil) }
 }
 
@@ -121,12 +124,12 @@ extension Int64 {
   }
 }
 
-/// Tells the server's grant documents from others.
+/// Verifies grant documents.
 struct GrantVerifier: Sendable {
   /// Ed25519 keys by their ids.
   private let keys: [String: Curve25519.Signing.PublicKey]
 
-  /// - Parameter keys: those that the app trusts; what is no Ed25519 key is left out.
+  /// - Parameter keys: the trusted keys; those that are not Ed25519 keys are ignored.
   init(_ keys: [GrantKey]) {
     var trusted: [String: Curve25519.Signing.PublicKey] = [:]
     for key in keys where key.algorithm == "Ed25519" {
@@ -136,7 +139,7 @@ struct GrantVerifier: Sendable {
     self.keys = trusted
   }
 
-  /// - Throws: ``MapStoreError`` `.grant` for any other document.
+  /// - Throws: ``MapStoreError`` `.grant` if the document does not verify.
   func document(_ signed: SignedGrants) throws -> GrantDocument {
     func refused(_ why: String) -> MapStoreError {
       MapStoreError(.grant, "grants", why, remedy: "ask the server for them again")
@@ -159,7 +162,7 @@ struct GrantVerifier: Sendable {
   }
 }
 
-/// The keys that are trusted now.
+/// The keys that are trusted now; they can change while the app runs.
 final class TrustedKeys: Sendable {
   private let keys: Mutex<[GrantKey]>
 
@@ -173,14 +176,14 @@ final class TrustedKeys: Sendable {
 
 /// Whether a region may be opened without asking the server.
 public enum Usability: Hashable, Sendable {
-  /// Milliseconds since 1970: until when.
+  /// Until then, in milliseconds since 1970.
   case usable(until: Int64)
-  /// It was owned until this time as far as is known here; the server has to be asked again.
+  /// The grant was valid until then; the server has to be asked again.
   case expired(Int64)
   case notOwned
-  /// The server was never asked, or what it said was changed since.
+  /// There is no document that verifies.
   case unknown
-  /// The device's clock is earlier than a time that has been: by how many milliseconds.
+  /// The device's clock is earlier than the latest time seen, by so many milliseconds.
   case clockSetBack(by: Int64)
 
   public var isUsable: Bool {

@@ -9,12 +9,12 @@ import TileIndex
   import Glibc
 #endif
 
-/// The file that a download goes into: written at any place, and put on the disk when asked to.
+/// The file of a download: written at any offset, and flushed to the disk on request.
 final class PartFile: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Opens a file, or makes it.
+  /// Opens a file, or creates it.
   ///
   /// - Throws: `FileSystem.SystemError`.
   init(_ path: String) throws {
@@ -36,27 +36,28 @@ final class PartFile: Sendable {
     }
   }
 
-  /// Has everything on the disk when it returns.
+  /// Flushes the file; returns once it is on the disk.
   func synchronise() throws {
     #if canImport(Darwin)
-      // fsync alone leaves the bytes in the drive's own cache.
+      // fsync leaves the bytes in the drive's cache.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
     guard fsync(descriptor) == 0 else { throw FileSystem.SystemError(number: errno) }
   }
 
-  /// Cuts off what lies beyond a length.
+  /// Removes everything beyond a length.
   func truncate(to bytes: Int) throws {
     guard ftruncate(descriptor, off_t(bytes)) == 0 else { throw FileSystem.SystemError(number: errno) }
   }
 }
 
-/// Writes bytes as they arrive, and notes pieces of them once they are on the disk.
+/// Writes bytes as they arrive, and records pieces of them once they are on the disk.
 ///
-/// The checksum rolls along with the bytes, so that nothing has to be read again for it. Bytes after the last piece do not count after a kill.
+/// The checksum is updated with each write, so nothing is read again for it. Bytes after the last recorded piece are lost
+/// if the process is killed.
 struct PieceWriter {
   let file: PartFile
-  let state: ShelfState
+  let state: RegionDatabase
   let download: Download
   let pieceBytes: Int
   let onStep: @Sendable (InstallStep) -> Void
@@ -66,14 +67,14 @@ struct PieceWriter {
   private var end = 0
 
   init(
-    file: PartFile, state: ShelfState, download: Download, pieceBytes: Int,
+    file: PartFile, state: RegionDatabase, download: Download, pieceBytes: Int,
     onStep: @escaping @Sendable (InstallStep) -> Void
   ) {
     (self.file, self.state, self.download) = (file, state, download)
     (self.pieceBytes, self.onStep) = (pieceBytes, onStep)
   }
 
-  /// Writes bytes that belong at a place. Where that is not where the last ones ended, a new piece begins.
+  /// Writes bytes at an offset: the end of the current piece, or the beginning of a new one.
   mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
     precondition(first == end || offset == end, "a piece is closed before another begins")
     if first == end { (first, end, hash) = (offset, offset, SHA256()) }
@@ -82,11 +83,11 @@ struct PieceWriter {
     end += bytes.count
   }
 
-  /// Where the next byte of the piece under way belongs; nil when there is none under way.
+  /// The end of the current piece; nil if there is none.
   var position: Int? { first < end ? end : nil }
   var isFull: Bool { end - first >= pieceBytes }
 
-  /// Puts the piece on the disk, then notes it: never the other way round.
+  /// Flushes the piece, then records it: never the other way round.
   mutating func close() async throws {
     guard first < end else { return }
     let piece = Piece(range: first..<end, sha256: Hexadecimal.text(hash.finalize()))

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Work that several callers wait for. It is cancelled when nobody waits any more.
-final class SharedWork<Value: Sendable>: Sendable {
+/// A task that several callers can await. It is cancelled when the last caller is.
+final class SharedTask<Value: Sendable>: Sendable {
   private struct State {
-    /// Those who wait; finished with the work.
+    /// The callers that wait; their streams finish with the task.
     var waiting: [Int: AsyncStream<Void>.Continuation] = [:]
     var nextID = 0
     var isOver = false
@@ -41,23 +41,23 @@ final class SharedWork<Value: Sendable>: Sendable {
     task.cancel()
   }
 
-  /// Waits for the work. A caller that is cancelled leaves it to the others; the last one cancels it, and waits for its end.
+  /// Waits for the task. A cancelled caller leaves the task to the others; the last one cancels it, and waits for its end.
   ///
-  /// - Throws: what the work throws; `CancellationError`.
+  /// - Throws: the task's errors; `CancellationError`.
   func value() async throws -> Value {
     let (over, end) = AsyncStream<Void>.makeStream()
     let id = state.mutex.withLock { state in
       state.nextID += 1
       state.waiting[state.nextID] = end
-      // Otherwise its end would not be told.
+      // The task has already finished all streams.
       if state.isOver { end.finish() }
       return state.nextID
     }
-    // Ends with the work, or as the caller is cancelled.
+    // Ends with the task, or when the caller is cancelled.
     for await _ in over {}
     let (hasOthers, isOver) = state.mutex.withLock { state in
       state.waiting[id] = nil
-      // Nobody may join what is about to be cancelled.
+      // No caller may join a task that is about to be cancelled.
       if !state.isOver, state.waiting.isEmpty { state.isCancelled = true }
       return (!state.waiting.isEmpty, state.isOver)
     }
@@ -69,13 +69,13 @@ final class SharedWork<Value: Sendable>: Sendable {
   }
 }
 
-/// Lets so many installs go on at once; the others wait in the order in which they came.
+/// Limits how many installs run at once; the others wait in order of arrival.
 final class TransferSlots: Sendable {
   private struct State {
     var free: Int
     var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
     var nextID = 0
-    /// Cancelled before they began to wait.
+    /// Callers that were cancelled before they began to wait.
     var cancelled: Set<Int> = []
   }
 
@@ -83,7 +83,7 @@ final class TransferSlots: Sendable {
 
   init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
 
-  /// - Throws: `CancellationError` when cancelled while waiting; what the body throws.
+  /// - Throws: `CancellationError` if cancelled while waiting; the body's errors.
   func run<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
     try await take()
     defer { give() }
@@ -118,7 +118,7 @@ final class TransferSlots: Sendable {
       }
       continuation?.resume(throwing: CancellationError())
     }
-    // Cancelled after the slot was taken: nobody will look for this any more.
+    // If it was cancelled after the slot was taken, nothing else removes the id.
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 

@@ -1,7 +1,8 @@
 import TileIndex
 
-extension ShelfState {
-  /// Files on their way, the oldest first.
+/// Downloads and their pieces.
+extension RegionDatabase {
+  /// The downloads, oldest first.
   func downloads() throws -> [Download] {
     try run { connection in
       let statement = try connection.prepare(
@@ -11,7 +12,7 @@ extension ShelfState {
         """)
       var downloads: [Download] = []
       while try statement.step() {
-        // Nothing of a row that no answer could lead to any more is gone on with.
+        // Rows of older versions that today's checks would refuse are ignored.
         guard let part = statement.part(1), statement.int(6) > 0, statement.int(8) > 0 else { continue }
         let wanted = WantedFile(
           part: part, kind: WantedFile.Kind(rawValue: statement.text(3) ?? "") ?? .bundle,
@@ -28,9 +29,9 @@ extension ShelfState {
     }
   }
 
-  func download(_ part: ShelfPart) throws -> Download? { try downloads().first { $0.wanted.part == part } }
+  func download(_ part: RegionPart) throws -> Download? { try downloads().first { $0.wanted.part == part } }
 
-  /// Notes a download that is about to begin.
+  /// Records a download that is about to begin.
   func begin(_ wanted: WantedFile) throws -> Download {
     try change { connection in
       let insert = try connection.prepare(
@@ -53,12 +54,12 @@ extension ShelfState {
     }
   }
 
-  /// Its files are to go after this.
+  /// Deletes the record; the caller deletes the files afterwards.
   func drop(_ download: Download) throws {
     try run { try $0.execute("DELETE FROM download WHERE id = \(download.id)") }
   }
 
-  /// - Returns: false when there is no such download any more.
+  /// - Returns: false if the download does not exist any more.
   @discardableResult
   func set(_ state: Download.State, of download: Download) throws -> Bool {
     try run { connection in
@@ -92,7 +93,7 @@ extension ShelfState {
     }
   }
 
-  /// Notes a piece that is on the disk.
+  /// Records a piece that is on the disk.
   func record(_ piece: Piece, of download: Download) throws {
     try run { connection in
       let statement = try connection.prepare("INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?)")
@@ -104,7 +105,7 @@ extension ShelfState {
     }
   }
 
-  /// These pieces are not what was recorded, and are fetched again.
+  /// Deletes the records of damaged pieces, which are fetched again.
   func forget(_ pieces: [Piece], of download: Download) throws {
     guard !pieces.isEmpty else { return }
     try change { connection in

@@ -1,8 +1,9 @@
 import MapStoreWire
 import TileIndex
 
-extension ShelfState {
-  /// The library as the server told it last; empty before it was asked.
+/// The library, and the installed files.
+extension RegionDatabase {
+  /// The library as of the last answer of the server; empty before the first one.
   func library() throws -> [LibraryRegion] {
     let messages = try run { connection in
       let statement = try connection.prepare("SELECT message FROM library ORDER BY position")
@@ -10,7 +11,7 @@ extension ShelfState {
       while try statement.step() { messages.append(statement.text(0) ?? "") }
       return messages
     }
-    // A message of another version of this software is as good as none: the server is asked again soon.
+    // Messages of other versions of this software are ignored: the server is asked again soon.
     return messages.compactMap { message in
       guard let region = try? WireJSON.decode(LibraryRegion.self, from: Array(message.utf8)),
         (try? region.check()) != nil
@@ -33,7 +34,7 @@ extension ShelfState {
     }
   }
 
-  /// The product by which a region is bought, as far as the server ever told it: also of one that is in the library no more.
+  /// The product of a region, if the server ever named it; also of regions that left the library.
   func product(of region: String) throws -> String? {
     try run { connection in
       let statement = try connection.prepare("SELECT product FROM product WHERE region = ?")
@@ -53,10 +54,10 @@ extension ShelfState {
     try insert.bind(product, at: 2)
     try insert.run()
   }
-}
 
-extension ShelfState {
-  /// What is installed, whole regions before their parcels.
+  // MARK: Installed files
+
+  /// The installed files, whole regions before their tile packs.
   func installed(removing: Bool = false) throws -> [InstalledFile] {
     try run { connection in
       let statement = try connection.prepare(
@@ -77,9 +78,9 @@ extension ShelfState {
     }
   }
 
-  func installed(_ part: ShelfPart) throws -> InstalledFile? { try installed().first { $0.part == part } }
+  func installed(_ part: RegionPart) throws -> InstalledFile? { try installed().first { $0.part == part } }
 
-  /// A download has become an installed file.
+  /// Turns a download into an installed file.
   func finish(_ download: Download, at time: Int64) throws {
     let wanted = download.wanted
     try change { connection in
@@ -102,21 +103,21 @@ extension ShelfState {
     }
   }
 
-  func noteUse(of part: ShelfPart, at time: Int64) throws {
+  func noteUse(of part: RegionPart, at time: Int64) throws {
     try update("UPDATE installed SET used_at = max(used_at, \(time)) WHERE region = ? AND parcel = ?", part)
   }
 
-  /// Its file is about to go.
-  func noteRemoval(of part: ShelfPart) throws {
+  /// Records that the file is about to be deleted.
+  func noteRemoval(of part: RegionPart) throws {
     try update("UPDATE installed SET removing = 1 WHERE region = ? AND parcel = ?", part)
   }
 
-  /// Its file is gone.
-  func forget(_ part: ShelfPart) throws {
+  /// Records that the file is deleted.
+  func forget(_ part: RegionPart) throws {
     try update("DELETE FROM installed WHERE region = ? AND parcel = ?", part)
   }
 
-  private func update(_ sql: String, _ part: ShelfPart) throws {
+  private func update(_ sql: String, _ part: RegionPart) throws {
     try run { connection in
       let statement = try connection.prepare(sql)
       try statement.bind(part, at: 1)

@@ -1,10 +1,11 @@
 import Synchronization
 import TileIndex
 
-/// What a shelf remembers: a small SQLite file that every thread may use. A call returns when its change is on the disk.
+/// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on the
+/// disk.
 ///
-/// All calls throw ``MapStoreError`` with `.shelf`, or `.noSpace`.
-final class ShelfState: Sendable {
+/// All calls throw ``MapStoreError`` with `.shelf` or `.noSpace`.
+final class RegionDatabase: Sendable {
   private let path: String
   private let connection: Mutex<SQLiteConnection>
 
@@ -14,7 +15,8 @@ final class ShelfState: Sendable {
       do {
         connection = Mutex(try Self.open(path, isAlone: false))
       } catch let error as SQLiteError where error.isDiskFull {
-        // There is no room for the file in which SQLite shares its index of the log. Who is alone keeps that in memory, and the shelf is one process's.
+        // There is no room for SQLite's shared-memory file. In exclusive mode its index of the log is in memory; the folder
+        // is locked by this process anyway.
         connection = Mutex(try Self.open(path, isAlone: true))
       }
     } catch let error as SQLiteError {
@@ -25,11 +27,11 @@ final class ShelfState: Sendable {
   private static func open(_ path: String, isAlone: Bool) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(creating: path)
     if isAlone { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
-    try ShelfSchema.prepare(connection, path: path)
+    try RegionDatabaseSchema.prepare(connection, path: path)
     return connection
   }
 
-  /// Makes a change, unless the disk has no room to note it.
+  /// Makes a change unless the disk is full.
   ///
   /// - Returns: whether it was made.
   @discardableResult
@@ -42,7 +44,7 @@ final class ShelfState: Sendable {
     }
   }
 
-  /// One look, or one change of one statement.
+  /// Runs reads, or one change.
   func run<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     try connection.withLock { connection in
       do {
@@ -53,7 +55,7 @@ final class ShelfState: Sendable {
     }
   }
 
-  /// Several changes as one.
+  /// Runs several changes in a transaction.
   func change<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     try run { connection in
       try connection.execute("BEGIN IMMEDIATE")
@@ -79,7 +81,7 @@ final class ShelfState: Sendable {
   }
 }
 
-extension ShelfState {
+extension RegionDatabase {
   func setting(_ name: String) throws -> String? {
     try run { connection in
       let statement = try connection.prepare("SELECT value FROM setting WHERE name = ?")
@@ -101,7 +103,7 @@ extension ShelfState {
 }
 
 extension SQLiteStatement {
-  func bind(_ part: ShelfPart, at index: Int32) throws {
+  func bind(_ part: RegionPart, at index: Int32) throws {
     try bind(part.region, at: index)
     try bind(part.parcel ?? "", at: index + 1)
   }
@@ -110,16 +112,16 @@ extension SQLiteStatement {
     if let text { try bind(text, at: index) } else { bindNull(at: index) }
   }
 
-  /// The columns region and parcel; nil for names that no file of the shelf may have.
-  func part(_ column: Int32) -> ShelfPart? {
+  /// The columns `region` and `parcel`; nil for names that are not safe as file names.
+  func part(_ column: Int32) -> RegionPart? {
     let parcel = text(column + 1) ?? ""
-    let part = ShelfPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
+    let part = RegionPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
     return part.isSafe ? part : nil
   }
 }
 
-/// The tables of the state file.
-enum ShelfSchema {
+/// The tables of the database.
+enum RegionDatabaseSchema {
   static let version = 2
 
   static let tables = """
@@ -143,12 +145,12 @@ enum ShelfSchema {
     CREATE TABLE library (position INTEGER PRIMARY KEY, region TEXT NOT NULL UNIQUE, message TEXT NOT NULL);
     """ + products
 
-  /// New in version 2: grants of what the shop has on its shelf no more name products alone.
+  /// New in version 2: grants of regions that left the catalogue name their products only.
   private static let products = """
     CREATE TABLE product (region TEXT PRIMARY KEY, product TEXT NOT NULL) WITHOUT ROWID;
     """
 
-  /// Every commit is on the disk when it returns: what the state says of files must not be older than the files.
+  /// Every commit is on the disk when it returns: the state must never be older than the files that it describes.
   static func prepare(_ connection: SQLiteConnection, path: String) throws {
     for pragma in ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"] {
       try connection.execute("PRAGMA \(pragma)")
