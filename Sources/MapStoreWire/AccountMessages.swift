@@ -1,10 +1,10 @@
-/// `POST /v1/accounts` and `POST /v1/sessions`: who somebody is.
+/// `POST /v1/accounts` and `POST /v1/sessions`: login and password.
 public struct Credentials: Sendable, Hashable, Codable {
-  /// 1 to 254 bytes, none of them of characters that nobody sees; compared in lower case.
+  /// 1 to 254 bytes without invisible characters; compared in lower case.
   public var login: String
   /// 8 to 1,024 characters (Unicode's code points).
   public var password: String
-  /// Of the last sign-in on this device, if there was one: attempts of others do not keep it waiting.
+  /// From the last sign-in on this device, if any: failed attempts from elsewhere do not delay this device.
   public var deviceToken: String?
 
   public init(login: String, password: String, deviceToken: String? = nil) {
@@ -16,7 +16,7 @@ public struct Credentials: Sendable, Hashable, Codable {
 public struct AccountDetails: Sendable, Hashable, Codable {
   /// A UUID, in lower case.
   public var id: String
-  /// The UUID that the app hands to the store with each purchase, so that the purchase names its account.
+  /// The UUID that the app passes to the app store with each purchase, so that the purchase names its account.
   public var appAccountToken: String
 
   public init(id: String, appAccountToken: String) { (self.id, self.appAccountToken) = (id, appAccountToken) }
@@ -29,7 +29,7 @@ public struct SessionDetails: Sendable, Hashable, Codable {
   /// Milliseconds since 1970.
   public var expiresAt: Int64
   public var account: AccountDetails
-  /// For ``Credentials/deviceToken``, to be kept beyond the session; it opens nothing without the password.
+  /// For ``Credentials/deviceToken``; to be kept after the session. Useless without the password.
   public var deviceToken: String?
 
   public init(token: String, expiresAt: Int64, account: AccountDetails, deviceToken: String? = nil) {

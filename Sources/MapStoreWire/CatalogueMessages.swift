@@ -3,11 +3,11 @@ public import TileIndex
 /// `GET /v1/catalogue`: a page of what is for sale.
 public struct CataloguePage: Sendable, Hashable, Codable {
   public var regions: [RegionListing]
-  /// How many there are on all pages.
+  /// The number of regions on all pages.
   public var total: Int
-  /// All categories of the catalogue with their numbers of regions, whatever the question left out.
+  /// All categories of the catalogue with their numbers of regions, whatever the query filters out.
   public var categories: [CategoryCount]
-  /// What to ask the next page with; nil on the last.
+  /// `cursor` of the next page; nil on the last.
   public var nextCursor: String?
 
   public init(regions: [RegionListing], total: Int, categories: [CategoryCount], nextCursor: String?) {
@@ -22,7 +22,7 @@ public struct CategoryCount: Sendable, Hashable, Codable {
   public init(category: String, regions: Int) { (self.category, self.regions) = (category, regions) }
 }
 
-/// A region as lists show it.
+/// A region in a list.
 public struct RegionListing: Sendable, Hashable, Codable {
   public var id: String
   public var productId: String
@@ -39,15 +39,15 @@ public struct RegionListing: Sendable, Hashable, Codable {
   public var bytes: Int
   public var priceTier: String?
   public var attribution: String?
-  /// How many parcels it can be had in; 0 when it is not split.
+  /// The number of tile packs; 0 if the region is not split.
   public var parcels: Int
-  /// Path of the preview's picture, if there is one.
+  /// Path of the preview image, if there is one.
   public var preview: String?
-  /// What the preview shows, where that is not ``bounds``; in the same form.
+  /// The extent of the preview if it differs from ``bounds``; in the same form.
   public var previewBounds: [Double]?
-  /// Where the question was for what is near: how this region lies to the place.
+  /// For queries with `near`: the region's distance from the place.
   public var near: FoundNear?
-  /// Where the question's words are names of places in the region: the most important of them.
+  /// The most important places of the region whose names match the query.
   public var places: [FoundPlace]?
 
   public init(
@@ -73,13 +73,13 @@ public struct RegionListing: Sendable, Hashable, Codable {
   }
 }
 
-/// How a region lies to the place of a question.
+/// A region's distance from the place of a query.
 public struct FoundNear: Sendable, Hashable, Codable {
-  /// To its outline, or to its box where it has none; 0 inside.
+  /// To its outline, or to its bounding box if it has none; 0 inside.
   public var distanceMetres: Int
   /// Whether the place is inside.
   public var isInside: Bool
-  /// The parcels that have the place, the overview first; empty outside, and for regions that are not split.
+  /// The tile packs that contain the place, the overview first; empty outside, and for regions that are not split.
   public var parcels: [FoundParcel]
 
   public init(distanceMetres: Int, isInside: Bool, parcels: [FoundParcel]) {
@@ -88,7 +88,7 @@ public struct FoundNear: Sendable, Hashable, Codable {
 }
 
 public struct FoundParcel: Sendable, Hashable, Codable {
-  /// What a download is asked for by.
+  /// For ``DownloadRequest/file``.
   public var file: String
   public var bytes: Int
   public var isOverview: Bool
@@ -98,10 +98,10 @@ public struct FoundParcel: Sendable, Hashable, Codable {
   }
 }
 
-/// A place of a region, by which the region was found.
+/// A place by which a region was found.
 public struct FoundPlace: Sendable, Hashable, Codable {
   public var name: String
-  /// `city`, `lake`, `peak`; empty where nothing is known.
+  /// `city`, `lake`, `peak`; empty if unknown.
   public var kind: String
   /// Degrees.
   public var longitude: Double
@@ -112,21 +112,21 @@ public struct FoundPlace: Sendable, Hashable, Codable {
   }
 }
 
-/// `GET /v1/regions/{id}`: all that the shelf's catalogue says of a region: files with sizes and SHA-256, parcels, patches.
+/// `GET /v1/regions/{id}`: the catalogue's entry of a region: files with sizes and SHA-256, tile packs, patches.
 public struct RegionDetails: Sendable, Hashable, Codable {
   public var region: Catalogue.Region
-  /// False for a retired region, which only its owners see.
+  /// False for a retired region, which is visible to its owners only.
   public var isForSale: Bool
 
   public init(region: Catalogue.Region, isForSale: Bool) { (self.region, self.isForSale) = (region, isForSale) }
 }
 
-/// `GET /v1/regions/{id}/parcels`: the parcels that a place or box needs, the overview first.
+/// `GET /v1/regions/{id}/parcels`: the tile packs that a point or box needs, the overview first.
 public struct ParcelList: Sendable, Hashable, Codable {
   public var regionId: String
   public var edition: String
   public var parcels: [Catalogue.Parcel]
-  /// Of all of them.
+  /// Of all tile packs in the list.
   public var bytes: Int
 
   public init(regionId: String, edition: String, parcels: [Catalogue.Parcel]) {

@@ -1,11 +1,15 @@
-/// `POST /v1/library`: what a device has, for a library that says what to update. As many as fit into a body, while the address of the GET form has room for some hundred.
+// What an account owns: the library, and the signed grants that prove it without network.
+
+/// `POST /v1/library`: what is installed on a device, so that the library says what to update.
+///
+/// A body has room for thousands of regions, the URL of the GET form for some hundred.
 public struct InstalledRegions: Sendable, Hashable, Codable {
   public var installed: [InstalledRegion]
 
   public init(_ installed: [InstalledRegion]) { self.installed = installed }
 }
 
-/// A whole region on a device.
+/// A whole region that is installed on a device.
 public struct InstalledRegion: Sendable, Hashable, Codable {
   public var id: String
   /// As in the catalogue: at most 100 letters, digits, dots, dashes and underscores, the first a letter or digit.
@@ -14,9 +18,10 @@ public struct InstalledRegion: Sendable, Hashable, Codable {
   public init(id: String, edition: String) { (self.id, self.edition) = (id, edition) }
 }
 
-/// `POST /v1/library`, and `GET /v1/library?installed=id@edition,id@edition`: where an account stands with every region it can see.
+/// Answer of `POST /v1/library` and `GET /v1/library?installed=id@edition,id@edition`: the status of every region that
+/// the account can see.
 public struct Library: Sendable, Hashable, Codable {
-  /// In the order of the catalogue; retired regions only for those who own them, or did.
+  /// In the order of the catalogue; retired regions only for accounts that own them or did.
   public var regions: [LibraryRegion]
 
   public init(regions: [LibraryRegion]) { self.regions = regions }
@@ -26,14 +31,14 @@ public struct Library: Sendable, Hashable, Codable {
 public enum LibraryStatus: String, Sendable, Hashable, Codable, CaseIterable {
   /// The only status with a "buy" button.
   case forSale
-  /// The store waits for somebody's approval or payment.
+  /// The app store waits for an approval or a payment.
   case pendingApproval
   case ownedNotInstalled
-  /// Installed in the edition of the shelf.
+  /// Installed in the catalogue's edition.
   case ownedInstalled
-  /// Installed in another edition than the shelf's.
+  /// Installed in another edition than the catalogue's.
   case updateAvailable
-  /// Refunded or taken back; may be bought again if `isForSale`.
+  /// Refunded or revoked; can be bought again if `isForSale`.
   case revoked
 }
 
@@ -43,13 +48,13 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
   public var status: LibraryStatus
   /// False for retired regions.
   public var isForSale: Bool
-  /// The edition that the shelf has.
+  /// The catalogue's edition.
   public var edition: String
   /// Of the whole bundle.
   public var bytes: Int
-  /// As the request named it.
+  /// As the request states it.
   public var installedEdition: String?
-  /// The size of the patch from the installed edition, where there is one.
+  /// The size of the patch from the installed edition, if there is one.
   public var patchBytes: Int?
 
   public init(
@@ -64,5 +69,76 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
     self.bytes = bytes
     self.installedEdition = installedEdition
     self.patchBytes = patchBytes
+  }
+}
+
+/// `GET /v1/grants`: what an account owns, signed, so that a device may open it for a while without network.
+///
+/// The signature is Ed25519 (RFC 8032) over ``signedBytes(of:)``. Verify it before reading the payload.
+public struct SignedGrants: Sendable, Hashable, Codable {
+  /// ``GrantDocument`` as JSON, in base64url without padding.
+  public var payload: String
+  /// 64 bytes in base64url without padding.
+  public var signature: String
+  /// Which of the keys at `/v1/grants/key` signed.
+  public var keyId: String
+
+  public init(payload: String, signature: String, keyId: String) {
+    (self.payload, self.signature, self.keyId) = (payload, signature, keyId)
+  }
+
+  /// What is signed: a line that names the purpose, so that no other signature of the key can be used here, then the
+  /// payload's bytes (decoded from base64url).
+  public static func signedBytes(of payload: [UInt8]) -> [UInt8] { Array("map-store grants 1\n".utf8) + payload }
+}
+
+/// The payload of ``SignedGrants``.
+public struct GrantDocument: Sendable, Hashable, Codable {
+  public var version: Int
+  public var accountId: String
+  /// Milliseconds since 1970, by the server's clock. A device's clock that is earlier has been set back.
+  public var issuedAt: Int64
+  /// Milliseconds since 1970: until then the document is valid without asking again.
+  public var expiresAt: Int64
+  public var grants: [RegionGrant]
+
+  public static let versionNow = 1
+
+  public init(accountId: String, issuedAt: Int64, expiresAt: Int64, grants: [RegionGrant]) {
+    version = Self.versionNow
+    (self.accountId, self.issuedAt, self.expiresAt, self.grants) = (accountId, issuedAt, expiresAt, grants)
+  }
+}
+
+/// An owned region.
+public struct RegionGrant: Sendable, Hashable, Codable {
+  /// Absent for regions that left the catalogue: a device that has one installed knows its product.
+  public var regionId: String?
+  public var productId: String
+  /// Milliseconds since 1970: the date of purchase.
+  public var since: Int64
+
+  public init(regionId: String?, productId: String, since: Int64) {
+    (self.regionId, self.productId, self.since) = (regionId, productId, since)
+  }
+}
+
+/// `GET /v1/grants/key`: the keys that sign grants; the first signs now, the others did before.
+public struct GrantKeys: Sendable, Hashable, Codable {
+  public var keys: [GrantKey]
+
+  public init(keys: [GrantKey]) { self.keys = keys }
+}
+
+public struct GrantKey: Sendable, Hashable, Codable {
+  /// The first 16 hexadecimal digits of the key's SHA-256.
+  public var keyId: String
+  /// `Ed25519`.
+  public var algorithm: String
+  /// 32 bytes in base64url without padding.
+  public var publicKey: String
+
+  public init(keyId: String, algorithm: String, publicKey: String) {
+    (self.keyId, self.algorithm, self.publicKey) = (keyId, algorithm, publicKey)
   }
 }

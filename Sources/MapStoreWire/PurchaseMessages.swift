@@ -1,8 +1,9 @@
-/// `POST /v1/purchases`: evidence of what a person bought, also of long ago.
+/// `POST /v1/purchases`: evidence of purchases, recent or old.
 public struct PurchaseSubmission: Sendable, Hashable, Codable {
-  /// What the store signed, each as the store's library gave it: a compact JWS, a receipt in base64, or Google's purchase JSON with its signature (`{"json": …, "signature": …}`) as text. 1 to 500.
+  /// 1 to 500 pieces of evidence, each as the app store's library returns it: a compact JWS, a receipt in base64, or
+  /// Google's purchase JSON with its signature (`{"json": …, "signature": …}`) as text.
   public var transactions: [String]
-  /// True when the person asked to restore; only then a policy may move a grant from another account.
+  /// True if the user asked to restore purchases; only then may a policy move a grant from another account.
   public var isRestore: Bool
 
   public init(transactions: [String], isRestore: Bool = false) {
@@ -10,9 +11,9 @@ public struct PurchaseSubmission: Sendable, Hashable, Codable {
   }
 }
 
-/// The answer, after everything that was accepted is committed. Asking again gives the same state and books nothing twice.
+/// The answer, sent after everything accepted is committed. Posting again gives the same state and records nothing twice.
 public struct PurchaseResults: Sendable, Hashable, Codable {
-  /// One for each transaction that was sent, in the same order.
+  /// One for each posted transaction, in the same order.
   public var results: [PurchaseResult]
 
   public init(results: [PurchaseResult]) { self.results = results }
@@ -20,26 +21,26 @@ public struct PurchaseResults: Sendable, Hashable, Codable {
 
 public struct PurchaseResult: Sendable, Hashable, Codable {
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Verified, committed, and news to us.
+    /// Verified, committed, and new.
     case booked
-    /// Committed before.
+    /// Committed earlier.
     case alreadyOwned
-    /// Not decided: it waits for approval or payment, or cannot be believed yet. Ask again later.
+    /// Undecided: it waits for approval or payment, or is quarantined. Ask again later.
     case pending
-    /// Not this account's, or not the store's.
+    /// Not signed by the app store, or another account's.
     case refused
   }
 
   public var outcome: Outcome
-  /// Whether the app should finish the transaction with the store now: what the store said is committed here, for this account.
+  /// Whether the app should finish the transaction with the app store now: it is committed here for this account.
   public var shouldFinish: Bool
-  /// Why, for programs, where that is not plain: `sandbox`, `bad-signature`, `claimed-by-another-account`… (docs/ledger.md).
+  /// A code of the reason, if there is one: `sandbox`, `bad-signature`, `claimed-by-another-account`… (docs/ledger.md).
   public var reason: String?
-  /// The same for people.
+  /// The reason for people.
   public var detail: String?
-  /// `production` or `sandbox`; absent when the evidence could not be read.
+  /// `production` or `sandbox`; absent if the evidence could not be read.
   public var environment: String?
-  /// What the evidence was about; empty when it could not be read.
+  /// The transactions of the evidence; empty if it could not be read.
   public var items: [PurchaseItem]
 
   public init(
@@ -54,7 +55,7 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
     self.items = items
   }
 
-  /// Refused since all of it is another account's, which was signed in on this device once: it is left to that account, and nothing of this one's is missing.
+  /// Whether it was refused because all of it belongs to another account that was signed in on this device before.
   public var isAnotherAccounts: Bool {
     let reasons = ["token-of-another-account", "claimed-by-another-account"]
     guard outcome == .refused else { return false }
@@ -63,27 +64,27 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
   }
 }
 
-/// One transaction within a piece of evidence; receipts hold several.
+/// One transaction of a piece of evidence; receipts hold several.
 public struct PurchaseItem: Sendable, Hashable, Codable {
   public enum Entitlement: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Its region can be downloaded.
+    /// The region can be downloaded.
     case active
     case pending
     case revoked
-    /// Booked to the account, grants nothing: a consumable or subscription.
+    /// Recorded for the account, but grants nothing: a consumable or subscription.
     case held
-    /// Of the sandbox, or withheld by a policy.
+    /// From the sandbox, or withheld by a policy.
     case withheld
-    /// Another account's.
+    /// It belongs to another account.
     case notYours
   }
 
   public var transactionId: String
   public var productId: String
-  /// The region that the product is, if it is in the catalogue.
+  /// The region of the product, if it is in the catalogue.
   public var regionId: String?
   public var entitlement: Entitlement
-  /// Why, where that is not plain.
+  /// A code of the reason, if there is one.
   public var reason: String?
 
   public init(

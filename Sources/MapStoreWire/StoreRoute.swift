@@ -1,4 +1,5 @@
-/// What can be asked of the store's service: the one list of its methods and paths, which the server answers, clients ask, and docs/openapi.yaml describes.
+/// A method and path of the store's service. ``all`` is the one table of routes: the server's router is made from it,
+/// the client asks by it, and docs/openapi.yaml is tested against it.
 public struct StoreRoute: Sendable, Hashable {
   public enum Method: String, Sendable, Hashable {
     case get = "GET"
@@ -7,7 +8,7 @@ public struct StoreRoute: Sendable, Hashable {
     case delete = "DELETE"
   }
 
-  /// Who may ask.
+  /// Who may use a route.
   public enum Access: Sendable, Hashable {
     case everyone
     /// `Authorization: Bearer TOKEN` of a session.
@@ -25,13 +26,13 @@ public struct StoreRoute: Sendable, Hashable {
     (self.method, self.path, self.access) = (method, path, access)
   }
 
-  /// Whether a client that has a session names it: also where all may ask, since a region that is not sold any more is there for its owners alone. Not where sessions begin, where
-  /// the URL is signed, and where the stores speak.
+  /// Whether a client that has a session sends it. True for public routes too: a region that is no longer sold is visible
+  /// to its owners only. False for sign-in and registration, signed URLs, and notifications of the app stores.
   public var takesSession: Bool {
     ![Self.register, .signIn, .file, .appleNotifications, .googleNotifications].contains(self)
   }
 
-  /// The path with its parameters filled in, in their order; each is percent-encoded.
+  /// The path with its parameters filled in, in order; each is percent-encoded.
   public func path(_ parameters: String...) -> String {
     var rest = parameters[...]
     return path.split(separator: "/", omittingEmptySubsequences: false).map { part in
@@ -69,7 +70,7 @@ extension StoreRoute {
   public static let ready = Self(.get, "/ready", .everyone)
   public static let metrics = Self(.get, "/metrics", .everyone)
 
-  /// All of them. Every GET route answers HEAD too.
+  /// Every route. GET routes answer HEAD too.
   public static let all: [Self] = [
     catalogue, region, preview, parcels, register, signIn, signOut, signOutEverywhere, account, changePassword,
     eraseAccount, library, libraryOfDevice, purchases, downloads, file, grants, grantKeys, appleNotifications,

@@ -30,8 +30,8 @@ final class Device: Sendable {
     return retry
   }
 
-  static func options(_ change: (inout ShelfOptions) -> Void = { _ in }) -> ShelfOptions {
-    var options = ShelfOptions()
+  static func options(_ change: (inout OfflineRegionOptions) -> Void = { _ in }) -> OfflineRegionOptions {
+    var options = OfflineRegionOptions()
     options.pieceBytes = 16 << 10
     options.reserveBytes = 0
     options.retry = retry()
@@ -40,7 +40,7 @@ final class Device: Sendable {
   }
 
   /// Opens the shelf. A shelf is let go of when the last reference goes.
-  func shelf(_ change: (inout ShelfOptions) -> Void = { _ in }) throws -> RegionShelf {
+  func shelf(_ change: (inout OfflineRegionOptions) -> Void = { _ in }) throws -> RegionShelf {
     try RegionShelf(folder: folder.path, options: Self.options(change))
   }
 

@@ -132,11 +132,11 @@ import TileIndex
   @Test func parcelsThatTheWholeHas() async throws {
     try shop.publish("coast", parcels: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
-    let whole = ShelfPart(region: "coast")
+    let whole = RegionPart(region: "coast")
     let clock = Locked<Int64>(1000)
     func open() throws -> RegionShelf {
       try device.shelf {
-        $0.clock = ShelfClock {
+        $0.clock = DeviceClock {
           clock.withLock { time in
             time += 10
             return time
@@ -168,7 +168,7 @@ import TileIndex
     let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
     // The overview alone.
     _ = try await shelf.install(
-      ShelfPart(region: "coast", parcel: old.parcels[0].file), from: device.client, onProgress: { _ in })
+      RegionPart(region: "coast", parcel: old.parcels[0].file), from: device.client, onProgress: { _ in })
     try await shelf.refreshLibrary(from: device.client)
     #expect(try await shelf.update(from: device.client).isEmpty)
     let new = try shop.publish("coast", parcels: true)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MapStoreClient
+@testable import MapStoreWire
 
 @Suite(.ownThread) struct HeaderFieldTests {
   @Test(arguments: [
@@ -10,7 +11,7 @@ import Testing
   ])
   func contentRangeIsRead(text: String, range: Range<Int>, total: Int?) throws {
     let field = try #require(ContentRange(text))
-    #expect(field.range == range && field.total == total)
+    #expect(field.range == range && field.total == total && ContentRange(field.text) == field)
   }
 
   @Test(arguments: [
@@ -61,8 +62,8 @@ import Testing
 
   @Test(arguments: ["../up", "a/b", ".hidden", "a\nb", String(repeating: "x", count: 201)])
   func namesThatCouldLeaveTheFolderAreRefused(name: String) {
-    #expect(!ShelfPart(region: name).isSafe)
+    #expect(!RegionPart(region: name).isSafe)
     #expect(
-      !ShelfPart(region: "alps", parcel: name).isSafe && !ShelfPart(region: "alps", parcel: name + ".mbtiles").isSafe)
+      !RegionPart(region: "alps", parcel: name).isSafe && !RegionPart(region: "alps", parcel: name + ".mbtiles").isSafe)
   }
 }

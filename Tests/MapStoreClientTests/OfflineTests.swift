@@ -50,7 +50,7 @@ import TileIndex
     var rule = OfflineGrants.Rule(keys: [Self.published(key, as: "k1")], keysChanged: keysChanged)
     rule.offlineMax = offlineMax
     return try RegionShelf(
-      folder: device.folder.path, options: Device.options { $0.clock = ShelfClock { Self.issued } }, grants: rule)
+      folder: device.folder.path, options: Device.options { $0.clock = DeviceClock { Self.issued } }, grants: rule)
   }
 
   private func give(_ grants: SignedGrants, to shelf: RegionShelf) async throws {

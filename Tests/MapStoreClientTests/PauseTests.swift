@@ -84,7 +84,7 @@ import TileIndex
     let client = device.client
     let tasks = (0..<3).map { _ in Task { try await shelf.install("alps", from: client) } }
     // All wait for one download before the first one leaves.
-    while await shelf.waiting(for: ShelfPart(region: "alps")) < 3 { try await Task.sleep(for: .milliseconds(2)) }
+    while await shelf.waiting(for: RegionPart(region: "alps")) < 3 { try await Task.sleep(for: .milliseconds(2)) }
     tasks[0].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[0].value }
     for task in tasks.dropFirst() { #expect(try await task.value.sha256 == region.sha256) }

@@ -61,7 +61,7 @@ import TileIndex
     let time = Locked<Int64>(1_000_000)
     let shelf = try device.shelf {
       $0.quotaBytes = sizes[0] + sizes[1]
-      $0.clock = ShelfClock {
+      $0.clock = DeviceClock {
         time.withLock {
           $0 += 1000
           return $0

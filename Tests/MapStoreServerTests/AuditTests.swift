@@ -57,19 +57,6 @@ import Testing
     }
   }
 
-  @Test func partsThatMakeAWhole() {
-    var parts = SentRanges()
-    parts.add(50..<100)
-    parts.add(0..<30)
-    #expect(!parts.areAll(of: 100) && parts.text == "0-30,50-100" && SentRanges(text: parts.text) == parts)
-    // Parts that overlap, or only touch.
-    parts.add(40..<60)
-    parts.add(30..<41)
-    #expect(parts.areAll(of: 100) && !parts.areAll(of: 101) && parts.ranges == [0..<100])
-    for start in stride(from: 1000, to: 3_000, by: 10) { parts.add(start..<start + 1) }
-    #expect(parts.ranges.count == 64 && parts.ranges[0] == 0..<100)
-  }
-
   /// What a device asks at each start grows nothing: grants that say the same are one event a day, and `HEAD` writes nothing, also after a restart.
   @Test func askingAgainIsNoEvent() throws {
     let shop = try ServerProcess.Shop()

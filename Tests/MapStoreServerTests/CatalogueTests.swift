@@ -168,11 +168,11 @@ import TileIndex
     try shelf.write(edition: "1", keepingBundles: true)
     #expect(rename(bundle, bundle + ".away") == 0)
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-    let store = try StoreShelf(folder: shelf.path, products: nil, logger: logger)
-    #expect(!store.view.isForSale[0] && store.view.places.regions(having: ["basel"]).isEmpty)
+    let store = try StoreCatalog(folder: shelf.path, products: nil, logger: logger)
+    #expect(!store.snapshot.isForSale[0] && store.snapshot.places.regions(having: ["basel"]).isEmpty)
     #expect(rename(bundle + ".away", bundle) == 0)
     store.refresh()
-    #expect(store.view.isForSale[0] && store.view.places.regions(having: ["basel"]).keys.elementsEqual([0]))
+    #expect(store.snapshot.isForSale[0] && store.snapshot.places.regions(having: ["basel"]).keys.elementsEqual([0]))
   }
 
   /// Words in any order, some in the region's own texts and the rest in the name of one of its places; beginnings of words before what stands within them.
@@ -270,7 +270,7 @@ import TileIndex
           id: region.id, productId: region.productId, status: entry.status, isForSale: true, edition: region.edition,
           bytes: region.bytes, installedEdition: entry.installedEdition, patchBytes: entry.patchBytes)
       })
-    #expect(try view.libraryText.document(entries) == WireJSON.encode(message))
+    #expect(try view.libraryWriter.document(entries) == WireJSON.encode(message))
     #expect(try LibraryEntry.installed("a%40b@1%2E2,c@3") == ["a@b": "1.2", "c": "3"])
   }
 
@@ -298,7 +298,7 @@ import TileIndex
   @Test func adviceAboutKeysWritesNothingOver() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("ledger.key", "not a key")
-    for load in [{ _ = try LinkKeys(files: [path]) }, { _ = try GrantSigner(files: [path]) }] {
+    for load in [{ _ = try HMACKeys(files: [path]) }, { _ = try GrantSigner(files: [path]) }] {
       #expect { try load() } throws: { error in
         let remedy = (error as? StoreError)?.remedy ?? ""
         return remedy.contains("openssl") && remedy.contains("new name") && !remedy.contains(path)

@@ -121,7 +121,7 @@ import TileIndex
       let link = try await store.ticket("rhine", as: anna)
       let path = "\(store.shelf.path)/\(link.file)"
       try Data(count: link.bytes).write(to: URL(fileURLWithPath: path))
-      let files = store.server.service.shelf.files
+      let files = store.server.service.catalog.files
       let isFound = try await onThread { eventually(seconds: 60) { files.fault(of: link.file) == .otherHash } }
       #expect(isFound)
       #expect(try await store.send("GET", link.url).status == 503)
@@ -221,14 +221,14 @@ import TileIndex
   }
 
   @Test func linkKeysRotate() throws {
-    let old = LinkKeys(secrets: [.init(size: .bits256)])
+    let old = HMACKeys(secrets: [.init(size: .bits256)])
     let link = DownloadLink(
       file: "a b.mbtiles", sha256Start: "0123", account: AccountID(UUID()), region: "x&y", expiresAt: 5, nonce: "n")
     let parts = link.path(signedWith: old).split(separator: "?")
     #expect(parts[0] == "/v1/files/a%20b.mbtiles")
     let query = try Query(String(parts[1]))
     #expect(try DownloadLink(file: "a b.mbtiles", query: query, keys: old) == link)
-    let other = LinkKeys(secrets: [.init(size: .bits256)])
+    let other = HMACKeys(secrets: [.init(size: .bits256)])
     #expect(throws: Problem.self) { try DownloadLink(file: "a b.mbtiles", query: query, keys: other) }
   }
 

@@ -44,17 +44,17 @@ import Testing
 
   /// Clients choose what libraries say, and so what is kept of them: so many bytes at most, and nothing that is large.
   @Test func keptLibrariesAreBounded() async throws {
-    let cache = ReplyCache<LibraryQuestion>(bytesMax: 4 << 20, ofOneMax: 256 << 10)
+    let cache = ReplyCache<LibraryKey>(bytesMax: 4 << 20, ofOneMax: 256 << 10)
     let edition = String(repeating: "e", count: 90)
     for number in 0..<1_000 {
       let installed = Dictionary(uniqueKeysWithValues: (0..<20).map { ("region \($0)", "\(number)\(edition)") })
-      let question = LibraryQuestion(standing: [:], installed: installed)
+      let question = LibraryKey(standing: [:], installed: installed)
       let body = cache.body(for: question) { [UInt8](repeating: 0x20, count: 40_000) }
       #expect(cache.known(question) === body && cache.bytes <= 4 << 20)
     }
     // Plain and compressed.
     #expect(cache.bytes > 3 << 20)
-    let large = LibraryQuestion(standing: [0: .owned], installed: [:])
+    let large = LibraryKey(standing: [0: .owned], installed: [:])
     _ = cache.body(for: large) { [UInt8](repeating: 0x20, count: 200_000) }
     #expect(cache.known(large) == nil)
     try await TestStore.run { store in
@@ -67,7 +67,7 @@ import Testing
       for edition in [String(repeating: "e", count: 101), "", "a/b", "\u{0}"] {
         #expect(try await status(edition) == 400, "\(edition)")
       }
-      let cache = store.server.service.shelf.view.libraries
+      let cache = store.server.service.catalog.snapshot.libraries
       let kept = cache.bytes
       #expect(kept > 0)
     }

@@ -4,6 +4,7 @@ import MapStoreWire
 import PurchaseLedger
 import TestSupport
 import Testing
+import TileIndex
 
 /// Messages of the stores.
 @Suite(.ownThread) struct NotificationTests {
@@ -122,6 +123,24 @@ import Testing
       let answer = try await store.send("POST", StoreRoute.googleNotifications.path, body: body)
       #expect(answer.status == 200, "\(answer)")
       #expect(try store.ledger.lookups().count == 1)
+    }
+  }
+
+  /// A notification whose look-up finds no room in the queue is temporary: 503, so that the app store repeats it.
+  @Test func aFullLookupQueueIsTemporary() async throws {
+    try await TestStore.run { store in
+      // Look-ups of our own transactions, which do not give way to those of strangers.
+      try SQLiteConnection(creating: store.ledger.path).execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
+        INSERT INTO lookup (store, environment, transaction_id, asked_at, rank)
+        SELECT s.column1, e.column1, 'waiting-' || i, \(TestStore.now - 1000), 1
+        FROM n, (VALUES (1), (2)) AS s, (VALUES (1), (2)) AS e
+        """)
+      let answer = try await store.send("POST", StoreRoute.googleNotifications.path, body: googleMessage())
+      #expect(answer.status == 503 && answer["Retry-After"] == "300", "\(answer)")
+      let problem = try WireJSON.decode(Problem.self, from: answer.body)
+      #expect(problem.type == .unavailable && problem.detail?.contains("queue") == true, "\(problem)")
     }
   }
 }

@@ -145,9 +145,9 @@ import TileIndex
     let whole = try shelf.bytes("rhine-1.mbtiles")
     try write([UInt8](repeating: 0, count: whole.count), "rhine-1.mbtiles")
     /// As a process that starts: what it knows at once, and in the end.
-    func start() throws -> (atOnce: [String: ShelfFiles.Fault], waits: Bool, known: Int) {
+    func start() throws -> (atOnce: [String: CatalogFileVerifier.Fault], waits: Bool, known: Int) {
       let memory = try LinkUses(path: folder.file("ledger.shop"))
-      let files = ShelfFiles(folder: shelf.path, memory: memory)
+      let files = CatalogFileVerifier(folder: shelf.path, store: memory)
       files.set(regions)
       let (faults, waits) = (files.faults, !files.isDone)
       #expect(eventually(seconds: 60) { files.isDone })

@@ -66,8 +66,8 @@ import Testing
     let path = try folder.write("products.csv", "\(product),ready")
     let errors = Locked<[String]>([])
     let logger = Logger(label: "test") { _ in ErrorLog(errors: errors) }
-    let store = try StoreShelf(folder: shelf.path, products: path, logger: logger)
-    #expect(store.view.isForSale == [true, false, false, false])
+    let store = try StoreCatalog(folder: shelf.path, products: path, logger: logger)
+    #expect(store.snapshot.isForSale == [true, false, false, false])
     let then = Date(timeIntervalSince1970: 1_700_000_000)
     // The same file of the same size and time each time, as after a change of permissions.
     func overwrite(_ text: String) throws {
@@ -78,11 +78,11 @@ import Testing
     }
     try overwrite("\(product),redyy")
     for _ in 0..<3 { store.refresh() }
-    #expect(store.failure != nil && store.view.isForSale == [true, false, false, false])
+    #expect(store.failure != nil && store.snapshot.isForSale == [true, false, false, false])
     #expect(errors.withLock { $0.count } == 1)
     try overwrite("\(product),draft")
     store.refresh()
-    #expect(store.failure == nil && store.view.isForSale == [false, false, false, false])
+    #expect(store.failure == nil && store.snapshot.isForSale == [false, false, false, false])
   }
 
   private struct ErrorLog: LogHandler {

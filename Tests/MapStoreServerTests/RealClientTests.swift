@@ -16,11 +16,11 @@ import TileIndex
 
   private func shelf(
     _ store: TestStore, _ name: String, _ grants: OfflineGrants.Rule = .init(),
-    _ change: (inout ShelfOptions) -> Void = { _ in }
+    _ change: (inout OfflineRegionOptions) -> Void = { _ in }
   ) throws -> RegionShelf {
-    var options = ShelfOptions()
+    var options = OfflineRegionOptions()
     options.reserveBytes = 0
-    options.clock = ShelfClock { TestStore.now }
+    options.clock = DeviceClock { TestStore.now }
     change(&options)
     return try RegionShelf(folder: store.folder.file(name), options: options, grants: grants)
   }

@@ -15,7 +15,7 @@ struct ShelfProbe {
     guard arguments.count >= 5 else { exit(64) }
     let step = arguments.count > 5 ? Int(arguments[5]) ?? 0 : 0
     let left = Mutex(arguments.count > 6 ? Int(arguments[6]) ?? 1 : 1)
-    var options = ShelfOptions()
+    var options = OfflineRegionOptions()
     options.pieceBytes = 16 << 10
     options.reserveBytes = 0
     options.retry.firstDelay = 0.01

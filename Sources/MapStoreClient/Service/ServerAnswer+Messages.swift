@@ -1,7 +1,7 @@
 import MapStoreWire
 import TileIndex
 
-// What each message has to be. Members that are true or false, or one of some words, are checked by their types.
+// The checks of each message. Booleans and enumerations are checked by their types.
 
 extension AccountDetails: ServerAnswer {
   func check() throws {
@@ -12,7 +12,7 @@ extension AccountDetails: ServerAnswer {
 
 extension SessionDetails: ServerAnswer {
   func check() throws {
-    // Goes into a field of each request.
+    // It is sent in a header field of each request.
     try AnswerRule.code(token, "token", bytesMax: 4_096)
     try AnswerRule.time(expiresAt, "expiresAt")
     try AnswerRule.within("account", account)
@@ -20,7 +20,7 @@ extension SessionDetails: ServerAnswer {
   }
 }
 
-// MARK: The catalogue
+// MARK: Catalogue
 
 extension CataloguePage: ServerAnswer {
   func check() throws {
@@ -125,7 +125,7 @@ extension Catalogue.File: ServerAnswer {
 extension Catalogue.Parcel: ServerAnswer {
   func check() throws {
     try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
-    // It lies on the shelf under this name, beside whole regions.
+    // It is installed under this name, beside whole regions.
     guard file.hasSuffix(".mbtiles") else { throw AnswerFault("file", "does not end with .mbtiles") }
     try AnswerRule.box(bounds, "bounds")
     try AnswerRule.zooms((zooms.lowerBound, zooms.upperBound), "zooms")
@@ -141,7 +141,7 @@ extension Catalogue.Patch: ServerAnswer {
   }
 }
 
-// MARK: What is owned
+// MARK: Library and purchases
 
 extension Library: ServerAnswer {
   func check() throws { try AnswerRule.each(regions, "regions", by: \.id) }
@@ -184,7 +184,7 @@ extension PurchaseItem: ServerAnswer {
 
 extension DownloadTicket: ServerAnswer {
   func check() throws {
-    // Whether it is an address for this server, only who asked can tell: StoreClient.ticket(_:).
+    // StoreClient.ticket(_:) checks the scheme against the server's.
     try AnswerRule.url(url, "url", of: "")
     try AnswerRule.time(expiresAt, "expiresAt")
     try AnswerRule.name(regionId, "regionId")

@@ -2,19 +2,20 @@ import MapStoreWire
 import Support
 import TileIndex
 
-/// What the server sends. Nothing of it is believed before it was looked at: names become files, sizes ranges, times sums, and texts reach terminals.
+/// A message from the server, which is checked before it is used: names become files, sizes ranges, times sums, and texts
+/// reach terminals.
 ///
-/// Whatever ``StoreClient`` decodes is one, so no answer goes around its check.
+/// ``StoreClient`` decodes only such types, so that no answer skips the check.
 protocol ServerAnswer: Decodable {
-  /// Looks at every member.
+  /// Checks every member.
   ///
-  /// - Throws: ``AnswerFault`` for the first that cannot be true.
+  /// - Throws: ``AnswerFault`` for the first invalid one.
   func check() throws
 }
 
-/// A member of an answer that cannot be true.
+/// An invalid member of an answer.
 struct AnswerFault: Error, CustomStringConvertible {
-  /// Where in the answer: `regions[3].bytes`.
+  /// The path of the member: `regions[3].bytes`.
   let place: String
   let complaint: String
 
@@ -23,15 +24,15 @@ struct AnswerFault: Error, CustomStringConvertible {
   var description: String { place.isEmpty ? complaint : "\(place) \(complaint)" }
 }
 
-/// The rules that members keep. What is not quoted in a complaint may be anything.
+/// The rules for members. Complaints do not quote the values, which may be anything.
 enum AnswerRule {
-  /// Ids and editions, as publishers may choose them: they become names of files.
+  /// Ids and editions: they become file names.
   static func name(_ text: String?, _ place: String) throws {
     guard let text, !RegionManifest.isName(text) else { return }
     throw AnswerFault(place, "is no name that a file may have")
   }
 
-  /// A file of the shop's.
+  /// The name of a file of the catalogue.
   static func file(_ text: String, _ place: String) throws {
     guard RegionManifest.isName(text, bytesMax: 200) else {
       throw AnswerFault(place, "is no name that a file may have")
@@ -46,12 +47,12 @@ enum AnswerRule {
     }
   }
 
-  /// What is shown at the next sign-in, also one that was kept: with another a server may refuse to read the
-  /// request, for as long as it is shown.
+  /// The device token that is sent at the next sign-in, also a stored one: with an invalid one, the server might refuse
+  /// every sign-in.
   static func deviceToken(_ text: String?) throws { try code(text, "deviceToken") }
 
-  /// What people read: a line, unless it may have several. A terminal, or the order of a line's letters, is nothing
-  /// for it to change.
+  /// Text for people: one line, unless several are allowed, without characters that control a terminal or the direction
+  /// of writing.
   static func text(_ text: String?, _ place: String, keepingLines: Bool = false) throws {
     guard let text else { return }
     guard text.utf8.count <= 20_000, text.isPrintable(keepingLines: keepingLines) else {
@@ -59,7 +60,7 @@ enum AnswerRule {
     }
   }
 
-  /// A file's bytes: file systems have none that are larger, and sums of many stay numbers.
+  /// The size of a file, up to 16 TiB: no file system has larger files, and sums of many do not overflow.
   static func size(_ bytes: Int?, _ place: String) throws {
     guard let bytes, !(1...1 << 44).contains(bytes) else { return }
     throw AnswerFault(place, "is no size of a file")
@@ -75,7 +76,7 @@ enum AnswerRule {
     }
   }
 
-  /// An aggregate hash of tiles; which, is the publisher's affair.
+  /// An aggregate hash of tiles; the publisher chooses the algorithm.
   static func tilesHash(_ text: String, _ place: String) throws {
     guard isHexadecimal(text), (2...128).contains(text.utf8.count) else {
       throw AnswerFault(place, "is no hash in hexadecimal digits")
@@ -112,9 +113,9 @@ enum AnswerRule {
     guard abs(longitude) <= 540, abs(latitude) <= 90.000001 else { throw AnswerFault(place, "is not in degrees") }
   }
 
-  /// A path on the server, or an address; `https` stays `https`.
+  /// A path on the server, or a URL; never `http` from an `https` server.
   ///
-  /// - Parameter server: the address that was asked.
+  /// - Parameter server: the base URL of the server.
   static func url(_ text: String?, _ place: String, of server: String) throws {
     guard let text else { return }
     let isWhole = text.hasPrefix("https://") || (text.hasPrefix("http://") && !server.lowercased().hasPrefix("https:"))
@@ -128,7 +129,7 @@ enum AnswerRule {
     guard Base64URL.decode(text) != nil else { throw AnswerFault(place, "is not base64url") }
   }
 
-  /// Parts of an answer, each by its own rules; no two may have the same key.
+  /// Checks each element by its own rules; no two may have the same key.
   static func each<Part: ServerAnswer>(
     _ parts: [Part]?, _ place: String, by key: (Part) -> String? = { _ in nil }
   ) throws {

@@ -3,6 +3,7 @@ import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import TileIndex
 
 #if canImport(Darwin)
@@ -14,7 +15,7 @@ import TileIndex
 #endif
 
 extension StoreClient {
-  /// - Parameter fits: throws an ``AnswerFault`` for an answer to another question.
+  /// - Parameter fits: throws an ``AnswerFault`` for an answer that does not fit the request.
   func send<Answer: ServerAnswer>(
     _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], attemptsMax: Int? = nil,
     fits: (Answer) throws -> Void = { _ in }
@@ -42,13 +43,14 @@ extension StoreClient {
     _ = try await exchange(route, target: route.path, body: nil, repeats: true)
   }
 
-  /// Hands in a message as the app store does: for made-up stores. The server books it before it answers, and takes it as often as it comes.
+  /// Posts a notification as the app store does, for fake stores. The server records it before it answers; repeating it
+  /// changes nothing.
   package func notify(apple notification: [UInt8]) async throws {
     _ = try await exchange(
       .appleNotifications, target: StoreRoute.appleNotifications.path, body: notification, repeats: true)
   }
 
-  /// The one way from bytes to a message: who has one can rely on it.
+  /// The only way from bytes to a message, so that every message is checked.
   private func decode<Answer: ServerAnswer>(
     _ bytes: [UInt8], _ path: String, _ fits: (Answer) throws -> Void
   ) throws -> Answer {
@@ -67,12 +69,12 @@ extension StoreClient {
       .damaged, address + path, complaint, remedy: "check that this is the address of a map store, and update the app")
   }
 
-  /// Asks until there is an answer, or until asking again does not help.
+  /// Repeats a request until it is answered, or until repeating cannot help.
   ///
   /// - Parameters:
-  ///   - repeats: false where a request that may have arrived must not be made twice.
-  ///   - attemptsMax: in place of the rule's.
-  /// - Returns: the body of an answer of success.
+  ///   - repeats: false for requests that must not arrive twice.
+  ///   - attemptsMax: instead of the rule's.
+  /// - Returns: the body of a successful answer.
   private func exchange(
     _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool, attemptsMax: Int? = nil
   ) async throws -> [UInt8] {
@@ -93,12 +95,12 @@ extension StoreClient {
       do {
         let answer = try await once(route, target: target, token: token, body: body)
         if (200..<300).contains(answer.status) { return answer.body }
-        // Proxies answer with pages of their own.
+        // Nil for the pages of proxies.
         let problem = try? WireJSON.decode(Problem.self, from: answer.body)
         do { try problem?.check() } catch { throw damaged(path, "the server's reason is none: \(error)") }
-        // Where all may ask, too: what is answered to nobody is another answer, and the session's end would stay unseen.
+        // For public routes too: without a session they answer differently, and its end would go unnoticed.
         if answer.status == 401, route.takesSession, token != nil {
-          // Another request may have renewed it meanwhile.
+          // Another request may have renewed the session meanwhile.
           if session.details?.token != token { continue }
           guard !hasSignedInAgain, try await signInAgain() else {
             session.set(nil)
@@ -183,15 +185,15 @@ extension StoreClient {
     }
   }
 
-  /// Whether nobody was there to send to.
+  /// Whether no connection was made, so that nothing was sent.
   private static func isNoConnection(_ error: any Error) -> Bool {
     if let error = error as? HTTPClientError { return error == .connectTimeout || error == .invalidURL }
-    // Of an address the system's own error comes; of a name one for all of its addresses.
+    // For an IP address the system's error is thrown; for a host name, one error for all its addresses.
     if let error = error as? IOError { return ![ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode) }
     return error is NIOConnectionError || tlsReason(error) != nil
   }
 
-  /// What went wrong below HTTP, without types' names.
+  /// The reason of a failure below HTTP, in words.
   static func text(_ error: any Error) -> String {
     if let error = error as? HTTPClientError {
       return switch error {
@@ -206,16 +208,21 @@ extension StoreClient {
       let reason = error.connectionErrors.first.map { text($0.error) } ?? "no such host is known"
       return "no connection to \(error.host):\(error.port): \(reason)"
     }
-    // Without the name of the call.
+    // The system's text, without the name of the call.
     if let error = error as? IOError { return "\(FileSystem.SystemError(number: error.errnoCode))" }
     if let reason = tlsReason(error) { return "no secure connection: \(reason)" }
     return error is HTTPParserError ? "the answer ended within its head" : "\(error)"
   }
 
-  /// Errors of TLS name places in the library's source, which are paths of whoever built it.
+  /// BoringSSL's reason in words; nil for errors of other layers. Its own text has paths of the machine that built it.
   private static func tlsReason(_ error: any Error) -> String? {
+    #if canImport(Network)
+      if error is HTTPClient.NWTLSError { return "the handshake failed" }
+    #endif
+    let isTLS =
+      (error as? NIOSSLError).map { $0 != .uncleanShutdown } ?? (error is NIOSSLExtraError || error is BoringSSLError)
+    guard isTLS else { return nil }
     let text = "\(error)"
-    guard text.contains("SSL") else { return nil }
     guard let mark = text.firstRange(of: "OPENSSL_internal:") else { return "the handshake failed" }
     return text[mark.upperBound...].prefix { $0.isLetter || $0 == "_" }.lowercased().replacing("_", with: " ")
   }

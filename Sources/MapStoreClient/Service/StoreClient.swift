@@ -2,9 +2,10 @@ import AsyncHTTPClient
 public import MapStoreWire
 import NIOCore
 import NIOHTTP1
+import Synchronization
 import TileIndex
 
-/// Speaks with the store's server. Requests are repeated where that may help and can do no harm.
+/// The client of the store's HTTP interface. Requests are repeated where that can help and is safe.
 ///
 /// All calls throw ``MapStoreError``, or `CancellationError`.
 public final class StoreClient: Sendable {
@@ -12,30 +13,30 @@ public final class StoreClient: Sendable {
   public let address: String
   public let session: StoreSession
   let retry: RetryRule
-  let clock: ShelfClock
+  let clock: DeviceClock
   let http: HTTPClient
 
-  /// The largest answer that is read into memory.
+  /// The largest answer that is read.
   static let answerBytesMax = 64 << 20
 
-  /// - Parameter address: of the server; a path in front of its routes is kept.
+  /// - Parameter address: the base URL of the server; may have a path.
   public init(address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()) {
     self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
-    (self.session, self.retry, clock) = (session, retry, ShelfClock())
+    (self.session, self.retry, clock) = (session, retry, DeviceClock())
     var configuration = HTTPClient.Configuration()
     configuration.timeout.connect = .milliseconds(Int64(retry.connectMax * 1000))
     configuration.timeout.read = .milliseconds(Int64(retry.idleMax * 1000))
-    // A redirect would take the session to where it does not belong.
+    // A redirect could send the session's token to another server.
     configuration.redirectConfiguration = .disallow
-    // Its own retries of connections are not counted, and hide what is wrong.
+    // Retries are ours: those of AsyncHTTPClient are not counted, and hide the error.
     configuration.connectionPool.retryConnectionEstablishment = false
     http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
-  // Its connections are the singleton event loops' otherwise, for ever. A second shutdown does nothing.
+  // Without it, the connections would stay open on the shared event loops. A second shutdown does nothing.
   deinit { _ = http.shutdown() }
 
-  /// Ends all connections. The client cannot be used afterwards.
+  /// Closes all connections. The client cannot be used afterwards.
   public func shutdown() async { try? await http.shutdown() }
 
   // MARK: Accounts
@@ -44,7 +45,7 @@ public final class StoreClient: Sendable {
     try await send(.register, body: credentials, repeats: false)
   }
 
-  /// Begins a session, which the later calls go by.
+  /// Begins a session, which the following calls use.
   @discardableResult
   public func signIn(_ credentials: Credentials) async throws -> SessionDetails {
     var credentials = credentials
@@ -54,17 +55,17 @@ public final class StoreClient: Sendable {
     return details
   }
 
-  /// Ends the session; one that is over already is ended.
+  /// Ends the session; an expired one is no error.
   public func signOut() async throws {
     do {
       try await sendWithoutAnswer(.signOut)
     } catch let error as MapStoreError where error.code == .signedOut {
-      // Nothing is left to end.
+      // The session has expired already.
     }
     session.set(nil)
   }
 
-  /// Ends all sessions of the account, which needs one that is not over.
+  /// Ends all sessions of the account; requires a valid one.
   public func signOutEverywhere() async throws {
     try await sendWithoutAnswer(.signOutEverywhere)
     session.set(nil)
@@ -72,9 +73,9 @@ public final class StoreClient: Sendable {
 
   public func account() async throws -> AccountDetails { try await send(.account) }
 
-  // MARK: What there is
+  // MARK: Catalogue and library
 
-  /// A page of what is for sale.
+  /// A page of the catalogue.
   ///
   /// - Parameter query: `q`, `category`, `near`, `limit`, `cursor`.
   public func catalogue(_ query: [(name: String, value: String)] = []) async throws -> CataloguePage {
@@ -87,13 +88,13 @@ public final class StoreClient: Sendable {
     }
   }
 
-  /// - Parameter installed: the editions on the device by their regions; any number of them.
+  /// - Parameter installed: the installed editions by region; any number of them.
   public func library(installed: [(region: String, edition: String)] = []) async throws -> Library {
     try await send(
       .libraryOfDevice, body: InstalledRegions(installed.map { InstalledRegion(id: $0.region, edition: $0.edition) }))
   }
 
-  // MARK: Purchases and files
+  // MARK: Purchases, files and grants
 
   public func submit(_ purchases: PurchaseSubmission) async throws -> PurchaseResults {
     try await send(.purchases, body: purchases) { answer in
@@ -118,9 +119,48 @@ public final class StoreClient: Sendable {
   func grants(attemptsMax: Int?) async throws -> SignedGrants { try await send(.grants, attemptsMax: attemptsMax) }
   public func grantKeys() async throws -> GrantKeys { try await send(.grantKeys) }
 
-  /// The absolute address of a path that the server named.
+  /// The absolute URL of a URL or path that the server sent.
   func absolute(_ url: String) -> String {
     if url.hasPrefix("http://") || url.hasPrefix("https://") { return url }
     return address + (url.hasPrefix("/") ? url : "/" + url)
   }
+}
+
+/// A user's session, renewed when it has expired.
+public final class StoreSession: Sendable {
+  private let current: Mutex<SessionDetails?>
+  private let device: Mutex<String?>
+  private let credentials: @Sendable () async throws -> Credentials?
+  private let changed: @Sendable (SessionDetails?) -> Void
+
+  /// - Parameters:
+  ///   - session: the stored session of an earlier launch; apps store it in the system's key store, not in the folder of
+  ///     regions.
+  ///   - deviceToken: of the last sign-in, if its session has expired.
+  ///   - credentials: called when the server rejects the session; nil leads to ``MapStoreError/Code/signedOut``.
+  ///   - changed: called with each new session, to store it, and with nil at its end.
+  public init(
+    _ session: SessionDetails? = nil, deviceToken: String? = nil,
+    credentials: @escaping @Sendable () async throws -> Credentials? = { nil },
+    changed: @escaping @Sendable (SessionDetails?) -> Void = { _ in }
+  ) {
+    current = Mutex(session)
+    // An invalid token that an earlier version stored is dropped; the device can sign in without one.
+    device = Mutex(
+      [session?.deviceToken, deviceToken].compactMap { $0 }.first { (try? AnswerRule.deviceToken($0)) != nil })
+    (self.credentials, self.changed) = (credentials, changed)
+  }
+
+  public var details: SessionDetails? { current.withLock { $0 } }
+
+  /// Sent at the next sign-in; it outlasts the session.
+  public var deviceToken: String? { device.withLock { $0 } }
+
+  func set(_ session: SessionDetails?) {
+    current.withLock { $0 = session }
+    if let token = session?.deviceToken { device.withLock { $0 = token } }
+    changed(session)
+  }
+
+  func newCredentials() async throws -> Credentials? { try await credentials() }
 }

@@ -1,36 +1,37 @@
 import MapStoreWire
 import TileIndex
 
-/// Brings one file from the server to the disk, whatever happens on the way.
+/// Downloads one file, through interruptions of the network, the server and the process.
 ///
-/// 1. Pieces that an earlier attempt has noted are read and compared with their checksums; those that differ are fetched again.
-/// 2. What is missing is asked for, range by range. What arrives is written, and noted once it is on the disk.
-/// 3. An attempt that ends early is repeated after a while, and goes on from what is there. Attempts that bring nothing are counted.
-///    The server's name for the bytes (`ETag`) may change with the server: then a new ticket says whether the file is still the one, and the rest goes without names.
-/// 4. The whole file is compared with its SHA-256. Where it is not the one, all of it is fetched once more, without ranges.
+/// 1. Pieces that an earlier attempt has recorded are read and compared with their checksums; damaged ones are fetched
+///    again.
+/// 2. Missing ranges are requested one by one. What arrives is written, and recorded once it is on the disk.
+/// 3. An attempt that ends early is repeated after a delay, and continues with what is missing. Attempts that bring
+///    nothing are counted. If the entity tag changes, a new ticket says whether the file is still the same; the rest is
+///    then loaded without looking at tags.
+/// 4. The whole file is compared with its SHA-256. If it differs, all of it is fetched once more, without ranges.
 struct FileTransfer: Sendable {
-  let client: StoreClient
-  let state: ShelfState
-  let download: Download
-  let path: String
-  let options: ShelfOptions
-  /// An address to load from; a new one each time.
+  let context: TransferContext
+  /// Requests a new URL.
   let newTicket: @Sendable () async throws -> DownloadTicket
-  let report: @Sendable (InstallProgress.Phase, _ bytesDone: Int, _ complaint: String?) -> Void
 
-  var wanted: WantedFile { download.wanted }
+  private var wanted: WantedFile { context.wanted }
+  private var state: RegionDatabase { context.state }
+  private var download: Download { context.download }
+  private var options: OfflineRegionOptions { context.options }
 
-  /// - Throws: ``TransferFault/changed`` when the server has another file by now; ``MapStoreError``; `CancellationError`. What was received stays, but for `.damaged`.
+  /// - Throws: ``TransferFault/changed`` if the server has another file by now; ``MapStoreError``; `CancellationError`.
+  ///   What was received stays, except after `.damaged`.
   func run() async throws {
-    let file = try PartFile(path)
+    let file = try PartFile(context.path)
     var asksForRanges = true
     for isLast in [false, true] {
       try await receiveAll(into: file, asksForRanges: &asksForRanges)
       options.onStep(.received)
-      report(.verifying, wanted.bytes, nil)
-      let (path, bytes) = (path, wanted.bytes)
+      context.report(.verifying, wanted.bytes, nil)
+      let (path, bytes) = (context.path, wanted.bytes)
       let found = try await Blocking.run {
-        // An earlier file of this name could have been longer.
+        // A file of an earlier download may have been longer.
         try file.truncate(to: bytes)
         try file.synchronise()
         return try FileDigest.sha256(path)
@@ -42,7 +43,7 @@ struct FileTransfer: Sendable {
       try state.forget(try state.pieces(of: download), of: download)
       guard !isLast else { break }
       asksForRanges = false
-      report(.retrying, 0, "what came is not the file that the catalogue describes")
+      context.report(.retrying, 0, "what came is not the file that the catalogue describes")
     }
     throw MapStoreError(
       .damaged, wanted.part.description, "the server's file is not the one that its catalogue describes, twice",
@@ -50,7 +51,7 @@ struct FileTransfer: Sendable {
   }
 
   private func receiveAll(into file: PartFile, asksForRanges: inout Bool) async throws {
-    if try !state.pieces(of: download).isEmpty { report(.checking, 0, nil) }
+    if try !state.pieces(of: download).isEmpty { context.report(.checking, 0, nil) }
     try await dropDamagedPieces()
     var missing = try missing()
     var ticket: DownloadTicket?
@@ -61,16 +62,16 @@ struct FileTransfer: Sendable {
     var looksAtTags = true
     while !missing.isEmpty {
       try Task.checkCancellation()
-      report(.downloading, wanted.bytes - missing.byteCount, nil)
+      context.report(.downloading, wanted.bytes - missing.byteCount, nil)
       let complaint: String
       var asked: Double?
       var isLie = false
       do {
         if ticket.map({ $0.expiresAt <= options.clock.now() }) ?? true { ticket = try await validTicket() }
-        var attempt = TransferAttempt(transfer: self, file: file, missing: missing, etag: etag)
+        var attempt = TransferAttempt(transfer: context, file: file, missing: missing, etag: etag)
         attempt.looksAtTags = looksAtTags
         defer { etag = attempt.etag }
-        try await attempt.run(url: client.absolute(ticket!.url), asksForRange: asksForRanges)
+        try await attempt.run(url: context.client.absolute(ticket!.url), asksForRange: asksForRanges)
         complaint = "the answer ended early"
       } catch let fault as TransferFault {
         switch fault {
@@ -107,10 +108,10 @@ struct FileTransfer: Sendable {
     }
   }
 
-  /// Waits for as long as the server has asked for.
+  /// Waits as long as the server has asked for.
   private func wait(_ complaint: String, asked: Double, done: Int) async throws {
     try checkWait(asked, complaint)
-    report(.waiting, done, complaint)
+    context.report(.waiting, done, complaint)
     try await Task.sleep(for: .seconds(options.retry.delay(1, asked: asked)))
   }
 
@@ -120,7 +121,7 @@ struct FileTransfer: Sendable {
       .unreachable, wanted.part.description, complaint, remedy: "go on in \(Int(asked)) s: what was loaded stays")
   }
 
-  /// - Parameter isLie: the last answer came whole, and was none to the question.
+  /// - Parameter isLie: the last answer was complete, but did not fit the request.
   private func wait(after failures: Int, _ complaint: String, isLie: Bool, asked: Double?, done: Int) async throws {
     let name = wanted.part.description
     try checkWait(asked, complaint)
@@ -130,7 +131,7 @@ struct FileTransfer: Sendable {
         "gave up after \(failures) attempts that brought nothing: \(complaint)",
         remedy: "go on later: what was loaded stays")
     }
-    report(.retrying, done, complaint)
+    context.report(.retrying, done, complaint)
     try await Task.sleep(for: .seconds(options.retry.delay(failures, asked: asked)))
   }
 
@@ -139,14 +140,14 @@ struct FileTransfer: Sendable {
       .refused, wanted.part.description, complaint, remedy: "check that the region is still owned, then try again")
   }
 
-  /// - Throws: ``TransferFault/changed`` when it is for another file.
+  /// - Throws: ``TransferFault/changed`` if the ticket is for another file.
   private func validTicket() async throws -> DownloadTicket {
     let ticket = try await newTicket()
     guard ticket.sha256 == wanted.sha256, ticket.bytes == wanted.bytes else { throw TransferFault.changed }
     return ticket
   }
 
-  /// What is not noted as being on the disk.
+  /// The bytes that are not recorded as being on the disk.
   private func missing() throws -> ByteIntervals {
     var missing = ByteIntervals(0..<wanted.bytes)
     for piece in try state.pieces(of: download) { missing.subtract(piece.range) }
@@ -154,7 +155,7 @@ struct FileTransfer: Sendable {
   }
 
   private func dropDamagedPieces() async throws {
-    let (state, download, path) = (state, download, path)
+    let (state, download, path) = (state, download, context.path)
     try await Blocking.run {
       let pieces = try state.pieces(of: download)
       guard !pieces.isEmpty else { return }

@@ -1,29 +1,43 @@
 import AsyncHTTPClient
+import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import TileIndex
 
-/// One request for what is missing of a file, and what came of it.
+/// A download and where its bytes go: what all attempts of a ``FileTransfer`` share.
+struct TransferContext: Sendable {
+  let client: StoreClient
+  let state: RegionDatabase
+  let download: Download
+  /// The part file.
+  let path: String
+  let options: OfflineRegionOptions
+  let report: @Sendable (InstallProgress.Phase, _ bytesDone: Int, _ complaint: String?) -> Void
+
+  var wanted: WantedFile { download.wanted }
+}
+
+/// One request for the missing bytes of a file, and what came of it.
 struct TransferAttempt {
-  let transfer: FileTransfer
+  let transfer: TransferContext
   let file: PartFile
   let missing: ByteIntervals
-  /// The server's name for these bytes; another one later means other bytes.
+  /// The entity tag of the file; another one later means other bytes.
   var etag: String?
-  /// False where tags change without the file.
+  /// False if the server's tags change without the file.
   var looksAtTags = true
 
-  /// Receives until the answer ends.
+  /// Receives until the end of the answer.
   ///
-  /// - Throws: ``TransferFault``; `CancellationError`; ``MapStoreError`` for the disk. What arrived is noted in any case.
+  /// - Throws: ``TransferFault``; `CancellationError`; ``MapStoreError`` for the disk. What arrived is recorded in any case.
   mutating func run(url: String, asksForRange: Bool) async throws {
     guard let wanted = missing.ranges.first else { return }
     let isWhole = wanted == 0..<transfer.wanted.bytes
     var request = HTTPClientRequest(url: url)
     request.headers.add(name: "Accept-Encoding", value: "identity")
     if asksForRange, !isWhole {
-      request.headers.add(name: "Range", value: "bytes=\(wanted.lowerBound)-\(wanted.upperBound - 1)")
-      // Should the file be another by now, all of it comes instead, and is recognised by its tag.
+      request.headers.add(name: "Range", value: ByteRange.field(wanted))
+      // If the file has changed, the answer is the whole new one, with another tag.
       if let etag { request.headers.add(name: "If-Range", value: etag) }
     }
     let response: HTTPClientResponse
@@ -38,7 +52,7 @@ struct TransferAttempt {
     try await receive(response.body, from: try start(of: response))
   }
 
-  /// Where the answer's first byte belongs.
+  /// The offset of the answer's first byte in the file.
   private mutating func start(of response: HTTPClientResponse) throws -> Int {
     let headers = response.headers
     let status = Int(response.status.code)
@@ -77,9 +91,9 @@ struct TransferAttempt {
   }
 
   private mutating func checkTag(_ tag: String?) throws {
-    // Weak tags say nothing about bytes.
+    // Weak tags do not identify bytes.
     guard looksAtTags, let tag, !tag.hasPrefix("W/"), Self.isTag(tag) else { return }
-    // Our server's tag is the file's SHA-256.
+    // The tag of our server is the file's SHA-256.
     let text = tag.filter { $0 != "\"" }
     if text.utf8.count == 64,
       text.utf8.allSatisfy({
@@ -95,7 +109,7 @@ struct TransferAttempt {
     try transfer.state.setEntityTag(tag, of: transfer.download)
   }
 
-  /// An `ETag` (RFC 9110, section 8.8.3) of a length that is worth keeping; another is as good as none.
+  /// An `ETag` (RFC 9110, section 8.8.3) of reasonable length; others are ignored.
   private static func isTag(_ text: String) -> Bool {
     guard (2...512).contains(text.utf8.count), text.hasPrefix("\""), text.hasSuffix("\"") else { return false }
     return text.utf8.dropFirst().dropLast().allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }
@@ -123,10 +137,10 @@ struct TransferAttempt {
         offset = bytes.upperBound
         transfer.report(.downloading, done, nil)
         if let rate = transfer.options.bytesPerSecondMax {
-          // Nothing is read meanwhile, so the sender has to wait as well.
+          // Nothing is read meanwhile, so TCP slows down the sender.
           try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate)))
         }
-        // What follows is of no use; the connection goes with the rest of the body.
+        // The rest is not needed; leaving the loop closes the connection.
         if offset >= (missing.ranges.last?.upperBound ?? 0) { break }
       }
     } catch {
@@ -145,4 +159,23 @@ struct TransferAttempt {
         .noSpace, transfer.path, "the disk is full", remedy: "free space, then go on: what was loaded stays")
       : MapStoreError(.shelf, transfer.path, "cannot be written: \(error)", remedy: "check the disk")
   }
+}
+
+/// Why an attempt ended before the end of the file.
+enum TransferFault: Error {
+  /// The server has another file by now.
+  case changed
+  /// The entity tag has changed: the file may still be the same, on a mirror or a new installation of the server.
+  case otherTag
+  /// The account has too many downloads; the server says after how many seconds to come back. Not a failure: other
+  /// downloads of the account continue meanwhile.
+  case busy(String, retryAfter: Double)
+  /// The URL is not valid any more: a new ticket is needed.
+  case linkOver(status: Int)
+  /// The answer does not fit the request: a wrong range, or an encoding that was not requested.
+  case wrongAnswer(String)
+  /// To be repeated; after so many seconds, if the server said so.
+  case interrupted(String, retryAfter: Double?)
+  /// Repeating does not help.
+  case refused(status: Int)
 }

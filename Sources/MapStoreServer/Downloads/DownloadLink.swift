@@ -1,37 +1,37 @@
 import MapStoreWire
 import PurchaseLedger
 
-/// What a link to a file says, and is signed with: the file in this edition, for this account, until then.
+/// A signed link to a file: which file of which edition, for which account, until when.
 struct DownloadLink: Hashable, Sendable {
   var file: String
-  /// The first 16 digits: a file of the same name with other contents is another one.
+  /// The first 16 digits of the file's SHA-256: the link is not valid for a new file of the same name.
   var sha256Start: String
   var account: AccountID
   var region: String
   /// Milliseconds since 1970.
   var expiresAt: Int64
-  /// Tells links apart that say the same.
+  /// Distinguishes links with equal contents.
   var nonce: String
 
   static let sha256StartCount = 16
 
   private var signedText: String {
-    // Lengths before texts: no two links have the same bytes.
+    // Each text is preceded by its length, so that no two links have the same bytes.
     let parts = [file, sha256Start, account.description, region, String(expiresAt), nonce]
     return "map-store link 1" + parts.map { "\n\($0.utf8.count) \($0)" }.joined()
   }
 
-  /// Path and query.
-  func path(signedWith keys: LinkKeys) -> String {
+  /// The link's path and query.
+  func path(signedWith keys: HMACKeys) -> String {
     StoreRoute.file.path(file)
       + "?v=\(sha256Start)&a=\(account)&r=\(PercentEncoding.encode(region))&e=\(expiresAt)&n=\(nonce)"
       + "&k=\(keys.signingID)&s=\(keys.signature(of: signedText))"
   }
 
-  /// Reads a link and checks its signature, not yet its time.
+  /// Reads a link and checks its signature, but not its expiry.
   ///
   /// - Throws: `Problem` 403.
-  init(file: String, query: Query, keys: LinkKeys) throws(Problem) {
+  init(file: String, query: Query, keys: HMACKeys) throws(Problem) {
     guard let start = query["v"], let account = query["a"].flatMap({ AccountID($0) }), let region = query["r"],
       let expiresAt = query["e"].flatMap({ Int64($0) }), let nonce = query["n"], let key = query["k"],
       let signature = query["s"]

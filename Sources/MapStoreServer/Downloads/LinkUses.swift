@@ -1,43 +1,46 @@
 import Dispatch
 import Foundation
+import MapStoreWire
 import PurchaseLedger
 import TileIndex
 
-/// What has gone out through each link, and of each file to each account, and the hashes of the shelf's files: in a database of the shop's own beside the ledger, so that neither a restart nor a
-/// second process forgets it.
+/// The service's own database beside the ledger: what was sent through each link, which parts of each file each account
+/// has, and the hashes of the catalogue's files. It is shared by processes and survives restarts.
 ///
-/// It holds nothing that is worth a backup: links end soon, and what a dispute is about stands in the ledger. So a commit does not wait for the disk.
+/// It needs no backup: links expire soon, and whatever matters in a dispute is in the ledger. So commits do not wait for
+/// the disk.
 final class LinkUses: Sendable {
   enum Answer: Sendable {
     case granted
-    /// The file was fetched.
+    /// The file was fetched through the link.
     case used
-    /// As much as may go has gone.
+    /// The link's bytes are used up.
     case spent
   }
 
-  /// A link gives its file this many times, all ranges together: a client that is cut off and goes on needs one and a bit.
+  /// A link sends its file this many times at most, all ranges together: a client that resumes needs little more than one.
   static let timesMax = 3
   private static let partsLastMilliseconds: Int64 = 86_400_000
+  private static let partsMax = 64
   private static let version = 1
 
-  /// Secret bytes that last as long as the file.
+  /// Secret bytes that last as long as the database.
   let secret: [UInt8]
   private let path: String
   private let queue = DispatchQueue(label: "map-store.links")
-  /// On the queue alone.
+  /// Used on the queue only.
   nonisolated(unsafe) private let database: Database
 
-  /// Where it lies for a ledger, by whatever name that is opened.
+  /// The path for a ledger; the same for every path that leads to the ledger.
   static func path(of ledger: Ledger) -> String { Ledger.resolved(ledger.path) + ".shop" }
 
-  /// Makes the file if there is none.
+  /// Creates the file if there is none.
   ///
   /// - Throws: ``StoreError``.
   init(path: String) throws {
     self.path = path
     do {
-      // Nobody else's, as the ledger is. One that is there is not touched: closing it would end the locks of this process on it (POSIX).
+      // Private, like the ledger. An existing file is not opened here: closing it would release this process's POSIX locks.
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor >= 0 { close(descriptor) }
       database = try Database(path, version: Self.version)
@@ -53,9 +56,9 @@ final class LinkUses: Sendable {
     try await perform { try $0.link(link.nonce).isUsed }
   }
 
-  /// Counts a part before it goes: what a process that ends cannot take back has gone.
+  /// Counts a range before it is sent, so that nothing is lost if the process ends.
   ///
-  /// - Parameter fileBytes: of the whole file.
+  /// - Parameter fileBytes: the size of the whole file.
   func begin(_ count: Int, of link: DownloadLink, fileBytes: Int, now: Int64) async throws -> Answer {
     try await perform { database in
       try database.transaction {
@@ -69,9 +72,9 @@ final class LinkUses: Sendable {
     }
   }
 
-  /// Notes what of a part has gone, and gives back the rest.
+  /// Records which part of a range was sent, and releases the rest.
   ///
-  /// - Returns: whether that was the last of the file; it counts once, and the link with it.
+  /// - Returns: whether the account now has the whole file; true once, and the link is used then.
   func end(_ range: Range<Int>, sentTo end: Int, of link: DownloadLink, fileBytes: Int, now: Int64) async throws
     -> Bool
   {
@@ -79,8 +82,10 @@ final class LinkUses: Sendable {
       try database.transaction {
         let known = try database.link(link.nonce)
         var parts = try database.parts(of: link)
-        parts.add(range.lowerBound..<max(range.lowerBound, end))
-        let isWhole = parts.areAll(of: fileBytes)
+        parts.insert(range.lowerBound..<max(range.lowerBound, end))
+        // A client that asks for many small parts in random order loses the last ones.
+        parts.truncate(to: Self.partsMax)
+        let isWhole = fileBytes == 0 || parts.ranges == [0..<fileBytes]
         try database.setParts(isWhole ? nil : parts, of: link, now: now)
         try database.setLink(
           link, sent: max(0, known.sent - (range.upperBound - end)), isUsed: known.isUsed || isWhole)
@@ -104,14 +109,13 @@ final class LinkUses: Sendable {
   }
 }
 
-extension LinkUses: HashMemory {
-  // What cannot be read or written of them is computed again.
-
-  func hashes(in folder: String) -> [String: ShelfFiles.Hashed] {
+extension LinkUses: FileHashStore {
+  // Errors are ignored: a hash that cannot be read or written is computed again.
+  func hashes(in folder: String) -> [String: CatalogFileVerifier.FileHash] {
     queue.sync { (try? database.hashes(in: Ledger.resolved(folder))) ?? [:] }
   }
 
-  func note(_ hashed: ShelfFiles.Hashed, of file: String, in folder: String) {
+  func note(_ hashed: CatalogFileVerifier.FileHash, of file: String, in folder: String) {
     queue.async { [self] in try? database.setHash(hashed, of: file, in: Ledger.resolved(folder)) }
   }
 
@@ -177,7 +181,7 @@ private final class Database {
     }
   }
 
-  /// Forgets once a minute what has ended.
+  /// Deletes expired rows, once a minute.
   func clean(now: Int64, partsBefore: Int64) throws {
     guard now - cleanedAt > 60_000 else { return }
     try connection.execute("DELETE FROM link WHERE ends_at <= \(now); DELETE FROM parts WHERE at <= \(partsBefore)")
@@ -198,38 +202,39 @@ private final class Database {
     try upsertLink.run()
   }
 
-  func parts(of link: DownloadLink) throws -> SentRanges {
+  /// The parts of the link's file that the account has.
+  func parts(of link: DownloadLink) throws -> ByteIntervals {
     defer { selectParts.reset() }
     try bind(link, to: selectParts)
-    return try selectParts.step() ? SentRanges(text: selectParts.text(0) ?? "") : SentRanges()
+    return try selectParts.step() ? ByteIntervals(column: selectParts.text(0) ?? "") : ByteIntervals()
   }
 
-  /// - Parameter parts: nil forgets them.
-  func setParts(_ parts: SentRanges?, of link: DownloadLink, now: Int64) throws {
+  /// - Parameter parts: nil deletes them.
+  func setParts(_ parts: ByteIntervals?, of link: DownloadLink, now: Int64) throws {
     guard let parts else {
       try bind(link, to: deleteParts)
       return try deleteParts.run()
     }
     try bind(link, to: upsertParts)
-    try upsertParts.bind(parts.text, at: 4)
+    try upsertParts.bind(parts.column, at: 4)
     upsertParts.bind(Int(now), at: 5)
     try upsertParts.run()
   }
 
-  func hashes(in folder: String) throws -> [String: ShelfFiles.Hashed] {
+  func hashes(in folder: String) throws -> [String: CatalogFileVerifier.FileHash] {
     let select = try connection.prepare("SELECT file, stamp, sha256 FROM hash WHERE folder = ?")
     try select.bind(folder, at: 1)
-    var found: [String: ShelfFiles.Hashed] = [:]
+    var found: [String: CatalogFileVerifier.FileHash] = [:]
     while try select.step() {
       let stamp = try? JSONDecoder().decode(FileStamp.self, from: Data((select.text(1) ?? "").utf8))
       guard let file = select.text(0), let stamp, let sha256 = select.text(2) else { continue }
-      found[file] = ShelfFiles.Hashed(stamp: stamp, sha256: sha256)
+      found[file] = CatalogFileVerifier.FileHash(stamp: stamp, sha256: sha256)
     }
     return found
   }
 
-  /// - Parameter hashed: nil forgets it.
-  func setHash(_ hashed: ShelfFiles.Hashed?, of file: String, in folder: String) throws {
+  /// - Parameter hashed: nil deletes it.
+  func setHash(_ hashed: CatalogFileVerifier.FileHash?, of file: String, in folder: String) throws {
     guard let hashed, let sha256 = hashed.sha256 else {
       let delete = try connection.prepare("DELETE FROM hash WHERE folder = ? AND file = ?")
       try delete.bind(folder, at: 1)
@@ -249,4 +254,18 @@ private final class Database {
     try statement.bind(link.file, at: 2)
     try statement.bind(link.sha256Start, at: 3)
   }
+}
+
+extension ByteIntervals {
+  /// Reads the column `ranges`, as ``column`` writes it.
+  fileprivate init(column text: String) {
+    self.init()
+    for part in text.split(separator: ",") {
+      let ends = part.split(separator: "-").compactMap { Int($0) }
+      if ends.count == 2, ends[0] < ends[1] { insert(ends[0]..<ends[1]) }
+    }
+  }
+
+  /// `0-30,50-100`: first byte and the one after the last.
+  fileprivate var column: String { ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",") }
 }

@@ -1,12 +1,28 @@
 import HTTPTypes
+import MapStoreWire
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
-import NIOHTTPTypesHTTP1
 import Support
+import Synchronization
 
-/// Ends connections of clients that send a request or take an answer too slowly, after answers that say so, and those of addresses that have too many.
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Limits what one connection, and one address, may cost.
 ///
-/// Hummingbird ends idle connections, but waits without end for the rest of a body, and for a client that takes nothing of an answer.
+/// - An address with too many connections is refused another one.
+/// - A request that does not arrive in time ends its connection.
+/// - So does a client that reads its answer too slowly.
+/// - An answer with `Connection: close` ends the connection after it was sent.
+///
+/// Hummingbird closes idle connections, but waits indefinitely for the rest of a body, and for a client that does not
+/// read its answer.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -20,7 +36,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private let stallTime: TimeAmount
   private var requestDeadline: Scheduled<Void>?
   private var stallCheck: Scheduled<Void>?
-  /// Writes that the system has not taken yet, and how many it has taken.
+  /// The number of writes that the system has not accepted yet, and of those that it has.
   private var pendingWrites = 0
   private var takenWrites = 0
   private var closesAfterResponse = false
@@ -50,7 +66,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     seat = addresses.take(addresses.isExempt(address.text) ? address.text : address.network)
     guard seat != nil else { return context.close(promise: nil) }
     connections.insert(context.channel)
-    // What waits to be read is a few buffers for each connection, and there may be thousands.
+    // A few read buffers wait on each connection, and there may be thousands of connections.
     try? context.channel.syncOptions?.setOption(
       .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: Self.readBytes))
   }
@@ -92,8 +108,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.write(data, promise: promise)
   }
 
-  /// Counts a write until the system has taken it.
-  private func watched(_ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) -> EventLoopPromise<Void> {
+  /// Counts a write as pending until the system has accepted it.
+  func watched(_ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) -> EventLoopPromise<Void> {
     let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
     pendingWrites += 1
     promise.futureResult.assumeIsolated().whenComplete { _ in
@@ -104,7 +120,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     return promise
   }
 
-  /// A client is too slow when within the time the system took none of the writes, and the client less than ``stallBytes`` of what the system had.
+  /// A client is too slow if, within ``StoreLimits/stallSeconds``, the system accepted none of the writes and the client
+  /// acknowledged less than ``stallBytes`` of what the system had.
   private func watchStall(_ context: ChannelHandlerContext) {
     guard stallCheck == nil, pendingWrites > 0 else { return }
     let (writes, bytes) = (takenWrites, TakenBytes.count(on: context.channel))
@@ -135,39 +152,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 @available(*, unavailable)
 extension ConnectionGuard: Sendable {}
 
-extension ConnectionGuard {
-  /// Sends a part of a file after what was written before, and returns when the system has taken all of it.
-  ///
-  /// Hummingbird's writer takes bytes only, so this goes past it, to the encoder of HTTP/1: the system moves the bytes from its cache to the connection (`sendfile`), and none of them
-  /// come into this process. One piece at a time is on its way; the next follows as soon as it was taken.
-  ///
-  /// - Parameters:
-  ///   - begins: is told of the end of each piece before it goes; of one that a connection was cut off in, nobody knows how much arrived.
-  ///   - sent: is told of each piece, in bytes.
-  /// - Throws: what the connection or the disk fails with; `ChannelError` when the client has gone.
-  static func send(
-    _ file: OpenFile, _ range: Range<Int>, on channel: any Channel, begins: @escaping @Sendable (Int) -> Void,
-    sent: @escaping @Sendable (Int) -> Void
-  ) async throws {
-    try await channel.eventLoop.flatSubmit {
-      do {
-        let pipeline = channel.pipeline.syncOperations
-        let sender = FileSender(
-          file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self), begins: begins,
-          sent: sent)
-        return try pipeline.handler(type: ConnectionGuard.self).run(sender)
-      } catch {
-        return channel.eventLoop.makeFailedFuture(error)
-      }
-    }.get()
-  }
-
-  private func run(_ sender: FileSender) -> EventLoopFuture<Void> {
-    sender.run { self.watched(nil, $0) }
-  }
-}
-
-/// Work with a handler's context, for the context's event loop only.
+/// Work with a handler's context, on the context's event loop only.
 private struct LoopWork: Sendable {
   private let work: NIOLoopBound<(ChannelHandlerContext, (ChannelHandlerContext) -> Void)>
 
@@ -184,4 +169,76 @@ private struct LoopWork: Sendable {
 
 extension ChannelHandlerContext {
   fileprivate func loopBound(_ work: @escaping (ChannelHandlerContext) -> Void) -> LoopWork { LoopWork(self, work) }
+}
+
+/// The bytes that the client's system has acknowledged.
+///
+/// The server's system accepts megabytes before the first of them is sent, and then accepts none for as long as a slow
+/// client needs for these. So its own buffer says little about the client's speed.
+enum TakenBytes {
+  #if os(Linux)
+    /// The beginning of `struct tcp_info` (linux/tcp.h).
+    private struct Info {
+      var before: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+      var between: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+      /// `tcpi_bytes_acked`, RFC 4898's tcpEStatsAppHCThruOctetsAcked.
+      var bytesAcked: UInt64
+    }
+  #endif
+
+  /// Bytes since the connection was opened; 0 if the system does not say. On the channel's event loop only.
+  static func count(on channel: any Channel) -> UInt64 {
+    #if os(Linux)
+      guard let provider = channel as? any SocketOptionProvider else { return 0 }
+      let info: EventLoopFuture<Info> = provider.unsafeGetSocketOption(
+        level: SocketOptionLevel(IPPROTO_TCP), name: SocketOptionName(TCP_INFO))
+      var bytes: UInt64 = 0
+      // On the event loop the future is already complete.
+      info.assumeIsolated().whenSuccess { bytes = $0.bytesAcked }
+      return bytes
+    #else
+      return 0
+    #endif
+  }
+}
+
+/// The open connections, so that shutdown can close them.
+final class OpenConnections: Sendable {
+  private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+  func insert(_ channel: any Channel) { channels.withLock { $0[ObjectIdentifier(channel)] = channel } }
+  func remove(_ channel: any Channel) { channels.withLock { $0[ObjectIdentifier(channel)] = nil } }
+
+  /// Closes all of them; returns how many there were.
+  func closeAll() -> Int {
+    let all = channels.withLock { Array($0.values) }
+    for channel in all { channel.close(mode: .all, promise: nil) }
+    return all.count
+  }
+}
+
+/// Why NIO's parser refused a request: it is not HTTP, or its head is too large (431, RFC 6585, section 5).
+///
+/// Hummingbird answers both with an empty 400, which is replaced by problem details.
+private struct ParserProblem {
+  private let problem: Problem
+
+  /// Nil for other errors.
+  init?(_ error: any Error) {
+    guard let error = error as? HTTPParserError else { return nil }
+    problem = error == .headerOverflow ? .headTooLarge : .noHTTP
+  }
+
+  /// What to send in place of Hummingbird's head; nil for the head of an earlier request's answer.
+  func answer(to head: HTTPResponse) -> (head: HTTPResponse, body: ByteBuffer)? {
+    guard head.status == .badRequest, head.headerFields[.contentLength] == "0",
+      let bytes = try? WireJSON.encode(problem)
+    else { return nil }
+    var head = head
+    head.status = HTTPResponse.Status(code: problem.status)
+    head.headerFields[.contentLength] = String(bytes.count)
+    head.headerFields[.contentType] = Problem.contentType
+    head.headerFields[.cacheControl] = "no-store"
+    return (head, ByteBuffer(bytes: bytes))
+  }
 }

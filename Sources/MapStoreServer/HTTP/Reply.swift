@@ -3,31 +3,34 @@ import Hummingbird
 import MapStoreWire
 import NIOCore
 
-/// Makes responses.
+/// Makes responses of success. Errors are ``Rejection``s.
 enum Reply {
   static func message(
     _ message: some Encodable, status: HTTPResponse.Status = .ok, caching: String = "no-store"
   ) throws -> Response {
-    json(try WireJSON.encode(message), status: status, caching: caching)
-  }
-
-  static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, caching: String = "no-store") -> Response {
-    Response(
-      status: status, headers: [.contentType: "application/json", .cacheControl: caching],
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    bytes(
+      ByteBuffer(bytes: try WireJSON.encode(message)), status: status, type: "application/json",
+      headers: [.cacheControl: caching])
   }
 
   static let noContent = Response(status: .noContent, headers: [.cacheControl: "no-store"])
 
-  static func text(_ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8")
-    -> Response
-  {
-    Response(
-      status: status, headers: [.contentType: type, .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  static func text(_ text: String, type: String = "text/plain; charset=utf-8") -> Response {
+    bytes(ByteBuffer(string: text), type: type, headers: [.cacheControl: "no-store"])
   }
 
-  /// A body that many get alike: 304 where the client has it, compressed where it takes that.
+  static func bytes(
+    _ bytes: ByteBuffer, status: HTTPResponse.Status = .ok, type: String, headers: HTTPFields
+  ) -> Response {
+    var headers = headers
+    headers[.contentType] = type
+    return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: bytes))
+  }
+
+  /// - Parameter headers: with the entity tag.
+  static func notModified(_ headers: HTTPFields) -> Response { Response(status: .notModified, headers: headers) }
+
+  /// A body that is the same for many clients: 304 if the client has it, compressed if the client accepts gzip.
   static func shared(
     _ body: ReplyBody, type: String, etag: String, caching: String, for request: StoreRequest
   ) -> Response {
@@ -35,24 +38,19 @@ enum Reply {
     // The compressed form is another representation, so it has another tag (RFC 9110, section 8.8.3.3).
     let tag = "\"\(etag)\(takesGzip ? "-gzip" : "")\""
     var headers: HTTPFields = [.eTag: tag, .cacheControl: caching, .vary: "Accept-Encoding"]
-    // A POST is not answered from what its client has (RFC 9110, section 13.1.2).
-    if request.route.method == .get, matches(request.field(.ifNoneMatch), tag) {
-      return Response(status: .notModified, headers: headers)
-    }
-    headers[.contentType] = type
-    guard takesGzip, let packed = body.gzip() else {
-      return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body.plain))
-    }
+    // If-None-Match turns only GET and HEAD into 304 (RFC 9110, section 13.1.2).
+    if request.route.method == .get, matches(request.field(.ifNoneMatch), tag) { return notModified(headers) }
+    guard takesGzip, let packed = body.gzip() else { return bytes(body.plain, type: type, headers: headers) }
     headers[.contentEncoding] = "gzip"
-    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: packed))
+    return bytes(packed, type: type, headers: headers)
   }
 
-  /// Whether a list of entity tags has this one; weakly compared, as `If-None-Match` is.
+  /// Whether `If-None-Match` names the tag; compared weakly.
   static func matches(_ field: String?, _ tag: String) -> Bool {
     tags(field).contains { $0 == "*" || $0 == tag || ($0.hasPrefix("W/") && $0.dropFirst(2) == tag) }
   }
 
-  /// The same for `If-Match`: what is weak is never the same bytes.
+  /// Whether `If-Match` names the tag; compared strongly: weak tags never match.
   static func matchesStrongly(_ field: String?, _ tag: String) -> Bool {
     tags(field).contains { $0 == "*" || $0 == tag }
   }
@@ -65,7 +63,7 @@ enum Reply {
     }
   }
 
-  /// Gzip is named and not refused with a weight of 0.
+  /// Whether gzip is named and not refused with a weight of 0.
   static func acceptsGzip(_ field: String?) -> Bool {
     (field ?? "").lowercased().split(separator: ",").contains { item in
       let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -73,18 +71,5 @@ enum Reply {
       let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
       return weight > 0
     }
-  }
-
-  static func problem(_ rejection: Rejection) -> Response {
-    let problem = rejection.problem
-    var headers: HTTPFields = [.contentType: Problem.contentType, .cacheControl: "no-store"]
-    if let seconds = rejection.retryAfter { headers[.retryAfter] = String(seconds) }
-    if let allowed = rejection.allowed { headers[.allow] = allowed }
-    if problem.status == 401 { headers[.wwwAuthenticate] = "Bearer" }
-    if rejection.closesConnection { headers[.connection] = "close" }
-    let bytes = (try? WireJSON.encode(problem)) ?? []
-    return Response(
-      status: HTTPResponse.Status(code: problem.status), headers: headers,
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 }

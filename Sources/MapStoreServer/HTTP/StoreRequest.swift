@@ -3,20 +3,39 @@ import Hummingbird
 import MapStoreWire
 import NIOCore
 import PurchaseLedger
+import Support
 
-/// A request that found its route.
+/// Hummingbird's context of a request: the connection that it came on.
+struct StoreContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  /// The address of the other end of the connection: of the proxy, behind one.
+  let peer: ClientAddress
+  let channel: any Channel
+  /// The client's network, by which limits count; set by ``StoreMiddleware``.
+  var client = ""
+  /// The path's parameters, percent-decoded, in order; set by ``StoreMiddleware``.
+  var pathParameters: [String] = []
+
+  init(source: ApplicationRequestContextSource) {
+    coreContext = CoreRequestContextStorage(source: source)
+    channel = source.channel
+    peer = ClientAddress(source.channel.remoteAddress?.ipAddress ?? "local")
+  }
+}
+
+/// A request whose route and session are known.
 struct StoreRequest: Sendable {
   let route: StoreRoute
-  /// What stands in place of the path's parameters, decoded.
+  /// The path's parameters, percent-decoded, in order.
   let parameters: [String]
   let query: Query
-  /// Whoever asks, as far as proxies are believed.
+  /// The client's network, by which limits count.
   let address: String
   let request: Request
   let channel: any Channel
-  /// The session that came with it, if it is one.
+  /// Nil for requests without a session.
   let session: Session?
-  /// The memory of its body; it lasts until the request is answered.
+  /// The memory of the body, reserved until the request is answered.
   let share: BodyBudget.Share?
 
   struct Session: Sendable {
@@ -24,9 +43,11 @@ struct StoreRequest: Sendable {
     let account: AccountID
   }
 
+  var isHead: Bool { request.method == .head }
+
   func field(_ name: HTTPField.Name) -> String? { request.headers[name] }
 
-  /// Whose session it is.
+  /// The account of the session.
   ///
   /// - Throws: `Problem` 401.
   func account() throws(Problem) -> AccountID {
@@ -36,10 +57,10 @@ struct StoreRequest: Sendable {
 
   /// The body.
   ///
-  /// - Throws: ``Rejection`` 413 beyond `bytesMax`, 503 while there is no room for it among those of others.
+  /// - Throws: ``Rejection`` 413 beyond `bytesMax`, 503 while other requests' bodies leave no room for it.
   func body(bytesMax: Int) async throws -> [UInt8] {
     let length = field(.contentLength).flatMap { Int($0) }
-    // What is announced as too large is not read at all.
+    // A body whose announced length is too large is not read at all.
     guard length ?? 0 <= bytesMax else { throw Rejection(.tooLarge(bytesMax), closesConnection: true) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(length ?? 0)
@@ -59,35 +80,9 @@ struct StoreRequest: Sendable {
 
   /// The body as a message.
   ///
-  /// - Throws: `Problem` 400 that says where it is none.
+  /// - Throws: `Problem` 400 that says what is wrong with it.
   func message<Message: Decodable>(_ type: Message.Type, bytesMax: Int) async throws -> Message {
     let bytes = try await body(bytesMax: bytesMax)
     do { return try WireJSON.decode(type, from: bytes) } catch { throw Problem.badRequest("\(error)") }
-  }
-}
-
-/// A problem with what belongs to its answer.
-struct Rejection: Error {
-  var problem: Problem
-  /// Seconds.
-  var retryAfter: Int?
-  /// What it was about, for the ledger: a region's or file's name, never a person's.
-  var subject: String?
-  var account: AccountID?
-  /// Rest of the request is not worth reading.
-  var closesConnection = false
-  /// Methods, for 405.
-  var allowed: String?
-
-  init(
-    _ problem: Problem, retryAfter: Int? = nil, subject: String? = nil, account: AccountID? = nil,
-    closesConnection: Bool = false, allowed: String? = nil
-  ) {
-    self.problem = problem
-    self.retryAfter = retryAfter
-    self.subject = subject
-    self.account = account
-    self.closesConnection = closesConnection
-    self.allowed = allowed
   }
 }

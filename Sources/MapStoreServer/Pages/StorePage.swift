@@ -1,15 +1,15 @@
 import MapStoreWire
 import TileIndex
 
-/// The page that people see: a map of what is covered, and the regions below it.
+/// The web page of the catalogue: a map of the covered areas, and a list of the regions.
 enum StorePage {
-  /// Nothing runs inline and nothing comes from elsewhere.
+  /// Nothing inline, nothing from other hosts.
   static let contentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     + "base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 
   /// The page's HTML in UTF-8.
-  static func document(_ page: CataloguePage, question: CatalogueQuestion, hasMap: Bool) -> [UInt8] {
+  static func document(_ page: CataloguePage, query: CatalogueQuery, hasMap: Bool) -> [UInt8] {
     let library = hasMap ? ["leaflet.css", "leaflet.js"] : []
     let assets = (library + ["store.css", "store.js"]).map { name in
       let path = Markup.escaped(StoreRoute.asset.path(name))
@@ -32,9 +32,9 @@ enum StorePage {
       <header>
       <h1><a href="/catalogue">Maps</a></h1>
       <form action="/catalogue" role="search">
-      <input type="search" name="q" value="\(Markup.escaped(question.text))" placeholder="Search regions and places" aria-label="Search regions and places">
+      <input type="search" name="q" value="\(Markup.escaped(query.text))" placeholder="Search regions and places" aria-label="Search regions and places">
       <select name="category" aria-label="Category"><option value="">All categories</option>\
-      \(page.categories.map { option($0, question.category) }.joined())</select>
+      \(page.categories.map { option($0, query.category) }.joined())</select>
       <button>Search</button>
       </form>
       </header>
@@ -44,7 +44,7 @@ enum StorePage {
       <ul class="regions">
       \(page.regions.map(card).joined(separator: "\n"))
       </ul>
-      \(page.nextCursor.map { more(question.query(after: $0)) } ?? "")
+      \(page.nextCursor.map { more(query.query(after: $0)) } ?? "")
       </main>
       <script type="application/json" id="regions">\(shapes(page.regions))</script>
       </body>
@@ -89,7 +89,7 @@ enum StorePage {
     "<p class=\"more\"><a href=\"/catalogue?\(Markup.escaped(query))\">More regions</a></p>"
   }
 
-  /// What the script draws.
+  /// The data for `store.js`.
   private static func shapes(_ regions: [RegionListing]) -> String {
     let shapes = regions.map {
       Shape(
@@ -97,7 +97,7 @@ enum StorePage {
         previewBounds: $0.previewBounds)
     }
     let text = String(decoding: (try? WireJSON.encode(shapes)) ?? [], as: UTF8.self)
-    // No `<` may end the element early.
+    // A `<` could end the element early.
     return text.replacing("<", with: "\\u003c")
   }
 
@@ -115,5 +115,24 @@ enum StorePage {
     guard let (unit, name) = units.first(where: { bytes >= $0.0 }) else { return "\(bytes) B" }
     let tenths = (bytes * 10 + unit / 2) / unit
     return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(name)" : "\((tenths + 5) / 10) \(name)"
+  }
+}
+
+/// Leaflet, served from where it is installed on this machine; it is not part of this package.
+struct WebLibrary: Sendable {
+  /// The folder with `leaflet.js`, `leaflet.css` and `images`, or nil.
+  let leaflet: String?
+
+  /// Looks in the folders and in their subfolders `leaflet`; takes the first complete one.
+  init(folders: [String]) {
+    leaflet = folders.flatMap { [$0, "\($0)/leaflet"] }.first { folder in
+      ["leaflet.js", "leaflet.css"].allSatisfy { FileStamp("\(folder)/\($0)") != nil }
+    }
+  }
+
+  /// Nil for names outside a fixed list, so that none leads out of the folder.
+  func path(of asset: String) -> String? {
+    guard let leaflet, ["leaflet.js", "leaflet.css"].contains(asset) else { return nil }
+    return "\(leaflet)/\(asset)"
   }
 }

@@ -9,15 +9,16 @@ import Support
 import Synchronization
 import TileIndex
 
-/// The running service.
+/// The running service: Hummingbird's application, and the watch over catalogue and ledger.
 public final class MapStoreServer: Sendable {
-  /// Where it answers: `http://127.0.0.1:8090`.
+  /// The base URL: `http://127.0.0.1:8090`.
   public let url: String
   public let port: Int
-  /// How many regions are on the shelf and for sale, as it started.
+  /// The numbers of regions in the catalogue and for sale, at the start.
   public let regionCount: Int
   public let forSaleCount: Int
-  /// What is wrong with files of the shelf, as it started: sizes and names; contents are looked at in the background.
+  /// Files that did not match the catalogue at the start: names and sizes. Hashes of large catalogues follow in the
+  /// background.
   public let shelfFaults: [String]
 
   let service: StoreService
@@ -32,15 +33,15 @@ public final class MapStoreServer: Sendable {
   ) {
     (self.url, self.port, self.service) = (url, port, service)
     (self.group, self.running, self.watching, self.connections) = (group, running, watching, connections)
-    shelfFaults = service.shelf.faultTexts()
-    let view = service.shelf.view
-    regionCount = view.regions.count
-    forSaleCount = view.isForSale.count { $0 }
+    shelfFaults = service.catalog.faultTexts()
+    let snapshot = service.catalog.snapshot
+    regionCount = snapshot.regions.count
+    forSaleCount = snapshot.isForSale.count { $0 }
   }
 
-  /// Reads the shelf and keys, and listens.
+  /// Reads the catalogue and keys, and listens.
   ///
-  /// - Parameter identity: whose evidence is taken.
+  /// - Parameter identity: the apps whose evidence is accepted.
   /// - Throws: ``StoreError``, `BundleError`, `LedgerError`, each of which names the file.
   public static func start(
     _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
@@ -54,7 +55,7 @@ public final class MapStoreServer: Sendable {
     let connections = OpenConnections()
     let addresses = Seats(max: limits.connectionsByAddress, exempt: options.trustedProxies)
     let application = Application(
-      responder: StoreResponder(service),
+      router: StoreRouter.make(service),
       server: HTTPServerBuilder { responder in
         LoopBoundChannel(
           base: HTTP1Channel(
@@ -101,10 +102,11 @@ public final class MapStoreServer: Sendable {
     (error as? IOError).map { "\(FileSystem.SystemError(number: $0.errnoCode))" } ?? "\(error)"
   }
 
-  /// Answers what has begun, takes nothing new, and ends. After ``StoreOptions/drainSeconds`` it cuts off what is not answered.
+  /// Accepts no new connections, answers the requests under way, and ends. Connections that are not done after
+  /// ``StoreOptions/drainSeconds`` are closed.
   public func shutdown() async throws {
     watching.cancel()
-    service.shelf.files.stop()
+    service.catalog.files.stop()
     service.isEnding.withLock { $0 = true }
     await group.triggerGracefulShutdown()
     let (seconds, connections, logger) = (service.options.drainSeconds, connections, service.logger)
@@ -119,9 +121,9 @@ public final class MapStoreServer: Sendable {
 }
 
 extension StoreOptions {
-  /// With each proxy's address as a request's is compared with it.
+  /// With each proxy's address in the form in which addresses of requests are compared.
   ///
-  /// - Throws: ``StoreError``: a name is none, since it would be compared with addresses.
+  /// - Throws: ``StoreError`` for host names.
   fileprivate func readingProxies() throws -> Self {
     var options = self
     if let wrong = trustedProxies.sorted().first(where: { !ClientAddress.isAddress($0) }) {
@@ -131,5 +133,35 @@ extension StoreOptions {
     }
     options.trustedProxies = Set(trustedProxies.map { ClientAddress($0).text })
     return options
+  }
+}
+
+/// Runs the tasks of a connection on the connection's event loop: on Swift's own threads, each request would hop between
+/// threads several times, which costs more than answering it.
+///
+/// Handlers that compute for long must move to another executor, or the loop's other connections wait.
+struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
+  let base: Base
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    base.setup(channel: channel, logger: logger)
+  }
+
+  func handle(value: Base.Value, logger: Logger) async {
+    await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+      await base.handle(value: value, logger: logger)
+    }
+  }
+}
+
+/// Runs tasks on an event loop.
+private final class LoopExecutor: TaskExecutor {
+  private let loop: any EventLoop
+
+  init(_ loop: any EventLoop) { self.loop = loop }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

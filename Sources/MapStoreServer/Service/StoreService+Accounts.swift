@@ -26,11 +26,12 @@ extension StoreService {
       status: .created)
   }
 
-  /// Counts an attempt, whatever comes of it: of a device that is known, by itself; of all others by address, by login and address, and by login.
+  /// Counts an attempt to sign in, successful or not: of a known device by the device alone, of others by address, by
+  /// login and address, and by login.
   ///
-  /// - Returns: the device, when it is known as one of this login's account.
+  /// - Returns: the device if it is known for this login's account.
   private func countAttempt(_ credentials: Credentials, _ request: StoreRequest) throws -> DeviceTokens.Device? {
-    // As the ledger reads it: another way to write a login is no other login.
+    // In the ledger's normal form, so that other spellings of a login share its limit.
     let login = try Accounts.normalised(credentials.login)
     if let token = credentials.deviceToken, let device = devices.device(token, now: clock.now()),
       try ledger.accounts.find(login) == device.account
@@ -77,14 +78,14 @@ extension StoreService {
     return Reply.noContent
   }
 
-  /// Counted by the account alone: whoever has a session is not kept away by others at the same address.
+  /// Counted by the account alone, so that other clients at the same address do not lock out a session.
   private func check(_ password: String, of account: AccountID) async throws {
     try take(
       passwordsByAccount, account.description, "too many passwords were tried for this account", account: account)
     do {
       try await ledger.accounts.check(password, of: account)
     } catch let error as LedgerError where error.code == .wrongPassword {
-      // Not 401: the session is good.
+      // Not 401: the session is valid.
       throw Rejection(.wrongCredentials(status: 403), account: account)
     }
   }

@@ -4,26 +4,27 @@ import MapStoreWire
 import NIOCore
 import TileIndex
 
+/// The handlers of the catalogue: messages for apps, and the web page.
 extension StoreService {
   private static let caching = "public, max-age=60"
 
   func catalogue(_ request: StoreRequest) async throws -> Response {
-    let view = shelf.view
-    let question = try CatalogueQuestion(request.query)
-    let body = try await body(of: question, view, "catalogue", for: request) {
-      try WireJSON.encode(question.page(of: view))
+    let snapshot = catalog.snapshot
+    let query = try CatalogueQuery(request.query)
+    let body = try await body(of: query, snapshot, "catalogue", for: request) {
+      try WireJSON.encode(query.page(of: snapshot))
     }
     return Reply.shared(
-      body, type: "application/json", etag: "\(view.etag)-\(question.hashText)", caching: Self.caching, for: request)
+      body, type: "application/json", etag: "\(snapshot.etag)-\(query.hashText)", caching: Self.caching, for: request)
   }
 
-  /// The answer to a question. Searches are done one after the other where they hold up nothing else, and as many wait as are soon done.
+  /// The body of a query's answer. Searches run one after the other on a queue of their own; few may wait.
   func body(
-    of question: CatalogueQuestion, _ view: ShelfView, _ kind: String, for request: StoreRequest,
+    of query: CatalogueQuery, _ snapshot: ShelfView, _ kind: String, for request: StoreRequest,
     _ make: @escaping @Sendable () throws -> [UInt8]
   ) async throws -> ReplyBody {
-    let (replies, key) = (view.replies, "\(kind) \(question)")
-    if question.text.isEmpty { return try replies.body(for: key, make) }
+    let (replies, key) = (snapshot.replies, "\(kind) \(query)")
+    if query.text.isEmpty { return try replies.body(for: key, make) }
     if let known = replies.known(key) { return known }
     guard let seat = searchesByAddress.take(request.address), let place = searches.take(.all) else {
       throw Rejection(.unavailable("too many searches are under way"), retryAfter: 1)
@@ -33,28 +34,28 @@ extension StoreService {
   }
 
   func region(_ request: StoreRequest) throws -> Response {
-    let (view, index) = try visible(request)
-    let body = try view.replies.body(for: "region \(index)") {
-      try WireJSON.encode(RegionDetails(region: view.regions[index], isForSale: view.isForSale[index]))
+    let (snapshot, index) = try visible(request)
+    let body = try snapshot.replies.body(for: "region \(index)") {
+      try WireJSON.encode(RegionDetails(region: snapshot.regions[index], isForSale: snapshot.isForSale[index]))
     }
     return Reply.shared(
-      body, type: "application/json", etag: "\(view.etag)-r\(index)", caching: caching(view, index), for: request)
+      body, type: "application/json", etag: "\(snapshot.etag)-r\(index)", caching: caching(snapshot, index), for: request)
   }
 
   func parcels(_ request: StoreRequest) throws -> Response {
-    let (view, index) = try visible(request)
-    let region = view.regions[index]
-    // Read in any case: what is wrong is wrong for regions that are not split, too.
+    let (snapshot, index) = try visible(request)
+    let region = snapshot.regions[index]
+    // Parsed for regions without tile packs too, so that errors do not depend on the region.
     let (point, box) = (try Self.point(request.query), try Self.box(request.query))
     guard point == nil || box == nil else { throw Problem.badRequest("bbox: goes without point") }
     var chosen = Array(region.parcels.indices)
-    if let parcels = view.parcelIndex(of: index) {
+    if let parcels = snapshot.parcelIndex(of: index) {
       if let point { chosen = parcels.parcels(longitude: point[0], latitude: point[1]) }
       if let box { chosen = parcels.parcels(in: box) }
     }
     return try Reply.message(
       ParcelList(regionId: region.id, edition: region.edition, parcels: chosen.map { region.parcels[$0] }),
-      caching: caching(view, index))
+      caching: caching(snapshot, index))
   }
 
   private static func point(_ query: Query) throws(Problem) -> [Double]? {
@@ -76,33 +77,62 @@ extension StoreService {
   }
 
   func preview(_ request: StoreRequest) throws -> Response {
-    let (view, index) = try visible(request)
-    guard let picture = view.regions[index].preview else { throw Problem.notFound }
-    var headers: HTTPFields = [.eTag: "\"\(picture.sha256)\"", .cacheControl: caching(view, index)]
+    let (snapshot, index) = try visible(request)
+    guard let picture = snapshot.regions[index].preview else { throw Problem.notFound }
+    let headers: HTTPFields = [.eTag: "\"\(picture.sha256)\"", .cacheControl: caching(snapshot, index)]
     if Reply.matches(request.field(.ifNoneMatch), "\"\(picture.sha256)\"") {
-      return Response(status: .notModified, headers: headers)
+      return Reply.notModified(headers)
     }
-    guard let file = OpenFile(shelf.path(of: picture.file)), file.byteCount == picture.bytes else {
+    guard let file = RegularFile(catalog.path(of: picture.file)), file.byteCount == picture.bytes else {
       throw Rejection(.unavailable("the preview is not on the shelf"), retryAfter: 5)
     }
-    headers[.contentType] = MediaType.ofFile(named: picture.file)
-    return Response(
-      status: .ok, headers: headers, body: ResponseBody(byteBuffer: try file.bytes(at: 0, count: file.byteCount)))
+    return Reply.bytes(
+      try file.bytes(at: 0, count: file.byteCount), type: MediaType.ofFile(named: picture.file), headers: headers)
   }
 
-  /// The region of the path, if the one who asks may know of it: what is not for sale is shown to its owners only.
+  /// The region of the path. One that is not for sale is visible to its owners only.
   private func visible(_ request: StoreRequest) throws -> (ShelfView, Int) {
-    let view = shelf.view
-    guard let index = view.index(of: request.parameters[0]) else { throw Problem.notFound }
-    if !view.isForSale[index] {
-      guard let account = request.session?.account, try owns(view.regions[index], account) else {
+    let snapshot = catalog.snapshot
+    guard let index = snapshot.index(of: request.parameters[0]) else { throw Problem.notFound }
+    if !snapshot.isForSale[index] {
+      guard let account = request.session?.account, try owns(snapshot.regions[index], account) else {
         throw Problem.notFound
       }
     }
-    return (view, index)
+    return (snapshot, index)
   }
 
-  private func caching(_ view: ShelfView, _ index: Int) -> String {
-    view.isForSale[index] ? Self.caching : "private, no-cache"
+  private func caching(_ snapshot: ShelfView, _ index: Int) -> String {
+    snapshot.isForSale[index] ? Self.caching : "private, no-cache"
+  }
+
+  // MARK: The web page
+
+  func cataloguePage(_ request: StoreRequest) async throws -> Response {
+    let snapshot = catalog.snapshot
+    let query = try CatalogueQuery(request.query)
+    let hasMap = libraries.leaflet != nil
+    let body = try await body(of: query, snapshot, "page", for: request) {
+      StorePage.document(try query.page(of: snapshot), query: query, hasMap: hasMap)
+    }
+    var response = Reply.shared(
+      body, type: "text/html; charset=utf-8", etag: "\(snapshot.etag)-p\(query.hashText)",
+      caching: "no-cache", for: request)
+    response.headers[.contentSecurityPolicy] = StorePage.contentSecurityPolicy
+    return response
+  }
+
+  func asset(_ request: StoreRequest) throws -> Response {
+    let name = request.parameters[0]
+    let bytes: [UInt8]
+    switch name {
+    case "store.css": bytes = PackageResources.store_css
+    case "store.js": bytes = PackageResources.store_js
+    default:
+      guard let path = libraries.path(of: name), let file = RegularFile(path) else { throw Problem.notFound }
+      bytes = try file.allBytes(countMax: 4 << 20)
+    }
+    return Reply.bytes(
+      ByteBuffer(bytes: bytes), type: MediaType.ofFile(named: name), headers: [.cacheControl: "public, max-age=300"])
   }
 }

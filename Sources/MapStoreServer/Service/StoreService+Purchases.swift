@@ -3,29 +3,13 @@ import MapStoreWire
 import PurchaseLedger
 import TileIndex
 
+/// The handlers of purchases and of the app stores' notifications.
 extension StoreService {
   private static let transactionsMax = 500
+  /// The queue of look-ups empties as the operator pulls them from the app store, which takes minutes.
+  private static let queueRetrySeconds = 300
 
-  func library(_ request: StoreRequest) throws -> Response {
-    try library(try LibraryEntry.installed(request.query["installed"]), for: request)
-  }
-
-  /// The same for a device that has more regions than an address has room for.
-  func libraryOfDevice(_ request: StoreRequest) async throws -> Response {
-    let message = try await request.message(InstalledRegions.self, bytesMax: options.limits.bodyBytes)
-    return try library(try LibraryEntry.installed(message), for: request)
-  }
-
-  private func library(_ installed: [String: String], for request: StoreRequest) throws -> Response {
-    let account = try request.account()
-    let view = shelf.view
-    let question = LibraryQuestion(try ledger.entitlements(of: account), installed: installed, in: view)
-    let body = view.libraries.body(for: question) { view.libraryText.document(LibraryEntry.all(of: view, question)) }
-    return Reply.shared(
-      body, type: "application/json", etag: "\(view.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
-  }
-
-  /// Books what an app posts. Pieces share commits with each other and with other requests.
+  /// Records the evidence that an app posts. Pieces share commits with each other and with other requests.
   func purchases(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let submission = try await request.message(PurchaseSubmission.self, bytesMax: options.limits.bodyBytes)
@@ -37,7 +21,7 @@ extension StoreService {
       "too many transactions of this account", account: account)
     let results = try await withThrowingTaskGroup(of: (Int, PurchaseResult).self) { group in
       for (index, evidence) in submission.transactions.enumerated() {
-        // Away from the connection's event loop: signatures take their time, and a restore has hundreds.
+        // Not on the connection's event loop: verifying signatures takes long, and a restore has hundreds.
         group.addTask(executorPreference: globalConcurrentExecutor) {
           (index, try await self.book(Array(evidence.utf8), account: account, isExplicit: submission.isRestore))
         }
@@ -59,8 +43,8 @@ extension StoreService {
   private func book(_ evidence: [UInt8], account: AccountID, isExplicit: Bool) async throws -> PurchaseResult {
     let booking = try await ledger.book(
       Submission(evidence: evidence, account: account, isExplicit: isExplicit, channel: .app), with: verifier)
-    let view = shelf.view
-    return PurchaseResult(booking) { product in view.index(ofProduct: product).map { view.regions[$0].id } }
+    let snapshot = catalog.snapshot
+    return PurchaseResult(booking) { product in snapshot.index(ofProduct: product).map { snapshot.regions[$0].id } }
   }
 
   func appleNotification(_ request: StoreRequest) async throws -> Response {
@@ -69,7 +53,7 @@ extension StoreService {
       bytesMax: options.limits.messageBytes)
   }
 
-  /// Google signs no notification; who pushes it can be known by the token that comes along.
+  /// Google does not sign notifications; the token of the push identifies the sender.
   func googleNotification(_ request: StoreRequest) async throws -> Response {
     guard sellsAtGoogle else { throw Problem.noAppAtGoogle }
     try googlePush?.check(request.field(.authorization), now: clock.now())
@@ -77,9 +61,9 @@ extension StoreService {
       request, kinds: [.googleNotification], bytesMax: options.limits.smallBodyBytes, isVouchedFor: googlePush != nil)
   }
 
-  /// Takes a message of a store. It is answered after the commit only: a message that was not answered comes again.
+  /// Records a notification. It is answered after the commit: the app store repeats a notification without an answer.
   ///
-  /// - Parameter isVouchedFor: whether its sender is known in spite of the message.
+  /// - Parameter isVouchedFor: whether the sender was authenticated apart from the message.
   private func notification(
     _ request: StoreRequest, kinds: Set<EvidenceKind>, bytesMax: Int, isVouchedFor: Bool = false
   ) async throws -> Response {
@@ -87,7 +71,7 @@ extension StoreService {
     guard let kind = EvidenceVerifier.detect(bytes), kinds.contains(kind) else {
       throw Problem.badRequest("the body is no notification of this store")
     }
-    // Whoever knows the app's name can write these, and they are kept.
+    // Anybody who knows the app's name can write these, and the ledger keeps them.
     if !isVouchedFor, [.notificationV1, .googleNotification].contains(kind) {
       guard bytes.count <= options.limits.smallBodyBytes else { throw Problem.tooLarge(options.limits.smallBodyBytes) }
       try take(unsignedMessages, "all", "too many messages without a signature")
@@ -97,10 +81,72 @@ extension StoreService {
         evidence: bytes, channel: .storeNotification, origin: isVouchedFor ? "vouched for" : request.address),
       with: verifier)
     if booking.outcome == .refused {
+      let detail = "the notification was refused: \(booking.reason?.description ?? "")"
+      let isQueueFull = booking.reason?.code == .queueFull
       throw Rejection(
-        .badRequest("the notification was refused: \(booking.reason?.description ?? "")"),
+        isQueueFull ? .unavailable(detail) : .badRequest(detail), retryAfter: isQueueFull ? Self.queueRetrySeconds : nil,
         subject: booking.reason?.code.rawValue)
     }
     return Reply.text("\(booking.outcome.rawValue)\n")
+  }
+}
+
+extension PurchaseResult {
+  /// The answer to the app, after the commit.
+  ///
+  /// - Parameter region: finds the region of a product, if there is one.
+  init(_ booking: Booking, region: (String) -> String?) {
+    let items = booking.transactions.enumerated().map { index, fact in
+      PurchaseItem(
+        fact, result: booking.results.count > index ? booking.results[index] : nil, of: booking, region: region)
+    }
+    let outcome: Outcome =
+      switch booking.outcome {
+      case .refused: .refused
+      // It may be accepted if it is presented again.
+      case .quarantined: .pending
+      case .accepted, .duplicate:
+        if !items.isEmpty, items.allSatisfy({ $0.entitlement == .pending }) {
+          .pending
+        } else {
+          booking.outcome == .accepted ? .booked : .alreadyOwned
+        }
+      }
+    self.init(
+      outcome: outcome,
+      // A transaction of another account is left to that account's app: finishing tells the app store that the buyer
+      // has the product.
+      shouldFinish: outcome == .booked || outcome == .alreadyOwned,
+      reason: booking.reason?.code.rawValue, detail: booking.reason?.reason,
+      environment: booking.environment?.rawValue.lowercased(), items: items)
+  }
+}
+
+extension PurchaseItem {
+  fileprivate init(
+    _ fact: StoreTransaction, result: Booking.Result?, of booking: Booking, region: (String) -> String?
+  ) {
+    let entitlement = booking.entitlements.first {
+      $0.grant.id == fact.originalTransactionID || $0.grant.id == fact.transactionID
+    }
+    let state: Entitlement
+    if result?.outcome == .refused {
+      state = .notYours
+    } else {
+      state =
+        switch entitlement?.status {
+        case .active?: .active
+        case .pending?: .pending
+        case .revoked?: .revoked
+        case .held?: .held
+        case .withheld?: .withheld
+        // The evidence was refused or quarantined as a whole.
+        case nil: booking.outcome == .quarantined ? .pending : .notYours
+        }
+    }
+    let product = fact.productID ?? entitlement?.productID ?? ""
+    self.init(
+      transactionId: fact.transactionID, productId: product, regionId: region(product), entitlement: state,
+      reason: result?.reason?.code.rawValue ?? entitlement.flatMap { $0.reason.isEmpty ? nil : $0.reason })
   }
 }

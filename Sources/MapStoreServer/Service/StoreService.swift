@@ -7,14 +7,14 @@ import PurchaseLedger
 import Synchronization
 import TileIndex
 
-/// What the store answers with: the one place that joins the shelf, the ledger and the files.
+/// Joins catalogue, ledger and files. Its extensions are the handlers of the routes (``StoreRouter``).
 final class StoreService: Sendable {
   let options: StoreOptions
-  let shelf: StoreShelf
+  let catalog: StoreCatalog
   let ledger: Ledger
   let verifier: EvidenceVerifier
   let clock: LedgerClock
-  let linkKeys: LinkKeys
+  let linkKeys: HMACKeys
   let grants: GrantSigner
   let googlePush: GooglePush?
   let logger: Logger
@@ -26,15 +26,15 @@ final class StoreService: Sendable {
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
-  /// Apart from those of strangers, who can fill a limiter's table.
+  /// Separate from those of strangers, who can fill a limiter's table.
   let passwordsByDevice: RateLimiter
   let passwordsByAccount: RateLimiter
   let passwordsByLoginEverywhere: RateLimiter
-  /// Searches that wait or are answered.
+  /// Searches that wait or run.
   let searchesByAddress: Seats<String>
   let searches: Seats<Everybody>
   let searchQueue = DispatchQueue(label: "map-store.searches")
-  private let shelfQueue = DispatchQueue(label: "map-store.shelf-watch")
+  private let catalogQueue = DispatchQueue(label: "map-store.shelf-watch")
   private let ledgerQueue = DispatchQueue(label: "map-store.ledger-watch")
   let requestsByAddress: RateLimiter
   let requestsByAccount: RateLimiter
@@ -43,13 +43,13 @@ final class StoreService: Sendable {
   let auditsOfStrangers: RateLimiter
   let evidencesByAccount: RateLimiter
   let unsignedMessages: RateLimiter
-  /// Whether Google's messages can be about anything here.
+  /// Whether an app at Google is sold here.
   let sellsAtGoogle: Bool
-  /// Whether somebody was erased while others read: the ledger's log is to be emptied as soon as they do not.
+  /// Whether an account was erased while other connections read: the ledger's write-ahead log still has to be emptied.
   let mustEmptyLog = Mutex(false)
-  /// Why the ledger cannot be used now, as it was found the last time.
+  /// Why the ledger cannot be used, as of the last check.
   let ledgerFailure = Mutex<String?>(nil)
-  /// Whether the process ends as soon as what has begun is answered.
+  /// Whether the service is shutting down.
   let isEnding = Mutex(false)
 
   /// - Throws: ``StoreError`` or `BundleError` that names the file.
@@ -65,9 +65,9 @@ final class StoreService: Sendable {
     self.logger = logger
     searchesByAddress = Seats(max: options.limits.searchesByAddress)
     searches = Seats(max: options.limits.searches)
-    linkKeys = try LinkKeys(files: options.linkKeys)
+    linkKeys = try HMACKeys(files: options.linkKeys)
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
-    shelf = try StoreShelf(folder: options.shelf, products: options.products, logger: logger, memory: linkUses)
+    catalog = try StoreCatalog(folder: options.shelf, products: options.products, logger: logger, hashes: linkUses)
     devices = DeviceTokens(secret: linkUses.secret)
     bodies = BodyBudget(options.limits)
     transfers = Seats(max: options.limits.transfersByAccount)
@@ -88,55 +88,23 @@ final class StoreService: Sendable {
     unsignedMessages = RateLimiter(options.limits.unsignedMessages)
   }
 
-  /// Answers a request whose route was found.
-  func answer(_ request: StoreRequest) async throws -> Response {
-    switch request.route {
-    case .catalogue: try await catalogue(request)
-    case .region: try region(request)
-    case .preview: try preview(request)
-    case .parcels: try parcels(request)
-    case .register: try await register(request)
-    case .signIn: try await signIn(request)
-    case .signOut: try await signOut(request)
-    case .signOutEverywhere: try await signOutEverywhere(request)
-    case .account: try account(request)
-    case .changePassword: try await changePassword(request)
-    case .eraseAccount: try await eraseAccount(request)
-    case .library: try library(request)
-    case .libraryOfDevice: try await libraryOfDevice(request)
-    case .purchases: try await purchases(request)
-    case .downloads: try await downloads(request)
-    case .file: try await file(request)
-    case .grants: try await grants(request)
-    case .grantKeys: try Reply.message(grants.published, caching: "public, max-age=300")
-    case .appleNotifications: try await appleNotification(request)
-    case .googleNotifications: try await googleNotification(request)
-    case .home, .cataloguePage: try await cataloguePage(request)
-    case .asset: try asset(request)
-    case .health: Reply.text("ok\n")
-    case .ready: try ready()
-    case .metrics: metricsDocument()
-    default: throw Problem.notFound
-    }
-  }
-
-  /// Looks after the shelf, after what an erasure has left, and after the ledger, until the task is cancelled.
+  /// Watches the catalogue, the ledger, and the log that an erasure has left, until the task is cancelled.
   func watch() async {
-    // By a timer on a queue of its own: neither tasks that are busy nor work that blocks elsewhere delays it.
+    // A timer on its own queue: neither busy tasks nor blocking work elsewhere delays it.
     let timer = DispatchSource.makeTimerSource(queue: ledgerQueue)
-    timer.setEventHandler { [weak self] in self?.lookAtLedger() }
+    timer.setEventHandler { [weak self] in self?.checkLedger() }
     timer.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(500))
     timer.activate()
     defer { timer.cancel() }
     while !Task.isCancelled {
       try? await Task.sleep(for: .seconds(1))
-      // Reading a shelf's places takes seconds.
-      await shelfQueue.run { self.shelf.refresh() }
+      // Reading the places of a large catalogue takes seconds.
+      await catalogQueue.run { self.catalog.refresh() }
       if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
     }
   }
 
-  private func lookAtLedger() {
+  private func checkLedger() {
     var failure: String?
     do { try ledger.checkUse() } catch { failure = "\(error)" }
     let last = ledgerFailure.withLock { last in
@@ -168,30 +136,30 @@ final class StoreService: Sendable {
 
   func ready() throws -> Response {
     if isEnding.withLock({ $0 }) { throw Rejection(.unavailable("the service ends"), retryAfter: 5) }
-    // The log says what and where; strangers need not know.
+    // The log has the details; strangers need not know them.
     if ledgerFailure.withLock({ $0 }) != nil {
       throw Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
     }
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
-    if !shelf.view.hasBundles { throw Rejection(.unavailable("no bundle of the shelf is there"), retryAfter: 5) }
-    // A shelf that has changed and cannot be used is none of it: what was there last is sold, and the figures say so.
+    if !catalog.snapshot.hasBundles { throw Rejection(.unavailable("no bundle of the shelf is there"), retryAfter: 5) }
+    // A new catalogue that cannot be read is no reason: the last one stays in service, and the metrics say so.
     return Reply.text("ready\n")
   }
 
-  private func metricsDocument() -> Response {
-    let view = shelf.view
+  func metricsDocument() -> Response {
+    let snapshot = catalog.snapshot
     return Reply.text(
       metrics.document(
         gauges: [
           ("transfers", "Files that are on their way.", transfers.total),
           ("bodies_bytes", "Bodies of requests that are being read or answered.", bodies.total),
-          ("regions", "Regions on the shelf.", view.regions.count),
-          ("regions_for_sale", "Regions that everybody sees.", view.isForSale.count { $0 }),
-          ("shelf_faults", "Files that are not as the catalogue says.", shelf.files.faults.count),
+          ("regions", "Regions on the shelf.", snapshot.regions.count),
+          ("regions_for_sale", "Regions that everybody sees.", snapshot.isForSale.count { $0 }),
+          ("shelf_faults", "Files that are not as the catalogue says.", catalog.files.faults.count),
           (
             "shelf_stale", "1 while the shelf or the list of products has changed and cannot be used.",
-            shelf.failure == nil ? 0 : 1
+            catalog.failure == nil ? 0 : 1
           ),
           ("ledger_usable", "0 while the ledger cannot be used.", ledgerFailure.withLock { $0 } == nil ? 1 : 0),
         ]),
@@ -199,11 +167,11 @@ final class StoreService: Sendable {
   }
 }
 
-/// Whom a limit for all together counts.
+/// The one holder of a limit that counts all clients together.
 enum Everybody: Hashable, Sendable { case all }
 
 extension DispatchQueue {
-  /// Does what blocks on the queue's thread.
+  /// Runs blocking work on the queue's thread.
   func run<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {

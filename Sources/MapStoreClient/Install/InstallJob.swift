@@ -1,0 +1,220 @@
+import MapStoreWire
+import TileIndex
+
+/// Installs the server's current edition of a region or tile pack.
+///
+/// 1. The server is asked for the current edition; the installed one decides whether a patch will do.
+/// 2. The download is recorded in the state, before its file is created.
+/// 3. The file is downloaded piece by piece and verified (``FileTransfer``).
+/// 4. A patch is applied to the old edition, and the result verified. If that fails, the whole bundle is downloaded
+///    instead.
+/// 5. The replacement is recorded: from here on it is carried out, also after a kill.
+/// 6. One rename replaces the old edition; the folder is flushed to the disk.
+/// 7. One transaction records the new edition as installed and deletes the download.
+/// 8. The remains of a patch are deleted.
+struct InstallJob: Sendable {
+  let part: RegionPart
+  let client: StoreClient
+  let state: RegionDatabase
+  let files: OfflineRegionFiles
+  let options: OfflineRegionOptions
+  let onProgress: ProgressHandler
+
+  /// How often the server's file may change while it is downloaded.
+  private static let roundsMax = 5
+
+  func run() async throws -> InstalledFile {
+    do {
+      return try await rounds()
+    } catch let error as FileSystem.SystemError {
+      throw Self.failure(error, files.folder)
+    } catch let error as MapStoreError {
+      try? giveUp(after: error)
+      throw error
+    }
+  }
+
+  /// Drops a download that a later sync could not complete: if the region is not owned or does not exist; if it was
+  /// refused for another reason, only while nothing of it was received.
+  private func giveUp(after error: MapStoreError) throws {
+    guard let download = try state.download(part) else { return }
+    let isOver =
+      switch error.code {
+      case .notOwned, .unknown: true
+      case .refused, .signedOut: try state.pieces(of: download).isEmpty
+      default: false
+      }
+    if isOver { drop(download) }
+  }
+
+  static func failure(_ error: FileSystem.SystemError, _ folder: String) -> MapStoreError {
+    error.isDiskFull
+      ? MapStoreError(.noSpace, folder, "the disk is full", remedy: "free space, then go on: what was loaded stays")
+      : MapStoreError(
+        .shelf, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
+  }
+
+  private func rounds() async throws -> InstalledFile {
+    guard part.isSafe else {
+      throw MapStoreError(
+        .unknown, part.description, "no region or parcel has this name", remedy: "check it against the catalogue")
+    }
+    var allowsPatch = part.parcel == nil
+    for _ in 0..<Self.roundsMax {
+      let region = try await client.region(part.region).region
+      let installed = try state.installed(part)
+      guard let whole = part.parcel.map({ InstallPlan.parcel(region, file: $0) }) ?? InstallPlan.whole(region) else {
+        throw MapStoreError(
+          .unknown, part.description, "the shop has no such parcel in its edition \(region.edition)",
+          remedy: "ask again which parcels are needed")
+      }
+      try checkPlace()
+      try state.note(product: region.productId, of: part.region)
+      if let installed, installed.sha256 == whole.resultSHA256 {
+        try dropDownload()
+        return installed
+      }
+      let download = try plan(
+        whole, patch: allowsPatch ? installed.flatMap { InstallPlan.patch(region, from: $0) } : nil)
+      do {
+        try await receive(download)
+        if download.wanted.kind == .patch { try await apply(download) }
+      } catch TransferFault.changed {
+        drop(download)
+        continue
+      } catch let error as PatchFailed {
+        report(download, .retrying, 0, "the patch does not fit: \(error.why); the whole is loaded instead")
+        drop(download)
+        allowsPatch = false
+        continue
+      }
+      return try await putInPlace(download)
+    }
+    throw MapStoreError(
+      .damaged, part.description, "the server's file was another one at every attempt", remedy: "try again later")
+  }
+
+  // MARK: Steps 1 and 2
+
+  /// Continues the recorded download if it leads to the same result, or begins one.
+  private func plan(_ whole: WantedFile, patch: WantedFile?) throws -> Download {
+    let space = SpaceCheck(state: state, options: options, folder: files.folder)
+    if let known = try state.download(part) {
+      let isSame = known.wanted == whole || known.wanted == patch
+      if isSame {
+        let received = try state.pieces(of: known).reduce(0) { $0 + $1.range.count }
+        try space.run(known.wanted, received: received)
+        try state.set(.fetching, of: known)
+        return known
+      }
+      drop(known)
+    }
+    var wanted = whole
+    // A patch is smaller to download, but needs more disk space for a while.
+    if let patch, try space.hasRoom(patch) || !space.hasRoom(whole) { wanted = patch }
+    try space.run(wanted, received: 0)
+    let download = try state.begin(wanted)
+    options.onStep(.planned)
+    return download
+  }
+
+  /// - Throws: ``MapStoreError`` `.damaged` if the file would replace another one: a tile pack with the file name of
+  ///   another region.
+  private func checkPlace() throws {
+    let others = try state.installed().map(\.part) + state.downloads().map(\.wanted.part)
+    // Many file systems ignore case.
+    guard let other = others.first(where: { $0 != part && $0.fileName.lowercased() == part.fileName.lowercased() })
+    else { return }
+    throw MapStoreError(
+      .damaged, part.description, "would take the place of \(other), which has the same file name",
+      remedy: "remove that first; the shop has to rename one of them")
+  }
+
+  private func dropDownload() throws {
+    if let download = try state.download(part) { drop(download) }
+  }
+
+  /// The record is deleted first: recovery deletes files without a record.
+  private func drop(_ download: Download) {
+    try? state.drop(download)
+    files.removeParts(of: download)
+  }
+
+  // MARK: Step 3
+
+  private func receive(_ download: Download) async throws {
+    let wanted = download.wanted
+    let context = TransferContext(
+      client: client, state: state, download: download, path: files.part(download), options: options,
+      report: { phase, done, complaint in report(download, phase, done, complaint) })
+    try await FileTransfer(context: context, newTicket: { try await ticket(wanted) }).run()
+  }
+
+  private func ticket(_ wanted: WantedFile) async throws -> DownloadTicket {
+    let request =
+      switch wanted.kind {
+      case .bundle: DownloadRequest(regionId: part.region, kind: .bundle, edition: wanted.edition)
+      case .parcel: DownloadRequest(regionId: part.region, kind: .parcel, edition: wanted.edition, file: part.parcel)
+      case .patch:
+        DownloadRequest(
+          regionId: part.region, kind: .patch, edition: wanted.edition, fromEdition: wanted.fromEdition)
+      }
+    do {
+      return try await client.ticket(request)
+    } catch let error as MapStoreError where error.code == .editionGone {
+      throw TransferFault.changed
+    }
+  }
+
+  // MARK: Step 4
+
+  private struct PatchFailed: Error { let why: String }
+
+  private func apply(_ download: Download) async throws {
+    let wanted = download.wanted
+    report(download, .patching, wanted.bytes, nil)
+    let (patch, base, output) = (files.part(download), files.installed(part), files.result(download))
+    do {
+      try await Blocking.run {
+        try BundlePatch.apply(patch, to: base, output: output, replacing: true)
+        guard try FileDigest.sha256(output) == wanted.resultSHA256 else {
+          throw PatchFailed(why: "it does not lead to the new edition byte for byte")
+        }
+      }
+    } catch let error as BundleError where error.code == .writeFailed {
+      throw MapStoreError(.noSpace, part.description, error.message, remedy: error.remedy ?? "free space")
+    } catch let error as BundleError {
+      throw PatchFailed(why: error.message)
+    }
+    try Task.checkCancellation()
+    options.onStep(.patched)
+  }
+
+  // MARK: Steps 5 to 8
+
+  private func putInPlace(_ download: Download) async throws -> InstalledFile {
+    let (state, files, options, part) = (state, files, options, part)
+    let installed: InstalledFile? = try await Blocking.run {
+      guard try state.set(.switching, of: download) else { return nil }
+      options.onStep(.switchNoted)
+      try files.putInPlace(download)
+      options.onStep(.renamed)
+      try state.finish(download, at: options.clock.now())
+      options.onStep(.recorded)
+      files.removeParts(of: download)
+      options.onStep(.cleaned)
+      return try state.installed(part)
+    }
+    // The download was removed meanwhile.
+    guard let installed else { throw CancellationError() }
+    report(download, .installed, download.wanted.bytes, nil)
+    return installed
+  }
+
+  private func report(_ download: Download, _ phase: InstallProgress.Phase, _ done: Int, _ complaint: String?) {
+    onProgress(
+      InstallProgress(
+        part: part, edition: download.wanted.edition, phase: phase, bytesDone: done, bytesTotal: download.wanted.bytes,
+        complaint: complaint))
+  }
+}

@@ -1,0 +1,66 @@
+import Crypto
+import NIOPosix
+import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+public enum DiskSpace {
+  /// The bytes that this user can still write on the disk of a folder.
+  ///
+  /// - Throws: `FileSystem.SystemError`.
+  public static func freeBytes(_ path: String) throws -> Int {
+    var info = statvfs()
+    guard statvfs(path, &info) == 0 else { throw FileSystem.SystemError(number: errno) }
+    return Int(clamping: UInt64(info.f_bavail).multipliedReportingOverflow(by: UInt64(info.f_frsize)).partialValue)
+  }
+}
+
+/// Computes the SHA-256 of a file or a range of it.
+enum FileDigest {
+  private static let chunk = 1 << 18
+
+  /// - Returns: 64 hexadecimal digits in lower case; nil if the file is missing or too short.
+  /// - Throws: `FileSystem.SystemError` if it cannot be read.
+  static func sha256(_ path: String, _ range: Range<Int>? = nil) throws -> String? {
+    let file: ReadOnlyFile
+    do {
+      file = try ReadOnlyFile(path)
+    } catch let error as FileSystem.SystemError where error.isMissing {
+      return nil
+    } catch is ReadOnlyFile.NotAFile {
+      return nil
+    }
+    return try sha256(file, range ?? 0..<file.byteCount)
+  }
+
+  static func sha256(_ file: ReadOnlyFile, _ range: Range<Int>) throws -> String? {
+    var hash = SHA256()
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let bytes = try file.bytes(at: offset, count: min(chunk, range.upperBound - offset))
+      guard !bytes.isEmpty else { return nil }
+      hash.update(data: bytes)
+      offset += bytes.count
+    }
+    return Hexadecimal.text(hash.finalize())
+  }
+}
+
+/// Runs blocking work on NIO's thread pool instead of Swift's few threads.
+enum Blocking {
+  /// Runs to its end even if the task is cancelled meanwhile, so that received data is recorded.
+  static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      NIOThreadPool.singleton.submit { state in
+        guard state == .active else { return continuation.resume(throwing: CancellationError()) }
+        continuation.resume(with: Result { try work() })
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Support
+
+/// An error of the client: what failed, where, and what to do about it.
+public struct MapStoreError: Error, Sendable, CustomStringConvertible {
+  /// The kind of failure, for programs; new kinds may be added.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    init(_ description: String) { self.description = description }
+
+    /// The server cannot be reached, or kept failing. What was downloaded stays.
+    public static let unreachable = Code("unreachable")
+    /// There is no session, or it has expired.
+    public static let signedOut = Code("signed out")
+    /// The account does not own the region.
+    public static let notOwned = Code("not owned")
+    /// There is no such region, tile pack or file.
+    public static let unknown = Code("unknown")
+    /// The server has another edition by now.
+    public static let editionGone = Code("edition gone")
+    /// The server refuses the request.
+    public static let refused = Code("refused")
+    /// The server's data contradicts its own description.
+    public static let damaged = Code("damaged")
+    /// The disk is full.
+    public static let noSpace = Code("no space")
+    /// The regions would exceed their quota.
+    public static let overQuota = Code("over quota")
+    /// The folder of regions cannot be read or written.
+    public static let shelf = Code("shelf")
+    /// Another process uses the folder of regions.
+    public static let busy = Code("busy")
+    /// A grant document is not signed by the server, or is outdated.
+    public static let grant = Code("grant")
+    /// The install was paused.
+    public static let paused = Code("paused")
+  }
+
+  public let code: Code
+  /// The region, file or address.
+  public let subject: String
+  /// What is wrong; starts in lower case.
+  public let message: String
+  /// What to do about it.
+  public let remedy: String?
+  /// For `.noSpace` and `.overQuota`: the regions to remove, least recently used first. Empty if removing all of them would
+  /// not be enough.
+  public var suggestions: [RemovalSuggestion] = []
+
+  package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
+    (self.code, self.subject, self.message) = (code, Self.line(subject), Self.line(message))
+    self.remedy = remedy
+  }
+
+  /// Text that may quote a server, as one line of limited length.
+  private static func line(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))).escapedForTerminal()
+  }
+
+  /// `subject: message; remedy`
+  public var description: String {
+    let text = "\(subject): \(message)"
+    return remedy.map { "\(text); \($0)" } ?? text
+  }
+}
+
+/// A region that could be removed to free disk space. It stays owned.
+public struct RemovalSuggestion: Hashable, Sendable, Codable {
+  public let region: String
+  /// The bytes that removing it frees.
+  public let bytes: Int
+  /// Milliseconds since 1970.
+  public let usedAt: Int64
+}

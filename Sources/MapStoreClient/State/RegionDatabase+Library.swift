@@ -1,0 +1,127 @@
+import MapStoreWire
+import TileIndex
+
+/// The library, and the installed files.
+extension RegionDatabase {
+  /// The library as of the last answer of the server; empty before the first one.
+  func library() throws -> [LibraryRegion] {
+    let messages = try run { connection in
+      let statement = try connection.prepare("SELECT message FROM library ORDER BY position")
+      var messages: [String] = []
+      while try statement.step() { messages.append(statement.text(0) ?? "") }
+      return messages
+    }
+    // Messages of other versions of this software are ignored: the server is asked again soon.
+    return messages.compactMap { message in
+      guard let region = try? WireJSON.decode(LibraryRegion.self, from: Array(message.utf8)),
+        (try? region.check()) != nil
+      else { return nil }
+      return region
+    }
+  }
+
+  func replaceLibrary(_ regions: [LibraryRegion]) throws {
+    try change { connection in
+      try connection.execute("DELETE FROM library")
+      let insert = try connection.prepare("INSERT OR REPLACE INTO library VALUES (?, ?, ?)")
+      for (position, region) in regions.enumerated() {
+        insert.bind(position, at: 1)
+        try insert.bind(region.id, at: 2)
+        try insert.bind(String(decoding: try WireJSON.encode(region), as: UTF8.self), at: 3)
+        try insert.run()
+        try Self.note(product: region.productId, of: region.id, in: connection)
+      }
+    }
+  }
+
+  /// The product of a region, if the server ever named it; also of regions that left the library.
+  func product(of region: String) throws -> String? {
+    try run { connection in
+      let statement = try connection.prepare("SELECT product FROM product WHERE region = ?")
+      try statement.bind(region, at: 1)
+      return try statement.step() ? statement.text(0) : nil
+    }
+  }
+
+  func note(product: String, of region: String) throws {
+    guard try self.product(of: region) != product else { return }
+    try run { try Self.note(product: product, of: region, in: $0) }
+  }
+
+  private static func note(product: String, of region: String, in connection: SQLiteConnection) throws {
+    let insert = try connection.prepare("INSERT OR REPLACE INTO product VALUES (?, ?)")
+    try insert.bind(region, at: 1)
+    try insert.bind(product, at: 2)
+    try insert.run()
+  }
+
+  // MARK: Installed files
+
+  /// The installed files, whole regions before their tile packs.
+  func installed(removing: Bool = false) throws -> [InstalledFile] {
+    try run { connection in
+      let statement = try connection.prepare(
+        """
+        SELECT region, parcel, edition, bytes, sha256, tiles_hash, installed_at, used_at FROM installed
+        WHERE removing = \(removing ? 1 : 0) ORDER BY region, parcel
+        """)
+      var files: [InstalledFile] = []
+      while try statement.step() {
+        guard let part = statement.part(0) else { continue }
+        files.append(
+          InstalledFile(
+            part: part, edition: statement.text(2) ?? "", bytes: statement.int(3),
+            sha256: statement.text(4) ?? "", tilesHash: statement.text(5), installedAt: Int64(statement.int(6)),
+            usedAt: Int64(statement.int(7))))
+      }
+      return files
+    }
+  }
+
+  func installed(_ part: RegionPart) throws -> InstalledFile? { try installed().first { $0.part == part } }
+
+  /// Turns a download into an installed file.
+  func finish(_ download: Download, at time: Int64) throws {
+    let wanted = download.wanted
+    try change { connection in
+      let insert = try connection.prepare(
+        """
+        INSERT INTO installed (region, parcel, edition, bytes, sha256, tiles_hash, installed_at, used_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (region, parcel) DO UPDATE SET edition = excluded.edition,
+        bytes = excluded.bytes, sha256 = excluded.sha256, tiles_hash = excluded.tiles_hash,
+        installed_at = excluded.installed_at, removing = 0
+        """)
+      try insert.bind(wanted.part, at: 1)
+      try insert.bind(wanted.edition, at: 3)
+      insert.bind(wanted.resultBytes, at: 4)
+      try insert.bind(wanted.resultSHA256, at: 5)
+      try insert.bind(optional: wanted.tilesHash, at: 6)
+      insert.bind(Int(time), at: 7)
+      insert.bind(Int(time), at: 8)
+      try insert.run()
+      try connection.execute("DELETE FROM download WHERE id = \(download.id)")
+    }
+  }
+
+  func noteUse(of part: RegionPart, at time: Int64) throws {
+    try update("UPDATE installed SET used_at = max(used_at, \(time)) WHERE region = ? AND parcel = ?", part)
+  }
+
+  /// Records that the file is about to be deleted.
+  func noteRemoval(of part: RegionPart) throws {
+    try update("UPDATE installed SET removing = 1 WHERE region = ? AND parcel = ?", part)
+  }
+
+  /// Records that the file is deleted.
+  func forget(_ part: RegionPart) throws {
+    try update("DELETE FROM installed WHERE region = ? AND parcel = ?", part)
+  }
+
+  private func update(_ sql: String, _ part: RegionPart) throws {
+    try run { connection in
+      let statement = try connection.prepare(sql)
+      try statement.bind(part, at: 1)
+      try statement.run()
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import Synchronization
+import TileIndex
+
+/// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on the
+/// disk.
+///
+/// All calls throw ``MapStoreError`` with `.shelf` or `.noSpace`.
+final class RegionDatabase: Sendable {
+  private let path: String
+  private let connection: Mutex<SQLiteConnection>
+
+  init(path: String) throws {
+    self.path = path
+    do {
+      do {
+        connection = Mutex(try Self.open(path, isAlone: false))
+      } catch let error as SQLiteError where error.isDiskFull {
+        // There is no room for SQLite's shared-memory file. In exclusive mode its index of the log is in memory; the folder
+        // is locked by this process anyway.
+        connection = Mutex(try Self.open(path, isAlone: true))
+      }
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    }
+  }
+
+  private static func open(_ path: String, isAlone: Bool) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(creating: path)
+    if isAlone { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
+    try RegionDatabaseSchema.prepare(connection, path: path)
+    return connection
+  }
+
+  /// Makes a change unless the disk is full.
+  ///
+  /// - Returns: whether it was made.
+  @discardableResult
+  static func ifRoom(_ change: () throws -> Void) throws -> Bool {
+    do {
+      try change()
+      return true
+    } catch let error as MapStoreError where error.code == .noSpace {
+      return false
+    }
+  }
+
+  /// Runs reads, or one change.
+  func run<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    try connection.withLock { connection in
+      do {
+        return try body(connection)
+      } catch let error as SQLiteError {
+        throw Self.failure(error, path)
+      }
+    }
+  }
+
+  /// Runs several changes in a transaction.
+  func change<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    try run { connection in
+      try connection.execute("BEGIN IMMEDIATE")
+      do {
+        let value = try body(connection)
+        try connection.execute("COMMIT")
+        return value
+      } catch {
+        try? connection.execute("ROLLBACK")
+        throw error
+      }
+    }
+  }
+
+  private static func failure(_ error: SQLiteError, _ path: String) -> MapStoreError {
+    if error.isDiskFull { return MapStoreError(.noSpace, path, "the disk is full", remedy: "free space") }
+    if error.isBusy {
+      return MapStoreError(.busy, path, "another process has it", remedy: "try again when that is done")
+    }
+    return MapStoreError(
+      .shelf, path, "the shelf's state cannot be read or written: \(error)",
+      remedy: "check the disk; without this file the shelf is empty, and what is owned can be loaded again")
+  }
+}
+
+extension RegionDatabase {
+  func setting(_ name: String) throws -> String? {
+    try run { connection in
+      let statement = try connection.prepare("SELECT value FROM setting WHERE name = ?")
+      try statement.bind(name, at: 1)
+      return try statement.step() ? statement.text(0) : nil
+    }
+  }
+
+  /// - Parameter value: nil removes it.
+  func set(_ name: String, _ value: String?) throws {
+    try run { connection in
+      let statement = try connection.prepare(
+        value == nil ? "DELETE FROM setting WHERE name = ?" : "INSERT OR REPLACE INTO setting VALUES (?, ?)")
+      try statement.bind(name, at: 1)
+      if let value { try statement.bind(value, at: 2) }
+      try statement.run()
+    }
+  }
+}
+
+extension SQLiteStatement {
+  func bind(_ part: RegionPart, at index: Int32) throws {
+    try bind(part.region, at: index)
+    try bind(part.parcel ?? "", at: index + 1)
+  }
+
+  func bind(optional text: String?, at index: Int32) throws {
+    if let text { try bind(text, at: index) } else { bindNull(at: index) }
+  }
+
+  /// The columns `region` and `parcel`; nil for names that are not safe as file names.
+  func part(_ column: Int32) -> RegionPart? {
+    let parcel = text(column + 1) ?? ""
+    let part = RegionPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
+    return part.isSafe ? part : nil
+  }
+}
+
+/// The tables of the database.
+enum RegionDatabaseSchema {
+  static let version = 2
+
+  static let tables = """
+    CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    -- What lies in the folder. removing: its file is about to go, or gone.
+    CREATE TABLE installed (
+      region TEXT NOT NULL, parcel TEXT NOT NULL, edition TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
+      tiles_hash TEXT, installed_at INTEGER NOT NULL, used_at INTEGER NOT NULL, removing INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (region, parcel)) WITHOUT ROWID;
+    -- Ids are never used twice: they name files.
+    CREATE TABLE download (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, parcel TEXT NOT NULL, kind TEXT NOT NULL,
+      edition TEXT NOT NULL, from_edition TEXT, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
+      result_bytes INTEGER NOT NULL, result_sha256 TEXT NOT NULL, tiles_hash TEXT, state TEXT NOT NULL,
+      entity_tag TEXT, UNIQUE (region, parcel));
+    -- first and end in bytes; the hash is of what was on the disk when the row was written.
+    CREATE TABLE piece (
+      download INTEGER NOT NULL REFERENCES download (id) ON DELETE CASCADE, first INTEGER NOT NULL,
+      end INTEGER NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (download, first)) WITHOUT ROWID;
+    -- The library as the server told it last, a message a row.
+    CREATE TABLE library (position INTEGER PRIMARY KEY, region TEXT NOT NULL UNIQUE, message TEXT NOT NULL);
+    """ + products
+
+  /// New in version 2: grants of regions that left the catalogue name their products only.
+  private static let products = """
+    CREATE TABLE product (region TEXT PRIMARY KEY, product TEXT NOT NULL) WITHOUT ROWID;
+    """
+
+  /// Every commit is on the disk when it returns: the state must never be older than the files that it describes.
+  static func prepare(_ connection: SQLiteConnection, path: String) throws {
+    for pragma in ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"] {
+      try connection.execute("PRAGMA \(pragma)")
+    }
+    let statement = try connection.prepare("PRAGMA user_version")
+    let found = try statement.step() ? statement.int(0) : 0
+    statement.reset()
+    if found == version { return }
+    if found == 1 {
+      try connection.execute(
+        """
+        BEGIN IMMEDIATE; \(products)
+        INSERT OR IGNORE INTO product SELECT region, json_extract(message, '$.productId') FROM library
+        WHERE json_extract(message, '$.productId') IS NOT NULL;
+        PRAGMA user_version = \(version); COMMIT
+        """)
+      return
+    }
+    guard found == 0 else {
+      throw MapStoreError(
+        .shelf, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"
+      )
+    }
+    try connection.execute("BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version); COMMIT")
+  }
+}

@@ -1,0 +1,94 @@
+import TileIndex
+
+/// An installed bundle: complete and verified.
+public struct InstalledFile: Hashable, Sendable, Codable {
+  public let part: RegionPart
+  public let edition: String
+  public let bytes: Int
+  /// 64 hexadecimal digits in lower case.
+  public let sha256: String
+  /// The aggregate hash of its tiles, by which patches are chosen; nil for tile packs.
+  public let tilesHash: String?
+  /// Milliseconds since 1970.
+  public let installedAt: Int64
+  public var usedAt: Int64
+}
+
+/// A file to download, and the bundle that it becomes.
+struct WantedFile: Hashable, Sendable {
+  enum Kind: String, Sendable { case bundle, parcel, patch }
+
+  let part: RegionPart
+  let kind: Kind
+  /// The edition that the file belongs to, or leads to.
+  let edition: String
+  /// For a patch: the edition that it applies to.
+  let fromEdition: String?
+  /// The downloaded file.
+  let bytes: Int
+  let sha256: String
+  /// The installed bundle: the same file, or the result of the patch.
+  let resultBytes: Int
+  let resultSHA256: String
+  let tilesHash: String?
+}
+
+/// A recorded download.
+struct Download: Hashable, Sendable {
+  enum State: String, Sendable {
+    /// Continues whenever there is a network.
+    case fetching
+    /// Paused by the user.
+    case paused
+    /// Complete and verified: only the rename is left.
+    case switching
+  }
+
+  let id: Int
+  let wanted: WantedFile
+  var state: State
+  /// The server's entity tag of the file, if it has one.
+  var entityTag: String?
+
+  /// The file's name in the folder of downloads.
+  var partName: String { "\(id).part" }
+  /// The file that replaces the installed one: for a patch, its result.
+  var resultName: String { wanted.kind == .patch ? "\(id).new" : partName }
+}
+
+/// A range of a download that is on the disk.
+struct Piece: Hashable, Sendable {
+  let range: Range<Int>
+  let sha256: String
+}
+
+/// Makes ``WantedFile``s from a region of the catalogue.
+enum InstallPlan {
+  /// The whole bundle.
+  static func whole(_ region: Catalogue.Region) -> WantedFile {
+    WantedFile(
+      part: RegionPart(region: region.id), kind: .bundle, edition: region.edition, fromEdition: nil, bytes: region.bytes,
+      sha256: region.sha256, resultBytes: region.bytes, resultSHA256: region.sha256, tilesHash: region.tilesHash)
+  }
+
+  /// The smallest patch from the installed edition, if there is one that is smaller than the whole bundle.
+  static func patch(_ region: Catalogue.Region, from installed: InstalledFile) -> WantedFile? {
+    let fitting = region.patches.filter {
+      $0.fromEdition == installed.edition && $0.bytes < region.bytes
+        && (installed.tilesHash == nil || $0.fromTilesHash == installed.tilesHash)
+    }
+    guard let patch = fitting.min(by: { $0.bytes < $1.bytes }) else { return nil }
+    return WantedFile(
+      part: RegionPart(region: region.id), kind: .patch, edition: region.edition, fromEdition: installed.edition,
+      bytes: patch.bytes, sha256: patch.sha256, resultBytes: region.bytes, resultSHA256: region.sha256,
+      tilesHash: region.tilesHash)
+  }
+
+  static func parcel(_ region: Catalogue.Region, file: String) -> WantedFile? {
+    guard let parcel = region.parcels.first(where: { $0.file == file }) else { return nil }
+    return WantedFile(
+      part: RegionPart(region: region.id, parcel: file), kind: .parcel, edition: region.edition, fromEdition: nil,
+      bytes: parcel.bytes, sha256: parcel.sha256, resultBytes: parcel.bytes, resultSHA256: parcel.sha256, tilesHash: nil
+    )
+  }
+}

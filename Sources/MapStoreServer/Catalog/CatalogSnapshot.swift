@@ -1,0 +1,101 @@
+import Crypto
+import MapStoreWire
+import TileIndex
+
+/// The catalogue and which regions are for sale, at one moment. Immutable; replaced as a whole.
+final class ShelfView: Sendable {
+  /// A file of the catalogue and the region that it belongs to.
+  struct FilePlace: Sendable {
+    let region: Int
+    let kind: DownloadRequest.Kind
+    let file: Catalogue.File
+  }
+
+  let regions: [Catalogue.Region]
+  let isForSale: [Bool]
+  let listings: [RegionListing]
+  /// A hash of the public contents.
+  let etag: String
+  private let indexByID: [String: Int]
+  private let indexByProduct: [String: Int]
+  private let files: [String: FilePlace]
+  private let parcelIndexes: [ParcelIndex?]
+  /// Public answers; dropped with the snapshot.
+  let replies = ReplyCache<String>(bytesMax: 16 << 20, ofOneMax: 4 << 20)
+  /// Libraries by their contents, so that the ledger need not be watched, and accounts that own the same regions share
+  /// one. A library of 170 regions takes 40 kB.
+  let libraries = ReplyCache<LibraryKey>(bytesMax: 64 << 20, ofOneMax: 256 << 10)
+  let libraryWriter: LibraryWriter
+  let searchTexts: [SearchText]
+  let places: PlaceDirectory
+  /// Whether any bundle can be downloaded; true for an empty catalogue.
+  let hasBundles: Bool
+
+  /// - Parameters:
+  ///   - products: nil if all regions are for sale.
+  ///   - places: of the catalogue's bundles.
+  ///   - faults: files that do not match the catalogue; regions with such a bundle are not for sale.
+  init(
+    _ catalogue: Catalogue, products: ProductStates?, places: PlaceDirectory, faults: [String: CatalogFileVerifier.Fault] = [:]
+  ) {
+    self.places = places
+    regions = catalogue.regions
+    isForSale = regions.map { (products?.isReady($0.productId) ?? true) && faults[$0.file] == nil }
+    hasBundles = regions.isEmpty || regions.contains { faults[$0.file] == nil }
+    listings = regions.map(RegionListing.init)
+    searchTexts = regions.map(SearchText.init)
+    indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    indexByProduct = Dictionary(
+      regions.enumerated().map { ($1.productId, $0) }, uniquingKeysWith: { first, _ in first })
+    var files: [String: FilePlace] = [:]
+    for (index, region) in regions.enumerated() {
+      func add(_ kind: DownloadRequest.Kind, _ name: String, _ bytes: Int, _ sha256: String) {
+        files[name] = FilePlace(
+          region: index, kind: kind, file: Catalogue.File(file: name, bytes: bytes, sha256: sha256))
+      }
+      add(.bundle, region.file, region.bytes, region.sha256)
+      for parcel in region.parcels { add(.parcel, parcel.file, parcel.bytes, parcel.sha256) }
+      for patch in region.patches { add(.patch, patch.file, patch.bytes, patch.sha256) }
+    }
+    self.files = files
+    parcelIndexes = regions.map { $0.parcels.isEmpty ? nil : ParcelIndex($0) }
+    var hash = SHA256()
+    hash.update(data: catalogue.bytes)
+    hash.update(data: isForSale.map { $0 ? 1 : 0 })
+    etag = Hexadecimal.text(hash.finalize().prefix(16))
+    libraryWriter = LibraryWriter(regions, isForSale: isForSale)
+  }
+
+  func index(of id: String) -> Int? { indexByID[id] }
+  func index(ofProduct product: String) -> Int? { indexByProduct[product] }
+  func file(named name: String) -> FilePlace? { files[name] }
+  func parcelIndex(of region: Int) -> ParcelIndex? { parcelIndexes[region] }
+}
+
+extension RegionListing {
+  fileprivate init(_ region: Catalogue.Region) {
+    self.init(
+      id: region.id, productId: region.productId, title: region.title, category: region.category,
+      description: region.description, bounds: region.bounds, boundary: region.boundary, minzoom: region.minzoom,
+      maxzoom: region.maxzoom, edition: region.edition, bytes: region.bytes, priceTier: region.priceTier,
+      attribution: region.attribution, parcels: region.parcels.count,
+      preview: region.preview.map { _ in StoreRoute.preview.path(region.id) })
+    previewBounds = region.preview == nil ? nil : region.previewBounds
+  }
+}
+
+/// The words of a region's texts in the form in which searches compare them: lower case, without diacritics.
+struct SearchText: Sendable {
+  /// Each word after a space.
+  private let text: String
+
+  init(_ region: Catalogue.Region) {
+    let texts = [region.id, region.title, region.category, region.description ?? ""]
+    text = PlaceQuery.words(of: PlaceQuery.plain(texts.joined(separator: "\n"))).reduce(into: "") { $0 += " " + $1 }
+  }
+
+  /// Whether one of the words has the prefix.
+  func hasBeginning(_ word: String) -> Bool { text.contains(" " + word) }
+
+  func contains(_ word: String) -> Bool { text.contains(word) }
+}

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// Limits how many operations each holder has under way: connections of an address, downloads of an account.
+final class Seats<Holder: Hashable & Sendable>: Sendable {
+  private let max: Int
+  private let exempt: Set<Holder>
+  private let counts = Mutex<[Holder: Int]>([:])
+
+  /// - Parameters:
+  ///   - max: for each holder.
+  ///   - exempt: holders without a limit, such as proxies, which carry many clients.
+  init(max: Int, exempt: Set<Holder> = []) { (self.max, self.exempt) = (max, exempt) }
+
+  func isExempt(_ holder: Holder) -> Bool { exempt.contains(holder) }
+
+  var total: Int { counts.withLock { $0.values.reduce(0, +) } }
+
+  /// One operation; it counts as long as this object lives.
+  final class Seat: Sendable {
+    private let seats: Seats
+    private let holder: Holder
+
+    fileprivate init(_ seats: Seats, _ holder: Holder) { (self.seats, self.holder) = (seats, holder) }
+
+    deinit { seats.leave(holder) }
+  }
+
+  /// Nil if the holder is at its limit.
+  func take(_ holder: Holder) -> Seat? {
+    let isAllowed = counts.withLock { counts in
+      guard counts[holder, default: 0] < max || exempt.contains(holder) else { return false }
+      counts[holder, default: 0] += 1
+      return true
+    }
+    return isAllowed ? Seat(self, holder) : nil
+  }
+
+  private func leave(_ holder: Holder) {
+    counts.withLock { counts in
+      let count = counts[holder, default: 1] - 1
+      counts[holder] = count > 0 ? count : nil
+    }
+  }
+}

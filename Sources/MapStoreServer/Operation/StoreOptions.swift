@@ -1,0 +1,141 @@
+/// The options of the store's service.
+public struct StoreOptions: Sendable {
+  public var host = "127.0.0.1"
+  /// 0 takes any free port.
+  public var port = 8090
+  /// The folder with `catalogue.json` and the files that it names.
+  public var shelf: String
+  /// The file with the products and their states (docs/store.md); nil if the whole catalogue is for sale.
+  public var products: String?
+  /// Where clients reach the service, without a slash at the end; with nil, links are paths.
+  public var publicURL: String?
+  /// Files with the secrets of download links: the first signs, all of them verify. Without any, a random secret is used,
+  /// and links end with the process.
+  public var linkKeys: [String] = []
+  /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any, a random key is used.
+  public var grantKeys: [String] = []
+  /// Whose pushes of Google's notifications are accepted; nil accepts anybody's, within ``StoreLimits/unsignedMessages``:
+  /// they only cause look-ups.
+  public var googlePush: PushRule?
+  /// Whether Apple's notifications of version 1 are refused: they are not signed.
+  public var refusesAppleV1 = false
+  /// The internal location under which nginx serves the folder, such as `/shelf/`: nginx then sends the files
+  /// (`X-Accel-Redirect`).
+  public var accelPrefix: String?
+  /// Addresses of proxies whose `X-Forwarded-For` is trusted.
+  public var trustedProxies: Set<String> = []
+  /// Folders to look for Leaflet in.
+  public var webFolders = ["/usr/share/javascript"]
+  public var linkSeconds = 900
+  public var sessionSeconds = 30 * 86_400
+  /// How long a device may use owned regions without asking again.
+  public var grantSeconds = 30 * 86_400
+  /// How long requests under way may take at shutdown; connections that are not done then are closed.
+  public var drainSeconds = 10
+  public var limits = StoreLimits()
+
+  public init(shelf: String) { self.shelf = shelf }
+
+  /// What the token of a push (OpenID Connect) must contain.
+  public struct PushRule: Sendable, Hashable {
+    /// A file with Google's public keys, a JSON Web Key Set.
+    public var keys: String
+    /// The audience of the subscription.
+    public var audience: String
+    /// The service account's address; nil accepts any of Google's.
+    public var account: String?
+
+    public init(keys: String, audience: String, account: String? = nil) {
+      (self.keys, self.audience, self.account) = (keys, audience, account)
+    }
+  }
+}
+
+/// Limits on what clients may use.
+public struct StoreLimits: Sendable {
+  /// `burst` at once, and `perMinute` more each minute.
+  public struct Rate: Sendable, Hashable {
+    public var burst: Int
+    public var perMinute: Int
+
+    public init(burst: Int, perMinute: Int) { (self.burst, self.perMinute) = (burst, perMinute) }
+  }
+
+  /// Attempts with passwords (sign-in, registration) from one address: each costs a tenth of a second of processor time.
+  public var passwordsByAddress = Rate(burst: 30, perMinute: 20)
+  /// Attempts to sign in to one login from one address, one known device (``DeviceTokens``) or one session.
+  public var passwordsByLogin = Rate(burst: 10, perMinute: 6)
+  /// Attempts to sign in to one login from all addresses together, without those of known devices.
+  public var passwordsByLoginEverywhere = Rate(burst: 60, perMinute: 30)
+  public var requestsByAddress = Rate(burst: 2_000, perMinute: 12_000)
+  public var requestsByAccount = Rate(burst: 600, perMinute: 1_200)
+  /// Pieces of evidence that one account may post: each costs the verification of a signature and, if it is new, space
+  /// in the ledger. A full restore (500) fits several times.
+  public var evidencesByAccount = Rate(burst: 2_000, perMinute: 600)
+  /// Unsigned notifications of all senders together: each stays in the ledger. The app stores repeat refused ones.
+  public var unsignedMessages = Rate(burst: 60, perMinute: 30)
+  /// Download links that one account may request.
+  public var linksByAccount = Rate(burst: 1_000, perMinute: 60)
+  /// Refusals of one account or address that become events of the ledger; further ones are only counted.
+  public var auditsByAddress = Rate(burst: 20, perMinute: 2)
+  /// The same for all requests without an account together.
+  public var auditsOfStrangers = Rate(burst: 60, perMinute: 10)
+  /// Concurrent downloads of one account.
+  public var transfersByAccount = 4
+  /// Searches of the catalogue that wait or run at a time, of one address and of all; they run one after the other.
+  public var searchesByAddress = 8
+  public var searches = 32
+  public var connections = 4_096
+  /// Many customers may share one address. Trusted proxies have no limit.
+  public var connectionsByAddress = 512
+  /// The size of a request's body; a restore posts all purchases of a customer.
+  public var bodyBytes = 4 << 20
+  /// The size of a signed notification: its sender is unknown until it is read. Apple's have some 20 kB.
+  public var messageBytes = 128 << 10
+  /// The size of all other bodies.
+  public var smallBodyBytes = 16 << 10
+  /// Of the bodies of all requests under way (``BodyBudget``); each takes up to four times as much memory while it is read
+  /// and recorded.
+  public var bodiesBytes = 64 << 20
+  /// The size of all header fields of a request together.
+  public var headerBytes = 16 << 10
+  public var headerFields = 64
+  /// How long a connection may be idle before the head of a request.
+  public var idleSeconds = 30
+  /// How long a request may take to arrive after its head.
+  public var requestSeconds = 120
+  /// The time in which a client must receive at least 16 kB of an answer.
+  public var stallSeconds = 60
+
+  public init() {}
+}
+
+/// Why the service cannot start or continue: where, what, and the remedy.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A file that the options name cannot be read, or has wrong contents.
+    public static let unreadableInput = Self(rawValue: "unreadable-input")
+    /// An option has a value that cannot be used.
+    public static let invalidOption = Self(rawValue: "invalid-option")
+    /// The address cannot be listened on.
+    public static let cannotListen = Self(rawValue: "cannot-listen")
+    /// A file of the service's own cannot be written any more.
+    public static let unavailable = Self(rawValue: "unavailable")
+  }
+
+  public let code: Code
+  /// The file or option.
+  public let place: String
+  /// What is wrong; starts in lower case.
+  public let message: String
+  public let remedy: String
+
+  public init(_ code: Code, at place: String, _ message: String, remedy: String) {
+    (self.code, self.place, self.message, self.remedy) = (code, place, message, remedy)
+  }
+
+  public var description: String { "\(place): \(message); \(remedy)" }
+}

@@ -1,0 +1,136 @@
+import Hummingbird
+import MapStoreWire
+import PurchaseLedger
+import TileIndex
+
+/// The handlers of an account's library and grants.
+extension StoreService {
+  func library(_ request: StoreRequest) throws -> Response {
+    try library(try LibraryEntry.installed(request.query["installed"]), for: request)
+  }
+
+  /// The form of POST, for devices with more regions than a URL has room for.
+  func libraryOfDevice(_ request: StoreRequest) async throws -> Response {
+    let message = try await request.message(InstalledRegions.self, bytesMax: options.limits.bodyBytes)
+    return try library(try LibraryEntry.installed(message), for: request)
+  }
+
+  private func library(_ installed: [String: String], for request: StoreRequest) throws -> Response {
+    let account = try request.account()
+    let snapshot = catalog.snapshot
+    let key = LibraryKey(try ledger.entitlements(of: account), installed: installed, in: snapshot)
+    let body = snapshot.libraries.body(for: key) { snapshot.libraryWriter.document(LibraryEntry.all(of: snapshot, key)) }
+    return Reply.shared(
+      body, type: "application/json", etag: "\(snapshot.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
+  }
+
+  func grants(_ request: StoreRequest) async throws -> Response {
+    let account = try request.account()
+    let snapshot = catalog.snapshot
+    let now = clock.now()
+    var since: [String: Int64] = [:]
+    for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
+      guard let product = entitlement.productID else { continue }
+      since[product] = min(since[product] ?? .max, entitlement.since)
+    }
+    // In the catalogue's order, then owned regions that have left the catalogue: devices may still have them.
+    let products = since.keys.map { (index: snapshot.index(ofProduct: $0) ?? .max, product: $0) }.sorted { $0 < $1 }
+    let document = GrantDocument(
+      accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
+      grants: products.map { index, product in
+        RegionGrant(
+          regionId: index == .max ? nil : snapshot.regions[index].id, productId: product, since: since[product] ?? 0)
+      })
+    // Devices ask at each start: equal grants are recorded once a day.
+    if !request.isHead {
+      let text = products.map { "\($0.product) \(since[$0.product] ?? 0)\n" }.joined()
+      try await ledger.recordAudit(
+        kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions",
+        onceADay: text)
+    }
+    return try Reply.message(try grants.sign(document))
+  }
+}
+
+extension LibraryEntry {
+  /// All regions that the account sees, in the order of the catalogue.
+  static func all(of snapshot: ShelfView, _ key: LibraryKey) -> [LibraryEntry] {
+    snapshot.regions.indices.compactMap { index in
+      entry(index, snapshot, key.standing[index], installed: key.installed[snapshot.regions[index].id])
+    }
+  }
+
+  private static func entry(
+    _ index: Int, _ snapshot: ShelfView, _ standing: LibraryKey.Standing?, installed: String?
+  ) -> LibraryEntry? {
+    switch standing {
+    case .owned?:
+      let region = snapshot.regions[index]
+      guard let installed else { return LibraryEntry(region: index, status: .ownedNotInstalled) }
+      if installed == region.edition {
+        return LibraryEntry(region: index, status: .ownedInstalled, installedEdition: installed)
+      }
+      return LibraryEntry(
+        region: index, status: .updateAvailable, installedEdition: installed,
+        patchBytes: region.patches.first { $0.fromEdition == installed }?.bytes)
+    case .pending?: return LibraryEntry(region: index, status: .pendingApproval, installedEdition: installed)
+    case .revoked?: return LibraryEntry(region: index, status: .revoked, installedEdition: installed)
+    case nil:
+      guard snapshot.isForSale[index] else { return nil }
+      return LibraryEntry(region: index, status: .forSale, installedEdition: installed)
+    }
+  }
+
+  /// Reads `id@edition,id@edition`, each percent-encoded once more inside the query's value.
+  static func installed(_ text: String?) throws(Problem) -> [String: String] {
+    var editions: [String: String] = [:]
+    for item in (text ?? "").utf8.split(separator: UInt8(ascii: ",")) {
+      let parts = item.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+      guard parts.count == 2, let id = PercentDecoding.decode(parts[0]), let edition = PercentDecoding.decode(parts[1])
+      else { throw .badRequest("installed: is no list of id@edition with commas") }
+      editions[id] = try checked(edition, "installed: \"\(id)\"")
+    }
+    return editions
+  }
+
+  /// - Throws: `Problem` 400 for an invalid edition: the answer's cache keeps the text.
+  static func installed(_ message: InstalledRegions) throws(Problem) -> [String: String] {
+    var editions: [String: String] = [:]
+    for (index, region) in message.installed.enumerated() {
+      editions[region.id] = try checked(region.edition, "installed[\(index)].edition")
+    }
+    return editions
+  }
+
+  private static func checked(_ edition: String, _ place: String) throws(Problem) -> String {
+    guard RegionManifest.isName(edition) else {
+      throw .badRequest("\(place): is no edition: at most 100 letters, digits, dots, dashes and underscores")
+    }
+    return edition
+  }
+}
+
+extension LibraryKey {
+  /// - Parameter installed: editions by region id; those of unknown regions are dropped.
+  init(_ entitlements: [Entitlement], installed: [String: String], in snapshot: ShelfView) {
+    self.init(standing: [:], installed: installed.filter { snapshot.index(of: $0.key) != nil })
+    for entitlement in entitlements {
+      guard let index = entitlement.productID.flatMap(snapshot.index(ofProduct:)),
+        let found = Standing(entitlement.status)
+      else { continue }
+      standing[index] = max(standing[index] ?? found, found)
+    }
+  }
+}
+
+extension LibraryKey.Standing {
+  /// Nil for entitlements without effect on regions: consumables, the other environment.
+  init?(_ status: Entitlement.Status) {
+    switch status {
+    case .active: self = .owned
+    case .pending: self = .pending
+    case .revoked: self = .revoked
+    case .held, .withheld: return nil
+    }
+  }
+}
