@@ -5,8 +5,8 @@ import TileIndex
 /// Stores computed hashes, so that restarts do not compute them again.
 protocol FileHashStore: Sendable {
   /// By file.
-  func hashes(in folder: String) -> [String: CatalogFileVerifier.FileHash]
-  func note(_ hashed: CatalogFileVerifier.FileHash, of file: String, in folder: String)
+  func hashes(in folder: String) -> [String: CatalogFileVerifier.KnownHash]
+  func note(_ hashed: CatalogFileVerifier.KnownHash, of file: String, in folder: String)
   func forget(_ files: [String], in folder: String)
 }
 
@@ -32,14 +32,14 @@ final class CatalogFileVerifier: Sendable {
     var files: [Catalogue.File] = []
     /// The first file of the next check.
     var next = 0
-    var hashes: [String: FileHash] = [:]
+    var hashes: [String: KnownHash] = [:]
     var faults: [String: Fault] = [:]
     var waiting: [Catalogue.File] = []
     var isHashing = false
   }
 
   /// The SHA-256 of one version of a file.
-  struct FileHash: Hashable, Sendable {
+  struct KnownHash: Hashable, Sendable {
     let stamp: FileStamp
     /// Nil until it is computed.
     var sha256: String?
@@ -109,7 +109,7 @@ final class CatalogFileVerifier: Sendable {
         } else {
           // For sale until the hash is known: hashing a large catalogue takes minutes.
           state.faults[file.file] = nil
-          state.hashes[file.file] = FileHash(stamp: stamp)
+          state.hashes[file.file] = KnownHash(stamp: stamp)
           state.waiting.append(file)
         }
       }

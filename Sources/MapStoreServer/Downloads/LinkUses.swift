@@ -111,11 +111,11 @@ final class LinkUses: Sendable {
 
 extension LinkUses: FileHashStore {
   // Errors are ignored: a hash that cannot be read or written is computed again.
-  func hashes(in folder: String) -> [String: CatalogFileVerifier.FileHash] {
+  func hashes(in folder: String) -> [String: CatalogFileVerifier.KnownHash] {
     queue.sync { (try? database.hashes(in: Ledger.resolved(folder))) ?? [:] }
   }
 
-  func note(_ hashed: CatalogFileVerifier.FileHash, of file: String, in folder: String) {
+  func note(_ hashed: CatalogFileVerifier.KnownHash, of file: String, in folder: String) {
     queue.async { [self] in try? database.setHash(hashed, of: file, in: Ledger.resolved(folder)) }
   }
 
@@ -221,20 +221,20 @@ private final class Database {
     try upsertParts.run()
   }
 
-  func hashes(in folder: String) throws -> [String: CatalogFileVerifier.FileHash] {
+  func hashes(in folder: String) throws -> [String: CatalogFileVerifier.KnownHash] {
     let select = try connection.prepare("SELECT file, stamp, sha256 FROM hash WHERE folder = ?")
     try select.bind(folder, at: 1)
-    var found: [String: CatalogFileVerifier.FileHash] = [:]
+    var found: [String: CatalogFileVerifier.KnownHash] = [:]
     while try select.step() {
       let stamp = try? JSONDecoder().decode(FileStamp.self, from: Data((select.text(1) ?? "").utf8))
       guard let file = select.text(0), let stamp, let sha256 = select.text(2) else { continue }
-      found[file] = CatalogFileVerifier.FileHash(stamp: stamp, sha256: sha256)
+      found[file] = CatalogFileVerifier.KnownHash(stamp: stamp, sha256: sha256)
     }
     return found
   }
 
   /// - Parameter hashed: nil deletes it.
-  func setHash(_ hashed: CatalogFileVerifier.FileHash?, of file: String, in folder: String) throws {
+  func setHash(_ hashed: CatalogFileVerifier.KnownHash?, of file: String, in folder: String) throws {
     guard let hashed, let sha256 = hashed.sha256 else {
       let delete = try connection.prepare("DELETE FROM hash WHERE folder = ? AND file = ?")
       try delete.bind(folder, at: 1)

@@ -44,8 +44,9 @@ struct StorePageTests {
   private struct State: Decodable {
     let cards: [String]
     let count: String
-    /// Outlines on the map that have an extent, and pictures over it that are there.
-    let outlines: Int
+    /// Outlines of at least 8 pixels on the map, and the marks that stand for smaller ones.
+    let shapes: Int
+    /// Pictures over the map that are loaded.
     let pictures: Int
     /// The map's height in pixels.
     let mapHeight: Double
@@ -56,12 +57,13 @@ struct StorePageTests {
     try page.evaluate(
       """
       (() => {
-        const hasExtent = (e) => { const r = e.getBoundingClientRect(); return r.width > 1 && r.height > 1; };
+        const isVisible = (e) => { const r = e.getBoundingClientRect(); return Math.max(r.width, r.height) >= 8; };
         return {
           cards: [...document.querySelectorAll("[data-region]")].map((card) => card.dataset.region),
           count: document.querySelector(".count").textContent,
-          outlines: [...document.querySelectorAll("#map path.leaflet-interactive")].filter(hasExtent).length,
-          pictures: [...document.querySelectorAll("#map img.leaflet-image-layer")].filter((i) => i.complete && i.naturalWidth > 0 && hasExtent(i)).length,
+          shapes: [...document.querySelectorAll("#map path.leaflet-interactive")].filter(isVisible).length,
+          pictures: [...document.querySelectorAll("#map img.leaflet-image-layer")]
+            .filter((i) => i.complete && i.naturalWidth > 0).length,
           mapHeight: document.getElementById("map").getBoundingClientRect().height,
           overflows: document.documentElement.scrollWidth > innerWidth,
         };
@@ -70,6 +72,8 @@ struct StorePageTests {
   }
 
   private static let isStill = "[...document.images].every((i) => i.complete || i.loading === 'lazy')"
+  private static let isDrawn =
+    "document.querySelectorAll('#map img.leaflet-image-layer').length > 0 && \(isStill)"
 
   @Test(
     .enabled(if: BrowserTests.hasLeaflet, .init(rawValue: BrowserTests.leafletMessage)),
@@ -77,17 +81,17 @@ struct StorePageTests {
   func coverage(_ look: String, _ width: Int, _ density: Double) throws {
     let store = try Store(regions: BrowserTests.isLong ? [] : Store.few)
     let page = try BrowserPage(width: width, height: 900, isDark: look == "dark", density: density)
-    try page.open("\(store.address)/catalogue", ready: Self.isStill)
+    try page.open("\(store.address)/catalogue", ready: Self.isDrawn)
     let all = try state(page)
     let count = store.regionCount
     #expect(all.cards.count == count && all.count == "\(count) regions")
-    #expect(all.pictures == count && all.outlines == count && all.mapHeight > 200 && !all.overflows, "\(all)")
+    #expect(all.pictures == count && all.shapes == count && all.mapHeight > 200 && !all.overflows, "\(all)")
     try Screenshots.take(page, "store-\(look)")
 
     // A click on a card shows its region on the map, large.
     try page.click("[data-region=utah] h2")
+    try page.settle("document.querySelector('.chosen') && \(Self.isStill)")
     usleep(400_000)
-    try page.settle(Self.isStill)
     #expect(try page.evaluate("document.querySelector('.chosen').dataset.region", as: String.self) == "utah")
     let share = try page.evaluate(
       "Math.max(...[...document.querySelectorAll('#map path.leaflet-interactive')].map((p) => p.getBoundingClientRect().height)) / document.getElementById('map').clientHeight",

@@ -14,6 +14,7 @@
   }
   const accent = dark ? "#7cc79f" : "#2f6f4f";
   const group = L.featureGroup();
+  const marks = [];
   const choose = (id, scrolls) => {
     for (const card of document.querySelectorAll("[data-region]")) {
       const isChosen = card.dataset.region === id;
@@ -34,12 +35,24 @@
       : L.rectangle(box, style);
     const name = document.createElement("span");
     name.textContent = region.title;
-    shape.bindTooltip(name, { sticky: true });
-    shape.on("click", () => choose(region.id, true));
     group.addLayer(shape);
+    const mark = L.circleMarker(shape.getBounds().getCenter(), { ...style, radius: 5, fillOpacity: 0.6, className: "mark" });
+    marks.push({ shape, mark });
+    for (const layer of [shape, mark]) {
+      layer.bindTooltip(name.cloneNode(true), { sticky: true });
+      layer.on("click", () => choose(region.id, true));
+    }
     const card = [...document.querySelectorAll("[data-region]")].find((one) => one.dataset.region === region.id);
     if (card) card.addEventListener("click", () => { choose(region.id, false); map.fitBounds(shape.getBounds(), { padding: [24, 24] }); });
   }
   group.addTo(map);
+  // A region of a few pixels can neither be seen nor clicked: a mark stands for it until the map is zoomed in.
+  map.on("zoomend", () => {
+    for (const { shape, mark } of marks) {
+      const bounds = shape.getBounds();
+      const extent = map.project(bounds.getSouthEast()).subtract(map.project(bounds.getNorthWest()));
+      if (Math.max(extent.x, extent.y) < 8) mark.addTo(map); else mark.remove();
+    }
+  });
   if (regions.length) map.fitBounds(group.getBounds(), { padding: [24, 24] }); else map.setView([20, 0], 2);
 })();
