@@ -11,7 +11,7 @@ struct ClientDevice: Sendable {
   let shelf: RegionShelf
   let client: StoreClient
 
-  init(_ flags: ClientFlags, options: ShelfOptions) throws {
+  init(_ flags: ClientFlags, options: OfflineRegionOptions) throws {
     let remembered = try ClientMemory.read(flags.folder)
     guard let server = flags.server ?? remembered?.server else {
       printError("mapstore: \(flags.folder) belongs to no store yet; name one with --server")
@@ -71,7 +71,7 @@ struct ClientDevice: Sendable {
 
 extension ClientFlags {
   /// - Throws: `ExitCode` 2 when no server is known.
-  func device(_ options: ShelfOptions = ShelfOptions()) throws -> ClientDevice {
+  func device(_ options: OfflineRegionOptions = OfflineRegionOptions()) throws -> ClientDevice {
     try ClientDevice(self, options: options)
   }
 }

@@ -45,8 +45,8 @@ struct DownloadFlags: ParsableArguments {
     if piece.bytes < 4096 { throw ValidationError("--piece must be at least 4096") }
   }
 
-  var options: ShelfOptions {
-    var options = ShelfOptions()
+  var options: OfflineRegionOptions {
+    var options = OfflineRegionOptions()
     options.quotaBytes = quota?.bytes
     options.reserveBytes = reserve.bytes
     options.downloadsMax = downloads

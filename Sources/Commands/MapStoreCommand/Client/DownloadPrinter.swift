@@ -6,7 +6,7 @@ import Synchronization
 final class DownloadPrinter: Sendable {
   private struct State {
     var line: ProgressLine
-    var parts: [ShelfPart: InstallProgress] = [:]
+    var parts: [RegionPart: InstallProgress] = [:]
   }
 
   private let state: Mutex<State>

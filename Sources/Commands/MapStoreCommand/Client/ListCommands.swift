@@ -115,7 +115,7 @@ struct PauseCommand: AsyncParsableCommand {
 /// Looks whether there is anything to do before something of it is done.
 private enum HereCheck {
   /// - Throws: `MapStoreError` `.unknown` for the first region that has nothing of the kind here.
-  static func run(_ regions: [String], on device: ClientDevice, _ hasSome: (ShelfRegion) -> Bool) throws {
+  static func run(_ regions: [String], on device: ClientDevice, _ hasSome: (OfflineRegion) -> Bool) throws {
     let here = Set(try device.shelf.regions().filter(hasSome).map(\.id))
     guard let missing = regions.first(where: { !here.contains($0) }) else { return }
     throw MapStoreError(

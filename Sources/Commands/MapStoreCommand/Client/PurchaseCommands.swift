@@ -85,7 +85,7 @@ struct SyncCommand: AsyncParsableCommand {
 
   private struct Output: Encodable {
     let purchases: [PurchaseResult]
-    let regions: [ShelfRegion]
+    let regions: [OfflineRegion]
   }
 
   func run() async throws {

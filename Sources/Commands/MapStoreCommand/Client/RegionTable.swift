@@ -4,7 +4,7 @@ import MapStoreWire
 
 /// Regions as a table for people.
 enum RegionTable {
-  static func lines(_ regions: [ShelfRegion]) -> [String] {
+  static func lines(_ regions: [OfflineRegion]) -> [String] {
     let rows = regions.map { [$0.id, status($0), $0.edition ?? "-", $0.bytes.map(size) ?? "-", remarks($0)] }
     let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
@@ -13,7 +13,7 @@ enum RegionTable {
     }
   }
 
-  static func status(_ region: ShelfRegion) -> String {
+  static func status(_ region: OfflineRegion) -> String {
     switch region.status {
     case .forSale: "for sale"
     case .pendingApproval: "pending approval"
@@ -25,7 +25,7 @@ enum RegionTable {
     }
   }
 
-  private static func remarks(_ region: ShelfRegion) -> String {
+  private static func remarks(_ region: OfflineRegion) -> String {
     var remarks: [String] = []
     if let installed = region.installed, installed.edition != region.edition {
       remarks.append("has \(installed.edition)")
