@@ -16,6 +16,8 @@ let package = Package(
     .executable(name: "purchase-ledger", targets: ["PurchaseLedgerCommand"]),
     .executable(name: "mapstore", targets: ["MapStoreCommand"]),
     .library(name: "TileIndex", targets: ["TileIndex"]),
+    .library(name: "RegionCatalog", targets: ["RegionCatalog"]),
+    .library(name: "Gazetteer", targets: ["Gazetteer"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
@@ -84,6 +86,10 @@ let package = Package(
       name: "TileIndex",
       dependencies: ["Support", "CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: strict),
+    // Manifests, boundaries, catalogues and the split of regions into packs.
+    .target(name: "RegionCatalog", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
+    // Place search, and other programs' lists of places.
+    .target(name: "Gazetteer", dependencies: ["TileIndex"], swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
@@ -96,7 +102,9 @@ let package = Package(
       name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "TileCut",
-      dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
+      dependencies: [
+        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
+      ],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
     .target(
@@ -106,7 +114,7 @@ let package = Package(
     .executableTarget(
       name: "TileCutCommand",
       dependencies: [
-        "Support", "TileIndex", "TileImage", "TileCut", "CommandSupport",
+        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "TileCut", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
@@ -116,7 +124,7 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "Support", "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
+        "Support", "TileIndex", "Gazetteer", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -170,11 +178,11 @@ let package = Package(
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
     // The messages of the store's service: codable values, read by servers and devices.
-    .target(name: "MapStoreWire", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(name: "MapStoreWire", dependencies: ["TileIndex", "RegionCatalog"], swiftSettings: strict),
     .target(
       name: "MapStoreServer",
       dependencies: [
-        "Support", "TileIndex", "PurchaseLedger", "MapStoreWire", "CZlib",
+        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire", "CZlib",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -195,7 +203,7 @@ let package = Package(
     .target(
       name: "MapStoreClient",
       dependencies: [
-        "Support", "TileIndex", "MapStoreWire",
+        "Support", "TileIndex", "RegionCatalog", "MapStoreWire",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -206,7 +214,8 @@ let package = Package(
     .executableTarget(
       name: "MapStoreCommand",
       dependencies: [
-        "TileIndex", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire", "CommandSupport",
+        "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
+        "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -229,7 +238,7 @@ let package = Package(
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      name: "TestSupport", dependencies: ["TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests",
@@ -237,6 +246,10 @@ let package = Package(
         "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "RegionCatalogTests", dependencies: ["RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "GazetteerTests", dependencies: ["Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
@@ -284,7 +297,8 @@ let package = Package(
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
-        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "TestSupport", "ShelfProbe",
+        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "TestSupport",
+        "ShelfProbe",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -296,7 +310,7 @@ let package = Package(
       name: "MapStoreServerTests",
       dependencies: [
         "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support",
-        "TileCut", "TileImage", "TileIndex", "TestSupport",
+        "TileCut", "TileImage", "TileIndex", "RegionCatalog", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -308,7 +322,8 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
-        "TileImage", "TileIndex", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "TestSupport", "CSQLite",
+        "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
+        "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),
@@ -317,6 +332,7 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
+        "RegionCatalog",
         "PurchaseLedger", "TestSupport",
       ],
       swiftSettings: strict),

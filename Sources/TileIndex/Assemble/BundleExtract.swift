@@ -43,7 +43,7 @@ public struct BundleExtract: Sendable {
         .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
         remedy: "see what it has with: tilecut inspect '\(bundle.path)'")
     }
-    if let places = try PlaceIndex(bundle)?.places() {
+    if let places = try PlaceTable(bundle)?.places() {
       let inside = places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
       if !inside.isEmpty { try writer.write(places: inside) }
     }

@@ -51,7 +51,7 @@ public struct BundleMerge: Sendable {
     }
     var places: [Place] = []
     var known: Set<Place> = []
-    for bundle in bundles { places += try PlaceIndex(bundle)?.places().filter { known.insert($0).inserted } ?? [] }
+    for bundle in bundles { places += try PlaceTable(bundle)?.places().filter { known.insert($0).inserted } ?? [] }
     if !places.isEmpty { try writer.write(places: places) }
     return try writer.finish(MergedMetadata(bundles, name: name).metadata)
   }

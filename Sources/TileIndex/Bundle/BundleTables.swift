@@ -3,7 +3,7 @@ import CSQLite
 /// The tables of a bundle while it is written: one connection, one transaction, no journal, because the file has no value until it is whole.
 ///
 /// Unchecked because the writer reaches it under its mutex only.
-final class BundleTables: @unchecked Sendable {
+package final class BundleTables: @unchecked Sendable {
   /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), put in quadtree order, the better of two
   /// runs: what the file is larger than its blobs, microseconds for a put, for a random read with the page cache dropped, and for one with it warm.
   /// docs/bundle-format.md has the same table.
@@ -15,7 +15,7 @@ final class BundleTables: @unchecked Sendable {
   /// | 16384 | 6.3 % | 23 | 245 | 9.0 | 21.8 % | 4.6 | 93 | 4.9 |
   /// | 32768 | 13.2 % | 19 | 231 | 9.9 | 10.8 % | 3.8 | 103 | 7.4 |
   /// | 65536 | 27.7 % | 39 | 164 | 9.9 | 5.8 % | 3.4 | 138 | 12.9 |
-  static let pageBytes = 16384
+  package static let pageBytes = 16384
   /// SQLite's own page cache; what does not fit is written to the file, where the operating system keeps it at hand.
   private static let cacheKibibytes = 8000
 

@@ -13,7 +13,7 @@ public final class MBTilesReader: BundleReader {
   /// How the tiles are kept.
   public var layout: BundleLayout { schema.layout }
 
-  let connection: SQLiteConnection
+  package let connection: SQLiteConnection
   let schema: BundleSchema
   private let lookup: SQLiteStatement
   /// Lets reads be told not to wait; nil where that is not possible.
@@ -103,7 +103,7 @@ public final class MBTilesReader: BundleReader {
   }
 
   /// Runs a query; its failures become errors that name the bundle.
-  func reading<Result>(_ body: () throws -> Result) throws -> Result {
+  package func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
     } catch let error as SQLiteError {

@@ -15,3 +15,18 @@ public struct BoundingBox: Hashable, Sendable {
   public var width: Double { east - west }
   public var height: Double { north - south }
 }
+
+extension BoundingBox {
+  /// The smallest box around some points.
+  ///
+  /// - Precondition: there is one.
+  package init(around points: [SIMD2<Double>]) {
+    self.init(west: points[0].x, south: points[0].y, east: points[0].x, north: points[0].y)
+    for point in points {
+      west = min(west, point.x)
+      south = min(south, point.y)
+      east = max(east, point.x)
+      north = max(north, point.y)
+    }
+  }
+}

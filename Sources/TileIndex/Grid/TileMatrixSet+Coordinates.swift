@@ -83,7 +83,7 @@ extension TileMatrixSet {
   }
 
   /// The longitude in -180...180 that differs by whole turns. Only values outside are touched, so 180 is not turned into -180.
-  static func wrapped(_ longitude: Double) -> Double {
+  package static func wrapped(_ longitude: Double) -> Double {
     if longitude >= -180, longitude <= 180 { return longitude }
     let turned = (longitude + 180).truncatingRemainder(dividingBy: 360)
     return (turned < 0 ? turned + 360 : turned) - 180

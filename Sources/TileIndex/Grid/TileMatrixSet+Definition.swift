@@ -32,10 +32,10 @@ extension TileMatrixSet {
 }
 
 /// A grid in a Codable document.
-struct GridDefinition: Hashable, Sendable, Codable {
-  let matrixSet: TileMatrixSet
+package struct GridDefinition: Hashable, Sendable, Codable {
+  package let matrixSet: TileMatrixSet
 
-  init(_ matrixSet: TileMatrixSet) { self.matrixSet = matrixSet }
+  package init(_ matrixSet: TileMatrixSet) { self.matrixSet = matrixSet }
 
   private struct Degrees: Codable {
     let id: String
@@ -44,7 +44,7 @@ struct GridDefinition: Hashable, Sendable, Codable {
     let uri: String?
   }
 
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     func refused(_ words: String) -> DecodingError {
       .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: words))
     }
@@ -63,7 +63,7 @@ struct GridDefinition: Hashable, Sendable, Codable {
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     if matrixSet == TileMatrixSet.named(matrixSet.identifier) {
       var container = encoder.singleValueContainer()
       try container.encode(matrixSet.identifier)

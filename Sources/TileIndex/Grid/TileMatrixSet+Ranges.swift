@@ -51,7 +51,7 @@ extension TileMatrixSet {
   }
 
   /// One or two boxes within ±180 degrees that together are the given one, the part at the eastern end of the world first.
-  static func splitAtAntimeridian(_ box: BoundingBox) -> [BoundingBox] {
+  package static func splitAtAntimeridian(_ box: BoundingBox) -> [BoundingBox] {
     var width = box.east - box.west
     if width < 0 { width += 360 }
     guard width < 360 else { return [BoundingBox(west: -180, south: box.south, east: 180, north: box.north)] }

@@ -17,7 +17,7 @@ struct PatchApplication {
     let reader = try BundleFile.open(base, matrixSet: patch.info.matrixSet)
     self.patch = patch
     self.base = reader
-    basePlaces = try PlaceIndex(reader)?.places() ?? []
+    basePlaces = try PlaceTable(reader)?.places() ?? []
     if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch) }
     isInOrder =
       try expected.order != nil && patch.info.result.order != nil && PutOrder(reader)?.digest() == expected.order
@@ -142,7 +142,7 @@ struct PatchApplication {
     }
     let result = try MBTilesReader(path: path, matrixSet: patch.info.matrixSet)
     guard try TilesHash.of(result) == expected.tiles, PatchInfo.digest(metadata: result.metadata) == expected.metadata,
-      PatchInfo.digest(places: try PlaceIndex(result)?.places() ?? []) == expected.places
+      PatchInfo.digest(places: try PlaceTable(result)?.places() ?? []) == expected.places
     else { throw PatchInfo.damaged(patch.path, "it does not lead to what it promises") }
     return false
   }

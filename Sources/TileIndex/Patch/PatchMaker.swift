@@ -33,8 +33,8 @@ struct PatchMaker {
       throw BundleError(.mismatch, path: new, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles")
     }
     self.format = format
-    oldPlaces = try PlaceIndex(self.old)?.places() ?? []
-    newPlaces = try PlaceIndex(self.new)?.places() ?? []
+    oldPlaces = try PlaceTable(self.old)?.places() ?? []
+    newPlaces = try PlaceTable(self.new)?.places() ?? []
     base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata)
     result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated)
   }

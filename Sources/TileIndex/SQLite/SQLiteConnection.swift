@@ -47,7 +47,7 @@ package final class SQLiteConnection {
   /// Interrupts statements that take more steps of SQLite's machine than this; nil lets them go on.
   ///
   /// A look-up by an index takes about a hundred.
-  func limitWork(to steps: Int32?) {
+  package func limitWork(to steps: Int32?) {
     if let steps {
       sqlite3_progress_handler(handle, steps, { _ in 1 }, nil)
     } else {

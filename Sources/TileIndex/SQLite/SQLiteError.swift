@@ -13,7 +13,7 @@ package struct SQLiteError: Error, CustomStringConvertible {
   package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   package var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
-  var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
+  package var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
   var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
 
   package var description: String {

@@ -92,7 +92,7 @@ struct BundleContents: Equatable {
 
   init(_ bundle: any BundleReader) throws {
     metadata = bundle.metadata.entries
-    places = try PlaceIndex(bundle)?.places() ?? []
+    places = try PlaceTable(bundle)?.places() ?? []
     var tiles: [TileID: [UInt8]] = [:]
     try bundle.forEachTile { tiles[$0] = Array($1) }
     self.tiles = tiles

@@ -10,7 +10,7 @@ struct PlacesRule: BundleRule {
 
   mutating func begin(_ findings: inout Findings) throws {
     // Other makers' tables of this name are their own business.
-    guard try PlaceIndex(reader) != nil else { return }
+    guard try PlaceTable(reader) != nil else { return }
     try reader.reading {
       let rows = try reader.connection.prepare(
         "SELECT id, name, kind, longitude, latitude, importance, typeof(longitude), typeof(latitude) FROM places")

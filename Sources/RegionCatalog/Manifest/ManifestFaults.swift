@@ -1,0 +1,175 @@
+import Support
+import TileIndex
+
+/// Collects what is wrong with a document while it is read on.
+final class ManifestFaults {
+  let path: String
+  private(set) var faults: [ManifestError.Fault] = []
+
+  init(path: String) { self.path = path }
+
+  func add(_ place: String, _ message: String, remedy: String, path: String? = nil) {
+    faults.append(
+      ManifestError.Fault(path: path ?? self.path, place: place, message: message, remedy: remedy))
+  }
+
+  /// RFC 8259 lets an object have a name twice; which one counts, nobody can say.
+  func addRepeated(_ place: String) { add(place, "stands there twice", remedy: "leave one of them out") }
+}
+
+/// An object of a document, whose members are read one by one; what is wrong with them goes into ``ManifestFaults``, and the reader gets nil.
+struct ManifestObject {
+  let place: String
+  private let members: [String: JSONValue]
+  private let faults: ManifestFaults
+
+  /// - Parameter keys: the members that mean something; others are faults.
+  init?(_ value: JSONValue?, at place: String, keys: [String], _ faults: ManifestFaults) {
+    self.place = place
+    self.faults = faults
+    guard let value else { return nil }
+    guard let list = value.members else {
+      faults.add(place, "is \(value.kind), not an object", remedy: "write it in braces: {\"\(keys[0])\": ...}")
+      return nil
+    }
+    var members: [String: JSONValue] = [:]
+    for member in list {
+      let name = place.isEmpty ? member.name : "\(place).\(member.name)"
+      if members.updateValue(member.value, forKey: member.name) != nil {
+        faults.addRepeated(name)
+      } else if !keys.contains(member.name) {
+        let near = Spelling.nearest(to: member.name, among: keys)
+        faults.add(
+          name, "is no key that is known here",
+          remedy: near.map { "did you mean \"\($0)\"?" } ?? "the keys are \(keys.joined(separator: ", "))")
+      }
+    }
+    self.members = members
+  }
+
+  func has(_ key: String) -> Bool { members[key] != nil }
+  func value(_ key: String) -> JSONValue? { members[key] }
+  func place(_ key: String) -> String { place.isEmpty ? key : "\(place).\(key)" }
+
+  func fault(_ key: String, _ message: String, remedy: String) { faults.add(place(key), message, remedy: remedy) }
+
+  /// A string that is not empty and can be stored anywhere.
+  func text(_ key: String, required: Bool = false, remedy: String = "write a text in quotation marks") -> String? {
+    guard let value = members[key] else {
+      if required { fault(key, "is missing", remedy: remedy) }
+      return nil
+    }
+    guard let text = value.string else {
+      fault(key, "is \(value.kind), not a string", remedy: remedy)
+      return nil
+    }
+    guard !text.isEmpty else {
+      fault(key, "is empty", remedy: remedy)
+      return nil
+    }
+    guard !text.utf8.contains(0) else {
+      fault(key, "holds a NUL character", remedy: "remove it")
+      return nil
+    }
+    return text
+  }
+
+  /// A text that people read; customers' devices refuse a shop with another.
+  ///
+  /// - Parameter keepingLines: whether it may have several lines.
+  func shownText(
+    _ key: String, keepingLines: Bool = false, required: Bool = false,
+    remedy: String = "write a text in quotation marks"
+  ) -> String? {
+    guard let text = text(key, required: required, remedy: remedy) else { return nil }
+    guard text.isPrintable(keepingLines: keepingLines) else {
+      fault(
+        key, "holds \(keepingLines ? "" : "a line break or ")a character that controls a terminal", remedy: "remove it")
+      return nil
+    }
+    return text
+  }
+
+  /// A whole number within limits.
+  func whole(_ key: String, in limits: ClosedRange<Int>) -> Int? {
+    guard let value = members[key] else { return nil }
+    guard case .number(let digits) = value, let number = Int(digits), limits.contains(number) else {
+      fault(
+        key, "is \(value.kind(withText: true)), not a whole number from \(limits.lowerBound) to \(limits.upperBound)",
+        remedy: "write such a number")
+      return nil
+    }
+    return number
+  }
+
+  /// Finite numbers; nil unless all are.
+  func numbers(_ key: String, count: Int? = nil, remedy: String) -> [Double]? {
+    guard let value = members[key] else { return nil }
+    let numbers = value.array?.compactMap(\.finite)
+    guard let numbers, numbers.count == value.array?.count, count.map({ $0 == numbers.count }) ?? !numbers.isEmpty
+    else {
+      let wanted = count.map { "an array of \($0) numbers" } ?? "an array of numbers"
+      fault(key, "is not \(wanted)", remedy: remedy)
+      return nil
+    }
+    return numbers
+  }
+
+  /// `[west, south, east, north]` in degrees.
+  func box(_ key: String) -> BoundingBox? {
+    let remedy = "give it as [west, south, east, north] in degrees"
+    guard let numbers = numbers(key, count: 4, remedy: remedy) else { return nil }
+    let box = BoundingBox(west: numbers[0], south: numbers[1], east: numbers[2], north: numbers[3])
+    guard box.south < box.north, box.west != box.east, abs(box.south) <= 90, abs(box.north) <= 90,
+      abs(box.west) <= 180, abs(box.east) <= 180
+    else {
+      fault(key, "is no box on Earth", remedy: remedy)
+      return nil
+    }
+    return box
+  }
+
+  /// Names of files: an array of strings, none empty.
+  func files(_ key: String) -> [String]? {
+    guard let value = members[key] else { return nil }
+    guard let items = value.array else {
+      fault(key, "is \(value.kind), not an array", remedy: "write the files' names in brackets: [\"map.tif\"]")
+      return nil
+    }
+    guard !items.isEmpty else {
+      fault(key, "is empty", remedy: "name at least one file, or leave it out")
+      return nil
+    }
+    var names: [String] = []
+    for (index, item) in items.enumerated() {
+      if let name = item.string, !name.isEmpty, !name.utf8.contains(0) {
+        names.append(name)
+      } else {
+        faults.add("\(place(key))[\(index)]", "is no file's name", remedy: "write the path in quotation marks")
+      }
+    }
+    return names
+  }
+}
+
+extension JSONValue {
+  /// The kind of a value, with its article, for messages.
+  var kind: String { kind(withText: false) }
+
+  func kind(withText: Bool) -> String {
+    switch self {
+    case .null: "null"
+    case .bool: "a truth value"
+    case .number(let digits): withText ? digits : "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+
+  /// A number that is one.
+  var finite: Double? {
+    guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return nil }
+    return number
+  }
+}
