@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 // What each message has to be. Members that are true or false, or one of some words, are checked by their types.

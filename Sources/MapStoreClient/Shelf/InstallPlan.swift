@@ -1,4 +1,5 @@
 import TileIndex
+import RegionCatalog
 
 /// Which file leads to what is wanted.
 enum InstallPlan {

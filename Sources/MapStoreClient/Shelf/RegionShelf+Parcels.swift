@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 public import TileIndex
 
 extension RegionShelf {

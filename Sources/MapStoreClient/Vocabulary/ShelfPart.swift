@@ -1,4 +1,5 @@
 import TileIndex
+import RegionCatalog
 
 /// What one file of the shelf holds: a whole region, or one of its parcels.
 public struct ShelfPart: Hashable, Sendable, Codable, CustomStringConvertible {

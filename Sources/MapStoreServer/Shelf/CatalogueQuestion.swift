@@ -1,4 +1,5 @@
 import MapStoreWire
+import Gazetteer
 import TileIndex
 
 /// What somebody wants to see of the catalogue.

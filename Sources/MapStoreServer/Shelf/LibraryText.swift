@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 /// Writes libraries. Most of a library is the same for everybody, so each region's text is made once and only what differs is put between.

@@ -1,4 +1,5 @@
 import TileIndex
+import RegionCatalog
 
 /// How far a region is from a place.
 ///

@@ -1,5 +1,7 @@
 import Crypto
+import Gazetteer
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 /// What is on the shelf and which of it is for sale, at one moment: never changed, replaced as a whole.

@@ -1,4 +1,5 @@
 import TileIndex
+import RegionCatalog
 
 extension BundlePreview {
   /// The picture that a manifest asks for: of the region's bounds unless it names others, 512 pixels wide unless it gives a zoom or a size.

@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 public import TileIndex
 
 /// What to build and how. Of these only ``parcelBytesMax`` and ``patchesFrom`` can change what is on the shelf.
