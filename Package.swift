@@ -68,6 +68,8 @@ let package = Package(
     .systemLibrary(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+    // Apple's platforms have Foundation's XML parser.
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
     // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff), and what the
     // C library hides behind _GNU_SOURCE (CSystemShim).
@@ -84,7 +86,11 @@ let package = Package(
     .target(name: "Support", swiftSettings: strict),
     .target(
       name: "TileIndex",
-      dependencies: ["Support", "CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: [
+        "Support", "CSQLite", "CSystemShim", "CZlib",
+        .target(name: "CExpat", condition: .when(platforms: [.linux])),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: strict),
     // Manifests, boundaries, catalogues and the split of regions into packs.
     .target(name: "RegionCatalog", dependencies: ["Support", "TileIndex"], swiftSettings: strict),

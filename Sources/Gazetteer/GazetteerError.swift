@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// Why a gazetteer cannot be read. The message names the file, the line or the place in the document, and the remedy.
 public struct GazetteerError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs; new kinds may be added.
@@ -7,7 +15,7 @@ public struct GazetteerError: Error, CustomStringConvertible, Sendable {
 
     /// There is no such file, or it may not be read.
     public static let unreadable = Code("unreadable gazetteer")
-    /// It is neither GeoJSON nor GeoNames' table, or does not say what they must say.
+    /// It is neither GeoJSON nor a GeoNames table, or violates its format.
     public static let malformed = Code("malformed gazetteer")
   }
 
@@ -26,4 +34,13 @@ public struct GazetteerError: Error, CustomStringConvertible, Sendable {
 
   /// `path: place: message; remedy`
   public var description: String { "\(path): \(place.map { "\($0): " } ?? "")\(message); \(remedy)" }
+}
+
+/// The importance of places whose list does not state it.
+enum PlaceImportance {
+  /// The importance for a population: 0.13 for ten, 0.67 for a hundred thousand, 1 for thirty million.
+  static func ofPopulation(_ population: Double) -> Double {
+    guard population > 1 else { return 0 }
+    return min(log10(population) / 7.5, 1)
+  }
 }

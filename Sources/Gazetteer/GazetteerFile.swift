@@ -1,16 +1,16 @@
 public import TileIndex
 
-/// Lists of places as others keep them: GeoJSON, and the tables of geonames.org.
+/// Lists of places from other sources: GeoJSON, and the tables of geonames.org.
 public enum GazetteerFile {
-  /// Reads the places of a file, in its order. What a file is its content says: GeoJSON begins with a brace.
+  /// Reads the places of a file, in its order. The format is detected from the content: GeoJSON begins with a brace.
   ///
-  /// - **GeoJSON**: a FeatureCollection or Feature. `name` in the properties is the name; features without one, or without geometry, are left out. `kind` is
-  ///   taken as it is. `importance` is a number from 0 to 1; without it `population` gives one, as for GeoNames. Lines and areas stand as one point of theirs.
-  /// - **GeoNames**: one place a line, 19 columns with tabs between (geonames.org's `allCountries.txt` and the countries' files). The feature code gives the kind,
+  /// - **GeoJSON**: a FeatureCollection or Feature. The property `name` is the name; features without it, or without geometry, are skipped. `kind` is
+  ///   copied. `importance` is a number from 0 to 1; without it `population` gives one, as for GeoNames. A line or area is represented by one of its points.
+  /// - **GeoNames**: one place a line, 19 tab-separated columns (geonames.org's `allCountries.txt` and the countries' files). The feature code gives the kind,
   ///   code and population the importance.
   ///
-  /// - Throws: ``GazetteerError``, which names the line or the place in the document.
-  /// - Complexity: O(bytes), and memory in proportion.
+  /// - Throws: ``GazetteerError``, which names the line or the position in the document.
+  /// - Complexity: O(bytes), in time and memory.
   public static func places(inFile path: String) throws -> [Place] {
     let bytes = try contents(path)
     let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0

@@ -1,6 +1,6 @@
 public import TileIndex
 
-/// The places of a bundle: the whole list, and a search in it. For one thread at a time, as the reader that it uses.
+/// The places of a bundle, with full-text search. For one thread at a time, as the reader it uses.
 public final class PlaceIndex {
   private let table: PlaceTable
   private let hasIndex: Bool
@@ -20,11 +20,11 @@ public final class PlaceIndex {
   /// All places in the order of the table, which in our own bundles is that of falling importance. Invalid rows are left out.
   public func places() throws -> [Place] { try table.places() }
 
-  /// Looks for places whose names have all the words of a query, the last as a beginning; the best first.
+  /// Finds places whose names contain all words of a query, the last as a prefix; the best matches first.
   ///
-  /// - Complexity: bounded: at most ``workMax`` steps of SQLite's machine for each of up to three looks, and some hundred candidates. What is not found
-  ///   within them is left out.
-  /// - Throws: ``BundleError``; `.malformed` where the places have no index, or this SQLite no FTS5.
+  /// - Complexity: bounded: at most ``workMax`` steps of SQLite's virtual machine for each of up to three queries, and some hundred candidates. Further matches
+  ///   are not found.
+  /// - Throws: ``BundleError``; `.malformed` when the places have no index, or this SQLite no FTS5.
   public func search(_ query: PlaceQuery) throws -> [PlaceMatch] {
     guard let words = query.match else { return [] }
     guard hasIndex else {
@@ -33,17 +33,17 @@ public final class PlaceIndex {
         remedy: "make the bundle again, with a libsqlite3 that has FTS5")
     }
     var found: [Int: Place] = [:]
-    // Rows lie in the order of importance, so the first candidates of each look are the most important of their kind.
+    // Rows are ordered by importance, so the first candidates of each query are its most important ones.
     try look(words.whole, into: &found)
     try look(words.beginning, into: &found)
     if let near = query.near { try look(words.beginning, around: near, into: &found) }
     return query.best(of: Array(found.values))
   }
 
-  /// A few tenths of a second at worst.
+  /// Takes a few tenths of a second at worst.
   private static let workMax: Int32 = 5_000_000
   private static let candidatesMax = 300
-  /// Degrees to each side, where nearness is asked for.
+  /// The distance in degrees to each side for a search near a position.
   private static let nearDegrees = 0.5
 
   private func look(

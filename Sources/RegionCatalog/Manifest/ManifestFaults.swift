@@ -1,7 +1,7 @@
 import Support
 import TileIndex
 
-/// Collects what is wrong with a document while it is read on.
+/// Collects the errors of a document, so that reading continues after each.
 final class ManifestFaults {
   let path: String
   private(set) var faults: [ManifestError.Fault] = []
@@ -13,17 +13,17 @@ final class ManifestFaults {
       ManifestError.Fault(path: path ?? self.path, place: place, message: message, remedy: remedy))
   }
 
-  /// RFC 8259 lets an object have a name twice; which one counts, nobody can say.
+  /// RFC 8259 permits repeated names in an object, but not which one counts.
   func addRepeated(_ place: String) { add(place, "stands there twice", remedy: "leave one of them out") }
 }
 
-/// An object of a document, whose members are read one by one; what is wrong with them goes into ``ManifestFaults``, and the reader gets nil.
+/// An object of the document. Its members are read one by one; an invalid member adds to ``ManifestFaults`` and reads as nil.
 struct ManifestObject {
   let place: String
   private let members: [String: JSONValue]
   private let faults: ManifestFaults
 
-  /// - Parameter keys: the members that mean something; others are faults.
+  /// - Parameter keys: the valid members; others are errors.
   init?(_ value: JSONValue?, at place: String, keys: [String], _ faults: ManifestFaults) {
     self.place = place
     self.faults = faults
@@ -53,7 +53,7 @@ struct ManifestObject {
 
   func fault(_ key: String, _ message: String, remedy: String) { faults.add(place(key), message, remedy: remedy) }
 
-  /// A string that is not empty and can be stored anywhere.
+  /// A non-empty string without NUL characters.
   func text(_ key: String, required: Bool = false, remedy: String = "write a text in quotation marks") -> String? {
     guard let value = members[key] else {
       if required { fault(key, "is missing", remedy: remedy) }
@@ -74,9 +74,9 @@ struct ManifestObject {
     return text
   }
 
-  /// A text that people read; customers' devices refuse a shop with another.
+  /// A text for customers. Control characters are refused, because devices refuse a catalogue that has them.
   ///
-  /// - Parameter keepingLines: whether it may have several lines.
+  /// - Parameter keepingLines: whether line breaks are valid.
   func shownText(
     _ key: String, keepingLines: Bool = false, required: Bool = false,
     remedy: String = "write a text in quotation marks"
@@ -90,7 +90,7 @@ struct ManifestObject {
     return text
   }
 
-  /// A whole number within limits.
+  /// An integer within limits.
   func whole(_ key: String, in limits: ClosedRange<Int>) -> Int? {
     guard let value = members[key] else { return nil }
     guard case .number(let digits) = value, let number = Int(digits), limits.contains(number) else {
@@ -102,7 +102,7 @@ struct ManifestObject {
     return number
   }
 
-  /// Finite numbers; nil unless all are.
+  /// An array of finite numbers; nil if one is not.
   func numbers(_ key: String, count: Int? = nil, remedy: String) -> [Double]? {
     guard let value = members[key] else { return nil }
     let numbers = value.array?.compactMap(\.finite)
@@ -129,7 +129,7 @@ struct ManifestObject {
     return box
   }
 
-  /// Names of files: an array of strings, none empty.
+  /// File names: an array of non-empty strings.
   func files(_ key: String) -> [String]? {
     guard let value = members[key] else { return nil }
     guard let items = value.array else {
@@ -153,7 +153,7 @@ struct ManifestObject {
 }
 
 extension JSONValue {
-  /// The kind of a value, with its article, for messages.
+  /// The kind of a value with its article, for messages.
   var kind: String { kind(withText: false) }
 
   func kind(withText: Bool) -> String {
@@ -167,9 +167,42 @@ extension JSONValue {
     }
   }
 
-  /// A number that is one.
+  /// The value of a finite number.
   var finite: Double? {
     guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return nil }
     return number
+  }
+}
+
+/// Suggestions for misspelled words.
+enum Spelling {
+  /// The most similar word, if at most a third of the letters differ, and at most three, ignoring case.
+  static func nearest(to word: String, among words: [String]) -> String? {
+    let letters = Array(word.lowercased())
+    let ranked = words.map { ($0, distance(letters, Array($0.lowercased()))) }
+    guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= min(max(letters.count / 3, 1), 3) else {
+      // Otherwise a word that is a prefix of the other: zoom for zooms, productIdentifier for productId.
+      return words.first {
+        letters.count > 2
+          && ($0.lowercased().hasPrefix(word.lowercased()) || word.lowercased().hasPrefix($0.lowercased()))
+      }
+    }
+    return best.0
+  }
+
+  /// The edit distance: letters to insert, delete, replace, or swap with their neighbour.
+  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    var rows = [Array(0...b.count)]
+    for i in a.indices {
+      var row = [i + 1]
+      for j in b.indices {
+        var best = min(row[j], rows[i][j + 1]) + 1
+        best = min(best, rows[i][j] + (a[i] == b[j] ? 0 : 1))
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, rows[i - 1][j - 1] + 1) }
+        row.append(best)
+      }
+      rows.append(row)
+    }
+    return rows[a.count][b.count]
   }
 }

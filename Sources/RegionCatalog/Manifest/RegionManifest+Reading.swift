@@ -5,9 +5,9 @@ extension RegionManifest {
   package static let regionKeys =
     ["id", "productId", "title", "category", "description", "bounds", "boundary"] + RegionSettings.keys
 
-  /// Reads and checks a manifest and the boundary files that it names. Whether its rasters are there is not asked.
+  /// Reads and checks a manifest and the boundary files it refers to. Its rasters need not exist.
   ///
-  /// - Throws: ``ManifestError`` with everything that is wrong: the file, the place in the document and the remedy of each fault.
+  /// - Throws: ``ManifestError`` with all errors: the file, the position in the document and the remedy of each.
   public init(path: String) throws {
     let document: JSONValue
     do {
@@ -25,7 +25,7 @@ extension RegionManifest {
     self.init(path: path, regions: regions)
   }
 
-  /// 1. Defaults; 2. categories; 3. regions, each over its category over the defaults; 4. what must differ between regions.
+  /// 1. Read the defaults. 2. Read the categories. 3. Read each region over its category over the defaults. 4. Check what must be unique.
   private func read(_ value: JSONValue, _ faults: ManifestFaults) -> [Region] {
     guard let document = ManifestObject(value, at: "", keys: Self.documentKeys, faults) else { return [] }
     if let version = document.value("version"), version != .number("1") {
@@ -59,7 +59,7 @@ extension RegionManifest {
     return regions.compactMap { $0 }
   }
 
-  /// By name; nil when the document has none.
+  /// Categories by name; nil when the document has none.
   private func categories(
     _ document: ManifestObject, defaults: RegionSettings, _ faults: ManifestFaults
   ) -> [(name: String, object: ManifestObject)]? {
@@ -76,7 +76,7 @@ extension RegionManifest {
         return nil
       }
       guard let object = ManifestObject(member.value, at: place, keys: RegionSettings.keys, faults) else { return nil }
-      // What is wrong in it is said once, not for each of its regions.
+      // Read once here, so that its errors are reported once, not for each of its regions.
       var settings = defaults
       settings.take(object, faults)
       return (member.name, object)
@@ -127,7 +127,7 @@ extension RegionManifest {
       settings: settings)
   }
 
-  /// GeoJSON, in the manifest or in a file of its own.
+  /// A GeoJSON boundary, in the manifest or in its own file.
   private func boundary(_ object: ManifestObject, _ faults: ManifestFaults) -> RegionBoundary? {
     guard let value = object.value("boundary") else { return nil }
     let boundaryRemedy = "give GeoJSON with a Polygon or MultiPolygon in degrees, longitude first"
@@ -135,7 +135,7 @@ extension RegionManifest {
       do {
         return try RegionBoundary(geoJSON: value)
       } catch {
-        // "document" stands for the geometry itself.
+        // "document" means the geometry itself.
         let steps = error.place.split(separator: ".").drop { $0 == "document" }
         object.fault((["boundary"] + steps).joined(separator: "."), error.message, remedy: boundaryRemedy)
         return nil
@@ -156,7 +156,7 @@ extension RegionManifest {
     return nil
   }
 
-  /// Ids, product ids and the names of files differ between regions.
+  /// Ids, product ids and file names must be unique.
   private func checkNames(_ regions: [Region?], _ faults: ManifestFaults) {
     var ids: Set<String> = []
     var products: Set<String> = []
@@ -172,7 +172,7 @@ extension RegionManifest {
         faults.add(
           "\(place).productId", "repeats \"\(region.productID)\"", remedy: "give each region a product of its own")
       }
-      // "a-1" in edition "2" and "a" in edition "1-2"; on many disks capitals make no difference either.
+      // "a-1" in edition "2" collides with "a" in edition "1-2"; on case-insensitive disks, "A" with "a".
       if let other = files.updateValue(index, forKey: region.stem.lowercased()) {
         faults.add(
           "\(place).id", "and edition make the file name \(region.stem), as those of regions[\(other)] do",
@@ -183,7 +183,7 @@ extension RegionManifest {
 
   static let nameRemedy = "use letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 
-  /// What may be part of file names and URLs: ids and editions, and with more bytes the names of files.
+  /// Whether a text may be part of file names and URLs: ids and editions, and with more bytes the names of files.
   package static func isName(_ text: String, bytesMax: Int = 100) -> Bool {
     func isLetterOrDigit(_ byte: UInt8) -> Bool {
       (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
@@ -194,6 +194,6 @@ extension RegionManifest {
 }
 
 extension RegionManifest.Region {
-  /// `id-edition`, from which the region's files have their names.
+  /// `id-edition`, the stem of the region's file names.
   public var stem: String { "\(id)-\(settings.edition)" }
 }

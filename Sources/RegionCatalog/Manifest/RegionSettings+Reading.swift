@@ -1,7 +1,7 @@
 import TileIndex
 
 extension RegionSettings {
-  /// The keys of `defaults` and categories, which regions may have too.
+  /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
     "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "crs", "attribution", "edition",
     "priceTier", "preview", "gazetteers", "parcelBytes",
@@ -9,7 +9,7 @@ extension RegionSettings {
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
 
-  /// Takes over what an object says; what it does not name stays.
+  /// Overrides settings with the members of an object.
   mutating func take(_ object: ManifestObject, _ faults: ManifestFaults) {
     if let files = object.files("sources") { sources = files }
     if let files = object.files("gazetteers") { gazetteers = files }
@@ -17,7 +17,7 @@ extension RegionSettings {
     if object.has("zooms") { zooms = Self.zooms(object) ?? zooms }
     if let word = Self.word(object, "format", among: Format.allCases.map(\.rawValue)) {
       format = Format(rawValue: word) ?? format
-      // The quality of a coarser setting was meant for its own format.
+      // An inherited quality belongs to the inherited format.
       if !object.has("quality") { quality = nil }
     }
     if let number = object.whole("quality", in: 1...100) { quality = number }
@@ -45,7 +45,7 @@ extension RegionSettings {
     }
   }
 
-  /// Below this not even a bundle's empty tables would fit; above, nobody would call it a parcel.
+  /// The minimum is about the size of an empty bundle.
   package static let parcelBytesLimits = 256_000...1_000_000_000_000
 
   private static func word(_ object: ManifestObject, _ key: String, among words: [String]) -> String? {

@@ -1,40 +1,40 @@
 package import TileIndex
 
-/// How a region's tiles are dealt out to parcels: subtrees of the grid, each small enough, that together have every tile once.
+/// Splits a region's tiles into packs: sets of subtrees of the grid, each small enough, that together have every tile once.
 ///
-/// 1. From the top of the grid downwards, a subtree that is small enough becomes part of a parcel; of one that is not, the top tile is put aside and each
-/// child is tried. Small neighbours under the same tile share a parcel. 2. The tiles put aside are the overview; they are dealt out in the same way, and
-/// what is put aside then again, until all have a place. 3. The overview comes first, as it is what a map shows first.
+/// 1. From the top of the grid down, a subtree that is small enough becomes part of a pack. If it is not, its root tile is set aside and each child is
+/// tried. Small neighbours under the same tile share a pack. 2. The tiles set aside are the overview; they are split in the same way, again
+/// until none is left. 3. Overview packs come first, because a map shows them first.
 ///
-/// The plan depends on the tiles and limits alone. No level is assumed to step by 2.
+/// The plan depends only on the tiles and limits. Levels may step by any number.
 package struct ParcelPlan: Sendable {
-  /// One parcel.
+  /// One tile pack.
   package struct Parcel: Hashable, Sendable {
-    /// The tops of its subtrees. A tile belongs to the parcel with the deepest root that it lies under.
+    /// The roots of its subtrees. A tile belongs to the pack with the deepest root above it.
     package internal(set) var roots: [TileID]
     package internal(set) var tiles: [TileID]
-    /// True when other parcels have the finer tiles below it.
+    /// True when other packs have the finer tiles below it.
     package let isOverview: Bool
     var bytes = 0
     var area = 0.0
   }
 
-  /// A tile that no parcel can hold; the largest one, so that a limit it fits will do for all.
+  /// A tile that exceeds the limit by itself; the largest one, so that a limit that fits it fits all.
   package struct TileTooLarge: Error {
     package let tile: TileID
-    /// What a bundle of just this tile takes.
+    /// The size of a bundle of just this tile.
     package let bundleBytes: Int
   }
 
-  /// Five square miles, and a quarter more where that saves cutting a tile of the grid up.
+  /// Five square miles, plus a quarter to avoid splitting a tile of the grid.
   package static let squareMetresMax = 5 * 2_589_988.110336 * 1.25
 
   package let parcels: [Parcel]
 
   /// - Parameters:
   ///   - tiles: all tiles of the region, in any order.
-  ///   - bytesMax: the most that a parcel's file shall take, by ``BundleSize``.
-  ///   - squareMetresMax: the most ground that a parcel of the finest levels shall cover; without meaning where a single tile of the finest zoom is larger.
+  ///   - bytesMax: the maximum size of a pack's file, by ``BundleSize``.
+  ///   - squareMetresMax: the maximum area of a pack of the finest levels; ignored when a single tile of the finest zoom is larger.
   /// - Throws: ``TileTooLarge``.
   /// - Complexity: O(tiles times zooms).
   package init(
@@ -54,19 +54,19 @@ package struct ParcelPlan: Sendable {
       deal.run(rest, isOverview: !rounds.isEmpty)
       rounds.append(deal.parcels)
       rest = deal.rest
-      // The overview's tiles are larger than any such limit.
+      // Tiles of the overview are larger than any such limit.
       deal = Deal(matrixSet: matrixSet, bytesMax: bytesMax, areaMax: .infinity)
     }
     parcels = Array(rounds.reversed().joined())
   }
 
-  /// One round.
+  /// One round of the split.
   private struct Deal {
     let matrixSet: TileMatrixSet
     let bytesMax: Int
     let areaMax: Double
     var parcels: [Parcel] = []
-    /// Tiles whose subtree is too large, by rising zoom.
+    /// Tiles whose subtree is too large, in ascending order.
     var rest: [SizedTile] = []
     private var current: Parcel?
 
@@ -74,13 +74,13 @@ package struct ParcelPlan: Sendable {
       (self.matrixSet, self.bytesMax, self.areaMax) = (matrixSet, bytesMax, areaMax)
     }
 
-    /// Deals out tiles that would each fit a parcel.
+    /// Splits tiles that each fit into a pack.
     mutating func run(_ tiles: [SizedTile], isOverview: Bool) {
       place(tiles, under: 0, isOverview)
       rest.sort { $0.tile < $1.tile }
     }
 
-    /// Deals out tiles that have their parent, one zoom above `zoom`, in common.
+    /// Splits tiles that have the same parent, one zoom above `zoom`.
     private mutating func place(_ tiles: [SizedTile], under zoom: Int, _ isOverview: Bool) {
       let groups = Dictionary(grouping: tiles) { matrixSet.ancestor(of: $0.tile, zoom: zoom) }
       for (root, members) in groups.sorted(by: { $0.key < $1.key }) {
@@ -103,7 +103,7 @@ package struct ParcelPlan: Sendable {
         place(members.filter { $0.tile != root }, under: zoom + 1, isOverview)
         flush()
       }
-      // Parcels do not reach beyond the parent that their roots have in common.
+      // A pack does not extend beyond the common parent of its roots.
       flush()
     }
 
@@ -111,5 +111,35 @@ package struct ParcelPlan: Sendable {
       if let parcel = current { parcels.append(parcel) }
       current = nil
     }
+  }
+}
+
+/// The size of tiles in a bundle of ``BundleWriter`` before it is written: an upper estimate, from SQLite's file format (sqlite.org/fileformat2.html, sections 1.5 and 1.6).
+package enum BundleSize {
+  private static let page = BundleWriter.pageBytes
+  /// The schema, the metadata and the roots of the other trees: eight pages.
+  package static let emptyBundle = 8 * page
+
+  /// Bytes for one tile: its blob's cell and overflow pages, its row in the map, and the entry of the map's index, whose pages are two thirds full. Plus a thirty-second, since cells of different sizes fill pages less well.
+  package static func estimate(blob bytes: Int) -> Int {
+    let cells = cells(blob: bytes)
+    return cells + cells / 32 + row
+  }
+
+  private static let row = 72
+
+  private static func cells(blob bytes: Int) -> Int {
+    let payload = bytes + 12
+    guard payload > page - 35 else {
+      // Cells are stored one after the other; one that does not fit starts a new page.
+      let share = page / max((page - 16) / (payload + 8), 1)
+      return min(share, 2 * payload)
+    }
+    let overflow = page - 4
+    let least = (page - 12) * 32 / 255 - 23
+    let kept = least + (payload - least) % overflow
+    let local = kept <= page - 35 ? kept : least
+    let pages = (payload - local + overflow - 1) / overflow
+    return pages * page + min(page / max((page - 16) / (local + 12), 1), 2 * local)
   }
 }

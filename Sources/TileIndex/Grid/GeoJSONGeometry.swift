@@ -1,4 +1,4 @@
-/// A GeoJSON geometry (RFC 7946, section 3.1). Positions are longitude and latitude in degrees; a height is left out.
+/// A GeoJSON geometry (RFC 7946, section 3.1). Positions are longitude and latitude in degrees; heights are dropped.
 package indirect enum GeoJSONGeometry: Hashable, Sendable {
   case points([SIMD2<Double>])
   case lines([[SIMD2<Double>]])
@@ -14,7 +14,7 @@ package indirect enum GeoJSONGeometry: Hashable, Sendable {
 
   private static let depthMax = 8
 
-  /// - Parameter place: where in the document it stands, for errors.
+  /// - Parameter place: the position in the document, for errors.
   package init(_ json: JSONValue, at place: String) throws(Fault) { try self.init(json, at: place, depth: 0) }
 
   private init(_ json: JSONValue, at place: String, depth: Int) throws(Fault) {
@@ -48,9 +48,9 @@ package indirect enum GeoJSONGeometry: Hashable, Sendable {
     }
   }
 
-  /// Every polygon in a document: a geometry, a feature or a collection of features. Points and lines have no area and are no use here.
+  /// All polygons of a document: a geometry, a feature or a collection of features. Points and lines are ignored.
   ///
-  /// - Throws: ``Fault``, also where there is no polygon at all.
+  /// - Throws: ``Fault``, also when there is no polygon.
   package static func polygons(in document: JSONValue) throws(Fault) -> [Polygon] {
     var found: [Polygon] = []
     try collect(document, at: "", into: &found)
@@ -91,7 +91,7 @@ extension GeoJSONGeometry {
     guard let values = json.array, values.count >= 2, case .number(let x) = values[0], case .number(let y) = values[1],
       let longitude = Double(x), let latitude = Double(y)
     else { throw Fault(place: place, message: "is no position [longitude, latitude]") }
-    // Some makers go on beyond the antimeridian instead of splitting.
+    // Some producers continue beyond the antimeridian instead of splitting.
     guard abs(longitude) <= 540, abs(latitude) <= 90 else {
       throw Fault(place: place, message: "[\(x), \(y)] lies nowhere on Earth; degrees are wanted, the longitude first")
     }
@@ -127,5 +127,62 @@ extension GeoJSONGeometry {
         place: "\(place)[\(index)]", message: "is no ring: four positions or more, the last equal to the first")
     }
     return Polygon(rings: rings)
+  }
+}
+
+/// An area with straight edges in degrees: an outer ring and holes. Ring orientation does not matter: a point enclosed by an odd number of rings is inside.
+package struct Polygon: Hashable, Sendable {
+  /// Longitude and latitude; each ring is closed and has at least four positions. The first is the outer ring.
+  package let rings: [[SIMD2<Double>]]
+  /// The box around the outer ring.
+  package let bounds: BoundingBox
+
+  package init(rings: [[SIMD2<Double>]]) {
+    self.rings = rings
+    bounds = BoundingBox(around: rings[0])
+  }
+
+  /// True for points inside; undefined for points on an edge.
+  ///
+  /// - Complexity: O(edges).
+  package func contains(_ point: SIMD2<Double>) -> Bool {
+    guard bounds.contains(point) else { return false }
+    var isInside = false
+    for ring in rings {
+      for (a, b) in zip(ring, ring.dropFirst()) where (a.y > point.y) != (b.y > point.y) {
+        if point.x < a.x + (point.y - a.y) / (b.y - a.y) * (b.x - a.x) { isInside.toggle() }
+      }
+    }
+    return isInside
+  }
+
+  /// True when the area and a box overlap, or an edge of the area touches the box.
+  ///
+  /// - Complexity: O(edges).
+  package func intersects(_ box: BoundingBox) -> Bool {
+    guard bounds.intersection(box) != nil else { return false }
+    for ring in rings {
+      for (a, b) in zip(ring, ring.dropFirst()) where Self.meets(a, b, box) { return true }
+    }
+    // No edge crosses the box: it lies entirely inside or entirely outside.
+    return contains(box.centre)
+  }
+
+  /// True when part of the line lies in the box (Liang–Barsky clipping).
+  private static func meets(_ a: SIMD2<Double>, _ b: SIMD2<Double>, _ box: BoundingBox) -> Bool {
+    var (start, end) = (0.0, 1.0)
+    let step = b - a
+    for (delta, room) in [
+      (-step.x, a.x - box.west), (step.x, box.east - a.x), (-step.y, a.y - box.south), (step.y, box.north - a.y),
+    ] {
+      if delta == 0 {
+        if room < 0 { return false }
+      } else if delta < 0 {
+        start = max(start, room / delta)
+      } else {
+        end = min(end, room / delta)
+      }
+    }
+    return start <= end
   }
 }

@@ -1,9 +1,3 @@
-/// A run of bytes of a file.
-package struct FilePiece: Hashable, Sendable {
-  package var offset: Int64
-  package var count: Int
-}
-
 /// Finds out where in a database file a blob lies, so that the system can send it from there. Reads the pages itself (SQLite's "Database File Format",
 /// sections 1.3, 1.6 and 2.1): SQLite hands out copies only. Knows the common case, a table with rowids, and gives nil for all else.
 struct TablePages {

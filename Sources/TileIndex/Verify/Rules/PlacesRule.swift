@@ -1,6 +1,6 @@
 import CSQLite
 
-/// Bundles with places keep them as docs/bundle-format.md says.
+/// The tables of places are as docs/bundle-format.md specifies.
 struct PlacesRule: BundleRule {
   static let rule = VerificationRule(
     "places", .practice, "places to look for have a name, lie on Earth and are indexed")
@@ -9,7 +9,7 @@ struct PlacesRule: BundleRule {
   init(_ bundle: VerifiedBundle) { reader = bundle.reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    // Other makers' tables of this name are their own business.
+    // Tables of this name with other columns are not ours to judge.
     guard try PlaceTable(reader) != nil else { return }
     try reader.reading {
       let rows = try reader.connection.prepare(
