@@ -5,7 +5,6 @@ import Synchronization
 /// 1. Tiles go into a temporary file beside the target. 2. Equal tiles share their bytes. 3. ``finish(_:)`` adds the metadata, syncs the file and renames it to
 /// the target. Until then the target is absent or unchanged. A writer that is discarded, or released unfinished, removes its temporary file.
 ///
-///
 /// The file depends only on the sequence of tiles and the metadata: equal sequences give equal bytes.
 /// Thread-safe; calls are serialised.
 public final class BundleWriter: Sendable {

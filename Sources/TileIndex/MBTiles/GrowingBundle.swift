@@ -45,11 +45,11 @@ package final class GrowingBundle: @unchecked Sendable {
   }
 
   package let path: String
-  let byteCountMax: Int
-  let whenFull: WhenFull
-  let state: Mutex<Void> = Mutex(())
+  private let byteCountMax: Int
+  private let whenFull: WhenFull
+  private let state: Mutex<Void> = Mutex(())
   // Guarded by `state`.
-  let connection: SQLiteConnection
+  private let connection: SQLiteConnection
   private let statements: Statements
   private var storesSinceLook = 0
   // For callers that must not block on a disk.
@@ -91,7 +91,7 @@ package final class GrowingBundle: @unchecked Sendable {
         refresh: try connection.prepare("UPDATE upstream SET fetched = ?4, expires = ?5, used = ?4 WHERE \(place)"),
         deleteTile: try connection.prepare("DELETE FROM tiles WHERE \(place)"),
         archive: try connection.prepare("SELECT identity FROM upstream_archive"))
-      byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed)
+      byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed)
     } catch let error as SQLiteError {
       throw Self.failure(error, path)
     }
@@ -224,7 +224,7 @@ package final class GrowingBundle: @unchecked Sendable {
         try insert.run()
         return isOther
       }
-      byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed)
+      byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed)
       return isOther
     }
   }
@@ -270,7 +270,7 @@ package final class GrowingBundle: @unchecked Sendable {
   }
 
   private func makeRoom(_ size: Int) throws -> Bool {
-    func look() throws { byteCountSeen.store(try Self.byteCount(connection), ordering: .relaxed) }
+    func look() throws { byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed) }
     storesSinceLook += 1
     // Between two counts, adding up the stored bytes is accurate enough.
     if storesSinceLook >= 64 || byteCount + size > byteCountMax {
@@ -279,13 +279,13 @@ package final class GrowingBundle: @unchecked Sendable {
     }
     guard byteCount + size > byteCountMax else { return true }
     guard whenFull == .evict, size <= byteCountMax / 4 else { return false }
-    let count = try evict(downTo: max(byteCountMax - max(byteCountMax / 16, 4 * size), 0))
+    let count = try GrowingSchema.evict(connection, downTo: max(byteCountMax - max(byteCountMax / 16, 4 * size), 0))
     evictedCount.add(count, ordering: .relaxed)
     try look()
     return byteCount + size <= byteCountMax
   }
 
-  static func failure(_ error: SQLiteError, _ path: String) -> BundleError {
+  private static func failure(_ error: SQLiteError, _ path: String) -> BundleError {
     if error.isDiskFull {
       return BundleError(
         .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller file-size")

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The tables of a growing bundle.
+/// The tables of a ``GrowingBundle``, and the eviction of tiles from them.
 enum GrowingSchema {
   /// `used` is accurate to the day. Rows without a tile are tiles that do not exist.
   private static let statements = [
@@ -64,8 +64,8 @@ enum GrowingSchema {
   }
 }
 
-/// The size limit.
-extension GrowingBundle {
+// MARK: - Size and eviction
+extension GrowingSchema {
   /// Bytes of all pages in use.
   static func byteCount(_ connection: SQLiteConnection) throws -> Int {
     func number(_ name: String) throws -> Int {
@@ -79,7 +79,7 @@ extension GrowingBundle {
   ///
   /// - Returns: the number of removed tiles.
   /// - Complexity: O(tiles) for each batch: tiles are sorted by last use, instead of keeping an index that every read would have to update.
-  func evict(downTo byteCount: Int) throws -> Int {
+  static func evict(_ connection: SQLiteConnection, downTo byteCount: Int) throws -> Int {
     var count = 0
     while try Self.byteCount(connection) > byteCount {
       let oldest = try connection.prepare(

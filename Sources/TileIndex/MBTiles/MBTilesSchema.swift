@@ -25,7 +25,6 @@ enum MBTilesSchema {
   static let mercatorView = "tiles"
   /// Its name for other grids than WebMercatorQuad, so that no MBTiles reader shows such tiles in the wrong place.
   static let otherGridView = "grid_tiles"
-
 }
 
 /// The row numbers of MBTiles files, which count from the bottom as in TMS. The only place where rows are flipped.

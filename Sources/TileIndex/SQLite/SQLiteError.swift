@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A failed sqlite3 call, before it is known what the caller was doing.
+/// A failed sqlite3 call. Callers convert it to an error that names the file and the operation.
 package struct SQLiteError: Error, CustomStringConvertible {
   /// Extended result code.
   let code: Int32

@@ -88,20 +88,20 @@ struct TileMapResource {
     var tileSet: [String: String]?
     var element = ""
     do {
-      // An empty file says no more than its name does.
+      // An empty file is valid: its presence means that rows count from the south.
       if !bytes.isEmpty {
-      try XMLReader.read(bytes) { event in
-        switch event {
-        case .start(let name, let attributes, _):
-          // The first element of a name counts.
-          if name == "TileSets", profile == nil { profile = attributes["profile"] ?? "" }
-          if name == "TileSet", tileSet == nil { tileSet = attributes }
-          element = ["Title", "Abstract", "SRS"].contains(name) && texts[name] == nil ? name : ""
-          if !element.isEmpty { texts[element] = "" }
-        case .text(let text): if !element.isEmpty { texts[element, default: ""] += text }
-        case .end: element = ""
+        try XMLReader.read(bytes) { event in
+          switch event {
+          case .start(let name, let attributes, _):
+            // Of repeated elements the first one counts.
+            if name == "TileSets", profile == nil { profile = attributes["profile"] ?? "" }
+            if name == "TileSet", tileSet == nil { tileSet = attributes }
+            element = ["Title", "Abstract", "SRS"].contains(name) && texts[name] == nil ? name : ""
+            if !element.isEmpty { texts[element] = "" }
+          case .text(let text): if !element.isEmpty { texts[element, default: ""] += text }
+          case .end: element = ""
+          }
         }
-      }
       }
     } catch let error as XMLReader.SyntaxError {
       throw BundleError(

@@ -9,7 +9,7 @@ struct PlacesRule: BundleRule {
   init(_ bundle: VerifiedBundle) { reader = bundle.reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    // Tables of this name with other columns are not ours to judge.
+    // Tables of this name with other columns belong to other software and are not checked.
     guard try PlaceTable(reader) != nil else { return }
     try reader.reading {
       let rows = try reader.connection.prepare(
