@@ -18,7 +18,7 @@ import TileIndex
     #"{"type": "FeatureCollection", "features": [\#(features.joined(separator: ",\n"))]}"#
   }
 
-  @Test func geoJSONGivesNameKindAndImportance() throws {
+  @Test func geoJSONHasNameKindAndImportance() throws {
     let point = #"{"type": "Point", "coordinates": [8.5, 47.4, 400]}"#
     let found = try places(
       "\u{feff}"
@@ -33,7 +33,7 @@ import TileIndex
     #expect(found[2].longitude == -170)
   }
 
-  /// A horseshoe's centre of gravity lies outside of it.
+  /// The last polygon is a horseshoe, whose centroid is outside.
   @Test(arguments: [
     (#"{"type": "LineString", "coordinates": [[0, 0], [10, 0], [10, 10]]}"#, 10.0, 0.0),
     (#"{"type": "MultiLineString", "coordinates": [[[50, 50], [51, 50]], [[0, 0], [4, 0]]]}"#, 2.0, 0.0),
@@ -49,7 +49,7 @@ import TileIndex
     ),
     (#"{"type": "GeometryCollection", "geometries": [{"type": "Point", "coordinates": [7, 8]}]}"#, 7.0, 8.0),
   ])
-  func shapesStandAsOnePoint(_ geometry: String, _ longitude: Double, _ latitude: Double) throws {
+  func geometriesAreRepresentedByOnePoint(_ geometry: String, _ longitude: Double, _ latitude: Double) throws {
     let place = try #require(try places(Self.collection(Self.feature(#"{"name": "x"}"#, geometry))).first)
     #expect(abs(place.longitude - longitude) < 1e-9 && abs(place.latitude - latitude) < 1e-9, "\(place)")
   }
@@ -64,7 +64,7 @@ import TileIndex
     ].joined(separator: "\t")
   }
 
-  @Test func geoNamesGivesKindAndImportanceByCode() throws {
+  @Test func geoNamesCodesGiveKindAndImportance() throws {
     let found = try places(
       "# comment\n" + Self.line("Denver", "39.73915", "-104.9847", "P.PPLA", "715522") + "\r\n"
         + Self.line("Longs Peak", "40.25498", "-105.61514", "T.MT", "0") + "\n\n"
@@ -116,14 +116,14 @@ import TileIndex
     Bad(text: line("", "1", "2", "P.PPL", "5"), place: "line 1", word: "no name"),
   ]
 
-  @Test(arguments: bad) func badListsAreNamed(_ bad: Bad) throws {
+  @Test(arguments: bad) func malformedListsAreReportedWithTheirPosition(_ bad: Bad) throws {
     let error = #expect(throws: GazetteerError.self) { try places(bad.text) }
     #expect(error?.code == .malformed && error?.path == folder.file("list"), "\(error!)")
     #expect(error?.message.contains(bad.word) == true && error?.remedy.isEmpty == false, "\(error!)")
     if let place = bad.place { #expect(error?.place?.hasPrefix(place) == true, "\(error!)") }
   }
 
-  @Test func otherEncodingsAreNamed() throws {
+  @Test func otherEncodingsAreReported() throws {
     let path = try folder.write(
       "latin",
       bytes: Array(Self.line("Z", "1", "2", "P.PPL", "5").utf8) + [10]

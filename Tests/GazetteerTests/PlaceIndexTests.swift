@@ -31,11 +31,11 @@ import TileIndex
     ("lake zur", ["Lake Zurich"]), ("zurich lake", ["Lake Zurich"]), ("peak", ["Peak View", "Longs Peak"]),
     ("long peak", []), ("longs pea", ["Longs Peak"]), ("東", ["東京"]), ("東京", ["東京"]), ("nowhere", []),
   ])
-  func placesAreFoundByTheirWords(_ text: String, _ names: [String]) throws {
+  func placesAreFoundByWords(_ text: String, _ names: [String]) throws {
     #expect(try index().search(PlaceQuery(text)).map(\.place.name) == names)
   }
 
-  @Test func nearPlacesComeFirst() throws {
+  @Test func nearbyPlacesRankHigher() throws {
     let index = try index()
     func kinds(_ longitude: Double, _ latitude: Double) throws -> [String] {
       try index.search(
@@ -52,8 +52,8 @@ import TileIndex
     #expect(abs(try #require(village.distance) - 111_195) < 200)
   }
 
-  /// A near place is found among thousands of more important ones of the same name.
-  @Test func aNearPlaceIsFoundAmongMany() throws {
+  /// One nearby place among thousands of more important ones with the same name.
+  @Test func nearbyPlacesAreFoundAmongManyMoreImportantOnes() throws {
     var places = (0..<3000).map {
       Place(
         name: "Main Street", longitude: Double($0 % 300) / 10 - 100, latitude: 20 + Double($0 / 300), importance: 0.5)
@@ -71,14 +71,14 @@ import TileIndex
     "；", "col : x",
     "\u{200d}\u{fe0f}", "ß", "İ", "ﬁ",
   ])
-  func anyTextIsAQuery(_ text: String) throws {
+  func anyTextIsAValidQuery(_ text: String) throws {
     let index = try index()
     for query in [text, text + text, "zurich \(text)", String(repeating: text + " ", count: 500)] {
       _ = try index.search(PlaceQuery(query, near: PlaceQuery.Coordinate(longitude: 180, latitude: 90)))
     }
   }
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>) func randomTextIsAQuery(_ seed: UInt64) throws {
+  @Test(arguments: 1...40 as ClosedRange<UInt64>) func randomTextIsAValidQuery(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let index = try index()
     for _ in 0..<20 {
@@ -91,8 +91,7 @@ import TileIndex
     }
   }
 
-  /// Whatever a place is called, it is found by its own name.
-  @Test func everyPlaceIsFoundByItsName() throws {
+  @Test func placesAreFoundByTheirOwnNames() throws {
     let index = try index()
     for place in Self.places {
       #expect(try index.search(PlaceQuery(place.name, limit: 3)).contains { $0.place == place }, "\(place.name)")
@@ -104,8 +103,8 @@ import TileIndex
     #expect(try PlaceIndex(BundleFile.open(folder.file("b.mbtiles"))) == nil)
   }
 
-  /// Tables of the right names with anything in them.
-  @Test func strangersTablesDoNoHarm() throws {
+  /// Tables with the right names but invalid contents.
+  @Test func invalidTablesAreHandled() throws {
     _ = try index()
     do {
       let database = try SQLiteConnection(creating: folder.file("a.mbtiles"))
@@ -116,7 +115,7 @@ import TileIndex
     let index = try #require(try PlaceIndex(BundleFile.open(folder.file("a.mbtiles"))))
     for text in ["zurich", "東京", "springfield"] { _ = try index.search(PlaceQuery(text)) }
     #expect(try index.search(PlaceQuery("lake")).count == 1)
-    // Rows without end.
+    // A view with endless rows.
     do {
       let database = try SQLiteConnection(creating: folder.file("a.mbtiles"))
       try database.execute("ALTER TABLE places RENAME TO old")

@@ -21,7 +21,7 @@ import TileIndex
     return Catalogue(regions: [region, other])
   }
 
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func cataloguesRoundTrip() throws {
     let catalogue = try catalogue()
     #expect(catalogue.regions[0].parcels.count > 1)
     let read = try Catalogue(parsing: catalogue.bytes, path: "catalogue.json")
@@ -30,20 +30,20 @@ import TileIndex
     #expect(read.regions[0].files.count == 3 + catalogue.regions[0].parcels.count)
   }
 
-  /// What strangers send is refused with the place, or read; nothing traps.
+  /// Untrusted documents are refused with the position in the document.
   @Test(arguments: [
     ("", "is not valid JSON"), ("[]", "has no version"), (#"{"version":2,"regions":[]}"#, "is of version 2"),
     (#"{"version":1}"#, "regions is missing"),
     (#"{"version":1,"regions":[{"id":5}]}"#, "regions[0].id is not a string"),
     (#"{"version":1,"regions":[{"id":"a"}]}"#, "regions[0].productId is missing"),
   ])
-  func refusesWithThePlace(json: String, expected: String) {
+  func malformedCataloguesAreRefusedWithThePosition(json: String, expected: String) {
     #expect { try Catalogue(parsing: Array(json.utf8), path: "c.json") } throws: { error in
       "\(error)".hasPrefix("c.json: ") && "\(error)".contains(expected) && "\(error)".contains("; ")
     }
   }
 
-  /// One member changed at a time.
+  /// One member is changed at a time.
   @Test(arguments: [
     (#""bounds":[-180,-85,180,85]"#, #""bounds":[-180,-85,180]"#, "bounds are not"),
     (#""file":"a.mbtiles""#, #""file":"../a.mbtiles""#, "is no name"),
@@ -53,14 +53,14 @@ import TileIndex
     (#""minzoom":0"#, #""minzoom":0.5"#, "minzoom is not"),
     (#""type":"Polygon""#, #""type":"MultiPolygon""#, "boundary.coordinates"),
   ])
-  func refusesWhatReadersWouldTripOver(old: String, new: String, expected: String) throws {
+  func invalidMembersAreRefused(old: String, new: String, expected: String) throws {
     let text = String(decoding: try catalogue().bytes, as: UTF8.self)
     let place = try #require(text.firstRange(of: old))
     let changed = text.replacingCharacters(in: place, with: new)
     #expect { try Catalogue(parsing: Array(changed.utf8), path: "c.json") } throws: { "\($0)".contains(expected) }
   }
 
-  @Test(arguments: [1, 2, 3, 4] as [UInt64]) func damageIsRefusedOrHarmless(seed: UInt64) throws {
+  @Test(arguments: [1, 2, 3, 4] as [UInt64]) func damagedCataloguesNeverTrap(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let bytes = try catalogue().bytes
     for _ in 0..<300 {
@@ -74,8 +74,8 @@ import TileIndex
     }
   }
 
-  /// The overview's tiles cover the whole world, and the region a corner of it.
-  @Test func splitRegionsAnswerOnlyWhereTheyAre() throws {
+  /// The overview's tiles cover the whole world, the region only a part of it.
+  @Test func splitRegionsHaveFilesOnlyWithinTheirBounds() throws {
     var region = try catalogue().regions[0]
     region.bounds = [-100, 70, -90, 80]
     #expect(region.parcels.first?.isOverview == true)
@@ -86,8 +86,8 @@ import TileIndex
     #expect(region.files(covering: .track(Track(lines: [[SIMD2(140, -40), SIMD2(150, -30)]]))).isEmpty)
   }
 
-  /// Split or not, a region across the antimeridian is on both sides of it and nowhere else.
-  @Test(arguments: [0, 1]) func regionsAcrossTheAntimeridian(number: Int) throws {
+  /// For split and unsplit regions.
+  @Test(arguments: [0, 1]) func regionsAcrossTheAntimeridianAreFoundOnBothSides(number: Int) throws {
     var region = try catalogue().regions[number]
     region.bounds = [170, 70, -170, 80]
     func isFound(_ ground: MapGround) -> Bool { !region.files(covering: ground).isEmpty }
@@ -102,7 +102,7 @@ import TileIndex
     #expect(!isFound(.track(Track(lines: [[SIMD2(160, 75), SIMD2(0, 75), SIMD2(-160, 75)]]))))
   }
 
-  @Test func regionsThatAreNotSplitAnswerWithTheirBundle() throws {
+  @Test func unsplitRegionsHaveOneFile() throws {
     var region = try catalogue().regions[1]
     region.bounds = [10, 40, 20, 50]
     func files(_ ground: MapGround) -> [CoveringFile] { region.files(covering: ground) }

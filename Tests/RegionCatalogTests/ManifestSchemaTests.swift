@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import RegionCatalog
 
-/// docs/regions.schema.json says the same as the parser.
+/// docs/regions.schema.json and the parser agree.
 @Suite(.ownThread) struct ManifestSchemaTests {
   private let schema: JSONValue
 
@@ -16,7 +16,7 @@ import TileIndex
     return Set(object?["properties"]?.members?.map(\.name) ?? [])
   }
 
-  @Test func keysAreTheParsers() {
+  @Test func schemaHasTheKeysOfTheParser() {
     #expect(properties() == Set(RegionManifest.documentKeys))
     #expect(properties("$defs", "settings") == Set(RegionSettings.keys))
     #expect(properties("$defs", "region").union(RegionSettings.keys) == Set(RegionManifest.regionKeys))
@@ -24,7 +24,7 @@ import TileIndex
     #expect(properties("$defs", "grid") == Set(RegionSettings.gridKeys))
   }
 
-  @Test func wordsAreTheParsers() {
+  @Test func schemaHasTheEnumerationsOfTheParser() {
     func words(_ key: String) -> [String]? {
       schema["$defs"]?["settings"]?["properties"]?[key]?["enum"]?.array?.compactMap(\.string)
     }
@@ -46,9 +46,9 @@ import TileIndex
   static let hasValidator =
     (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
 
-  /// Another program's validator and our parser are of one mind.
+  /// Compared with the Python package jsonschema.
   @Test(.enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"))
-  func validatorAgrees() throws {
+  func schemaAndParserAcceptTheSameDocuments() throws {
     let region = #""id": "a", "title": "A", "category": "c", "sources": ["x"]"#
     let documents = [
       (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zooms": [1, 2]}]}"#),

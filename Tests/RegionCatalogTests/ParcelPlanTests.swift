@@ -4,14 +4,14 @@ import TileIndex
 
 @testable import RegionCatalog
 
-/// Parcels are a partition: whatever the grid and the tiles, each tile is in just one, and the catalogue's rule finds which.
+/// Tile packs partition a region: for all grids and tiles, each tile is in exactly one pack, and the catalogue's rule finds it.
 @Suite(.ownThread) struct ParcelPlanTests {
   static let levels = try! TileMatrixSet(
     identifier: "Levels", uri: "urn:tile-matrix-set:Levels",
     tileEdges: [32, 8, 2, 0.5, 0.125, 2.5 / 60, 2.5 / 120], tileSizes: [288])
   static let grids: [TileMatrixSet] = [.webMercatorQuad, .worldCRS84Quad, levels]
 
-  /// A random region: some tiles of a coarse zoom and a random part of the tiles below, with gaps at any level.
+  /// A random region: some tiles of a coarse zoom and random tiles below them, with gaps at every level.
   private func region(_ matrixSet: TileMatrixSet, _ random: inout SeededGenerator) -> [SizedTile] {
     let top = Int.random(in: 0...2, using: &random)
     let bottom = min(top + Int.random(in: 1...4, using: &random), matrixSet.zooms.upperBound)
@@ -32,7 +32,7 @@ import TileIndex
   }
 
   @Test(arguments: grids, [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-  func everyTileIsInOneParcel(_ matrixSet: TileMatrixSet, seed: UInt64) throws {
+  func everyTileIsInExactlyOnePack(_ matrixSet: TileMatrixSet, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let tiles = region(matrixSet, &random)
     try #require(!tiles.isEmpty)
@@ -49,7 +49,7 @@ import TileIndex
       #expect(!parcel.tiles.isEmpty && !parcel.roots.isEmpty, context)
     }
     #expect(Set(plan.parcels.flatMap(\.roots)).count == plan.parcels.reduce(0) { $0 + $1.roots.count }, context)
-    // Overviews come first, and are only what has something below it.
+    // Overviews come first.
     let firstDetail = plan.parcels.firstIndex { !$0.isOverview } ?? plan.parcels.count
     #expect(plan.parcels[firstDetail...].allSatisfy { !$0.isOverview }, context)
 
@@ -57,15 +57,15 @@ import TileIndex
     for (number, parcel) in plan.parcels.enumerated() {
       for tile in parcel.tiles { #expect(index.parcel(of: tile) == number, "\(context): \(tile)") }
     }
-    // The order of the tiles makes no difference.
+    // The order of the tiles does not matter.
     #expect(
       try ParcelPlan(tiles.shuffled(using: &random), matrixSet: matrixSet, bytesMax: bytesMax).parcels.map(\.roots)
         == plan.parcels.map(\.roots), context)
   }
 
-  /// Every parcel that has a tile at a place is named, and no other detail.
+  /// Every pack with a tile at a position is found.
   @Test(arguments: grids, [11, 12, 13] as [UInt64])
-  func placesNameTheirParcels(_ matrixSet: TileMatrixSet, seed: UInt64) throws {
+  func positionsFindTheirPacks(_ matrixSet: TileMatrixSet, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let tiles = region(matrixSet, &random)
     let plan = try ParcelPlan(tiles, matrixSet: matrixSet, bytesMax: 400_000)
@@ -83,7 +83,7 @@ import TileIndex
           }
         })
       #expect(Set(found).isSuperset(of: wanted) && found == found.sorted(), context)
-      // A root above the place is the only reason to be named.
+      // Only packs with a root at the position are found.
       for number in found {
         let roots = plan.parcels[number].roots
         #expect(
@@ -93,7 +93,7 @@ import TileIndex
       #expect(Set(index.parcels(in: point)).isSuperset(of: wanted), context)
       let track = Track(lines: [[SIMD2(longitude, latitude)]])
       #expect(index.parcels(along: track) == found, context)
-      // A track from here to there names at least what its ends do.
+      // A track finds at least the packs of its ends.
       let end = matrixSet.geographicBounds(of: tiles[0].tile).centre
       let way = Track(lines: [[SIMD2(longitude, latitude), end]])
       #expect(
@@ -102,8 +102,8 @@ import TileIndex
     }
   }
 
-  /// About five square miles where the finest tiles are that small, and no limit where they are not.
-  @Test func groundIsLimited() throws {
+  /// Packs of the finest tiles cover about five square miles; larger tiles are not limited.
+  @Test func areaOfPacksIsLimited() throws {
     let grid = TileMatrixSet.webMercatorQuad
     let city = try #require(grid.tile(longitude: -105.52, latitude: 40.37, zoom: 11))
     var tiles = [city]
@@ -121,13 +121,13 @@ import TileIndex
       #expect(area <= ParcelPlan.squareMetresMax && area > ParcelPlan.squareMetresMax / 2)
     }
     #expect(plan.parcels[0].isOverview && plan.parcels[0].tiles.count == 5)
-    // The same without the levels that are so fine is one parcel.
+    // Without the finest levels everything fits into one pack.
     let coarse = sized.filter { $0.tile.zoom < 13 }
     #expect(try ParcelPlan(coarse, matrixSet: grid, bytesMax: 100_000_000).parcels.map(\.tiles.count) == [coarse.count])
   }
 
-  /// The largest of those that are too large: a limit that it fits will do.
-  @Test func tileThatIsTooLargeIsNamed() throws {
+  /// The error names the largest tile; a limit that fits it fits all tiles.
+  @Test func oversizedTilesAreReported() throws {
     let tile = try TileID(zoom: 3, column: 2, row: 1)
     let tiles = [
       SizedTile(try TileID(zoom: 3, column: 0, row: 0), bytes: 700_000), SizedTile(tile, bytes: 900_000),
@@ -143,7 +143,7 @@ import TileIndex
     #expect(Set(plan.parcels.flatMap(\.tiles)) == Set(tiles.map(\.tile)))
   }
 
-  /// Estimates are what files take, and not less.
+  /// Estimated sizes are never smaller than the files.
   @Test(arguments: [1, 2, 3] as [UInt64]) func sizesAreUpperEstimates(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
@@ -153,7 +153,7 @@ import TileIndex
     for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: 4) {
       let count = Int.random(in: 100...large, using: &random)
       var blob = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 7, count: count)
-      // No two are the same.
+      // All blobs are different.
       (blob[8], blob[9]) = (UInt8(tile.column), UInt8(tile.row))
       try writer.put(tile, blob)
       estimate += BundleSize.estimate(blob: blob.count)
@@ -167,7 +167,7 @@ import TileIndex
 }
 
 extension Catalogue.Region {
-  /// A region that has nothing but its parcels.
+  /// A region whose only files are its packs.
   static func sample(_ matrixSet: TileMatrixSet, _ plan: ParcelPlan) -> Catalogue.Region {
     let file = Catalogue.File(file: "a.mbtiles", bytes: 1, sha256: "0")
     let facts = Catalogue.BundleFacts(

@@ -18,9 +18,9 @@ import TileIndex
     return RegionBoundary(polygons: [[ring(8...20), ring(1...3)]])
   }
 
-  /// Against a raster of points: a tile with a point inside belongs to it; one that belongs has a point inside or an edge through it.
+  /// Compared with a raster of points: every tile with a point inside the boundary is included.
   @Test(arguments: ParcelPlanTests.grids, [1, 2, 3, 4] as [UInt64])
-  func tilesAreThoseThatItTouches(_ matrixSet: TileMatrixSet, seed: UInt64) {
+  func tilesTouchTheBoundary(_ matrixSet: TileMatrixSet, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let boundary = star(&random)
     let zoom = matrixSet == ParcelPlanTests.levels ? 2 : 7
@@ -28,7 +28,7 @@ import TileIndex
     let context: Comment = "\(matrixSet) seed \(seed)"
     var inside: Set<TileID> = []
     let box = boundary.bounds
-    // The edges are straight in the grid; a hair inside is enough to be sure where the projection bends them.
+    // Edges are straight in the grid's projection; points near an edge in degrees are skipped.
     for i in 0...150 {
       for j in 0...150 {
         let longitude = box.west + box.width * Double(i) / 150
@@ -46,7 +46,7 @@ import TileIndex
     #expect(tiles.count < near.count, context)
   }
 
-  @Test func boundsAcrossTheAntimeridianLeaveOutTheWidestGap() {
+  @Test func boundsAcrossTheAntimeridianExcludeTheWidestGap() {
     func box(_ spans: ClosedRange<Double>...) -> BoundingBox? {
       RegionBoundary(
         polygons: spans.map { span in
@@ -62,13 +62,13 @@ import TileIndex
     #expect(box(170...180, -180 ... -170) == BoundingBox(west: 170, south: 1, east: -170, north: 2))
     #expect(box(-180 ... -170, 20...40, 30...180) == BoundingBox(west: 20, south: 1, east: -170, north: 2))
     #expect(box(-180 ... -10, -5 ... -4, 3...180) == BoundingBox(west: 3, south: 1, east: -4, north: 2))
-    // On one side, all the way round, and up to the edge only.
+    // On one side, all longitudes, and up to the antimeridian from one side only.
     for none in [box(10...20), box(-180...180), box(-180...0, 0...180), box(170...180), box(-180 ... -170)] {
       #expect(none == nil)
     }
   }
 
-  @Test func boxGivesItsTiles() {
+  @Test func boxBoundariesHaveTheTilesOfTheBox() {
     let grid = TileMatrixSet.worldCRS84Quad
     let ring = [SIMD2(10.0, 10), SIMD2(40, 10), SIMD2(40, 30), SIMD2(10, 30), SIMD2(10, 10)]
     let boundary = RegionBoundary(polygons: [[ring]])
@@ -78,7 +78,7 @@ import TileIndex
     }
   }
 
-  @Test func gridsComeBackFromTheirDefinitions() throws {
+  @Test func gridDefinitionsRoundTrip() throws {
     for grid in ParcelPlanTests.grids {
       let definition = try #require(grid.definition)
       #expect(try TileMatrixSet(definition: definition) == grid)
@@ -87,8 +87,8 @@ import TileIndex
     #expect(TileMatrixSet.webMercatorQuad.definition == .string("WebMercatorQuad"))
   }
 
-  /// A bundle of a grid that nobody has registered says itself what the grid is.
-  @Test func bundlesCarryTheirGrid() throws {
+  /// A bundle with an unregistered grid stores the grid's definition.
+  @Test func bundlesStoreUnregisteredGrids() throws {
     let folder = try TemporaryFolder()
     let grid = ParcelPlanTests.levels
     let writer = try BundleWriter(path: folder.file("a.mbtiles"), matrixSet: grid, format: .png)

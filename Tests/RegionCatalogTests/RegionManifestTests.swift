@@ -14,7 +14,7 @@ import TileIndex
     try RegionManifest(path: try folder.write("regions.json", json))
   }
 
-  /// The places and messages of everything that is wrong.
+  /// Position, message and remedy of every error.
   private func complaints(_ json: String) -> [String] {
     do {
       _ = try manifest(json)
@@ -32,7 +32,7 @@ import TileIndex
     #"{\#(top)"regions": [\#(region(fields))]}"#
   }
 
-  @Test func readsARegion() throws {
+  @Test func regionsAreRead() throws {
     let read = try manifest(document(#", "attribution": "us""#))
     #expect(read.regions.map(\.id) == ["a"])
     let settings = read.regions[0].settings
@@ -42,8 +42,8 @@ import TileIndex
     #expect(read.resolved("a.tif") == folder.file("a.tif") && read.resolved("/b.tif") == "/b.tif")
   }
 
-  /// A region goes over its category, and that over the defaults, key by key.
-  @Test func settingsGoOverEachOther() throws {
+  /// A region's keys override its category's, and those override the defaults.
+  @Test func specificSettingsOverrideGeneralOnes() throws {
     let read = try manifest(
       """
       {"defaults": {"edition": "2026.1", "zooms": [0, 3], "format": "jpeg", "quality": 70, "attribution": "all",
@@ -62,7 +62,7 @@ import TileIndex
     #expect(c.zooms == 7...7 && c.format == .webp && c.quality == nil && c.priceTier == nil)
   }
 
-  @Test func gridsAreNamedOrDefined() throws {
+  @Test func gridsAreReferencedOrDefined() throws {
     #expect(try manifest(document(#", "grid": "WorldCRS84Quad""#)).regions[0].settings.matrixSet == .worldCRS84Quad)
     let own = try manifest(
       document(#", "grid": {"id": "Levels", "tileEdges": [8, 2, 0.5], "tileSizes": [288]}"#)
@@ -120,12 +120,12 @@ import TileIndex
       "defaults.titel is no key that is known here"
     ),
   ])
-  func saysWhatIsWrongAndWhere(json: String, expected: String) {
+  func documentErrorsAreReportedWithTheirPosition(json: String, expected: String) {
     let found = complaints(json)
     #expect(found.contains { $0.hasPrefix(expected) }, "\(found)")
   }
 
-  /// The fields of a region, and the complaint after `regions[0].`.
+  /// Members added to a region, and the expected error after `regions[0].`.
   @Test(arguments: [
     (#", "zoom": 3"#, #"zoom is no key that is known here; did you mean "zooms"?"#),
     (#", "productid": "x""#, #"productid is no key that is known here; did you mean "productId"?"#),
@@ -156,14 +156,14 @@ import TileIndex
       "bounds and boundary have no ground in common"
     ),
   ])
-  func everyKeyIsChecked(fields: String, expected: String) {
+  func invalidKeysOfRegionsAreReported(fields: String, expected: String) {
     let found = complaints(document(fields))
     #expect(found.contains { $0.hasPrefix("regions[0].\(expected)") }, "\(found)")
-    // Each says what to do, and nothing is said twice.
+    // Each error has a remedy and is reported once.
     #expect(found.allSatisfy { $0.contains("; ") } && Set(found).count == found.count, "\(found)")
   }
 
-  @Test func allFaultsAreNamedAtOnce() {
+  @Test func allErrorsAreReportedTogether() {
     let found = complaints(
       #"{"region": 1, "regions": [{"id": "a b", "titel": "A"}, {"id": "b", "title": "", "category": 3, "sources": 3}]}"#
     )
@@ -175,7 +175,7 @@ import TileIndex
     }
   }
 
-  @Test func namesAreUnique() {
+  @Test func identifiersMustBeUnique() {
     #expect(
       complaints(#"{"regions": [\#(region()), \#(region())]}"#).first?.hasPrefix(#"regions[1].id repeats "a""#) == true)
     #expect(
@@ -186,20 +186,20 @@ import TileIndex
     #expect(clash.first?.hasPrefix("regions[1].id and edition make the file name A-1-2") == true, "\(clash)")
   }
 
-  @Test func faultsInABoundaryFileNameIt() throws {
+  @Test func errorsInBoundaryFilesNameTheFile() throws {
     try folder.write("bad.geojson", #"{"type": "Polygon", "coordinates": [[[1, 2], [3, 4], [500, 6], [1, 2]]]}"#)
     #expect { try manifest(document(#", "boundary": "bad.geojson""#)) } throws: { error in
       "\(error)".hasPrefix("\(folder.file("bad.geojson")): ")
     }
   }
 
-  @Test func missingFileIsNamed() {
+  @Test func missingFilesAreReported() {
     #expect { try RegionManifest(path: "/nowhere/regions.json") } throws: { error in
       (error as? ManifestError)?.code == .unreadable && "\(error)".hasPrefix("/nowhere/regions.json: cannot be read")
     }
   }
 
-  @Test func sampleShelfIsInOrder() throws {
+  @Test func sampleManifestIsValid() throws {
     let shelf = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
     #expect(shelf.regions.count >= 12)
     #expect(Set(shelf.regions.map(\.category)).count >= 5)

@@ -27,6 +27,34 @@ import TileIndex
       ])
   }
 
+  /// Documents that a search for strings would misread.
+  @Test(arguments: [
+    "<gpx><trkpt lat='46.5' lon = '7.25'/></gpx>",
+    "<gpx><trkpt lat=\"&#52;6.5\" lon=\"7.2&#x35;\"/></gpx>",
+    "<gpx><trkpt name=\"a > lat='1' lon='2'\" lat=\"46.5\" lon=\"7.25\"/></gpx>",
+    "<gpx><name><![CDATA[<trkpt lat=\"1\" lon=\"2\"/>]]></name><wpt lat=\"46.5\" lon=\"7.25\"/></gpx>",
+    "<gpx><desc>&lt;wpt lat=\"1\" lon=\"2\"/&gt;</desc><wpt lat=\"46.5\" lon=\"7.25\"/></gpx>",
+    "<gpx><!-- <wpt lat=\"1\" lon=\"2\"/> --><wpt lat=\"46.5\" lon=\"7.25\"/></gpx>",
+    "<g:gpx xmlns:g=\"http://www.topografix.com/GPX/1/1\"><g:wpt\nlat=\"46.5\"\tlon=\"7.25\" /></g:gpx>",
+    "<gpx><wpt x:lat=\"1\" xmlns:x=\"u\" x:lon=\"2\" lat=\"46.5\" lon=\"7.25\"/></gpx>",
+    "<?xml version='1.0' encoding='ISO-8859-1'?><!DOCTYPE gpx><gpx><trkpts/><wpt lat='46.5' lon='7.25'/></gpx>",
+  ]) func gpxIsParsedAsXML(text: String) throws {
+    #expect(try track(text) == [[SIMD2(7.25, 46.5)]])
+  }
+
+  @Test(arguments: [
+    ("<gpx><wpt lat=\"1\" lon=\"2\"></gpx>", "not well-formed XML: line 1"),
+    ("<gpx>\n<wpt lat=1 lon=2/></gpx>", "not well-formed XML: line 2"),
+    ("<!DOCTYPE gpx [<!ENTITY e \"5\">]><gpx><wpt lat=\"&e;\" lon=\"2\"/></gpx>", "declares an entity"),
+    (
+      "<!DOCTYPE gpx [<!ENTITY e SYSTEM \"file:///etc/hostname\">]><gpx><name>&e;</name></gpx>", "declares an entity"
+    ),
+    ("<!-- <gpx> --><kml><wpt lat='1' lon='2'/></kml>", "no GPX"),
+    ("<gpx><!-- <wpt lat='1' lon='2'/> --></gpx>", "holds no point"),
+  ]) func malformedAndHostileGPXIsRefused(text: String, expected: String) {
+    #expect { try track(text) } throws: { "\($0)".contains(expected) && "\($0)".contains("; ") }
+  }
+
   @Test func readsGeoJSON() throws {
     let lines = try track(
       """
@@ -44,17 +72,17 @@ import TileIndex
     ("<gpx><trkpt lon=\"0\"/></gpx>", "without a position"), ("{", "is not valid JSON"), ("{}", "type"),
     (#"{"type": "LineString", "coordinates": [[1, 2], ["x", 3]]}"#, "coordinates[1]"),
   ])
-  func saysWhatIsWrong(text: String, expected: String) {
+  func malformedTracksAreRefused(text: String, expected: String) {
     #expect { try track(text) } throws: { "\($0)".contains(expected) && "\($0)".contains("; ") }
   }
 
-  @Test func missingFile() {
+  @Test func missingFilesAreUnreadable() {
     #expect { try Track(path: "/nowhere/x.gpx") } throws: { ($0 as? TrackError)?.isUnreadable == true }
   }
 
-  /// Tiles of a line, against many points along it.
+  /// Compared with many points along the line.
   @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, ParcelPlanTests.levels], [1, 2, 3] as [UInt64])
-  func linesPassTheirTiles(_ matrixSet: TileMatrixSet, seed: UInt64) {
+  func tilesOfLinesMatchSampledPoints(_ matrixSet: TileMatrixSet, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<20 {
       func place() -> SIMD2<Double> {
@@ -72,12 +100,12 @@ import TileIndex
         passed.insert(TileID(unchecked: zoom, Int(point.x), Int(point.y)))
       }
       #expect(tiles.isSuperset(of: passed), "\(matrixSet) seed \(seed)")
-      // A corner may be cut between two steps, no more.
+      // Only tiles crossed between two sample points may be additional.
       #expect(tiles.count <= passed.count * 2 + 2, "\(matrixSet) seed \(seed)")
     }
   }
 
-  @Test func tracksCrossTheAntimeridianTheShortWay() {
+  @Test func segmentsCrossTheAntimeridianWhereShorter() {
     let grid = TileMatrixSet.webMercatorQuad
     let tiles = Track(lines: [[SIMD2(179, 10), SIMD2(-179, 10)]]).tiles(zoom: 5, in: grid)
     #expect(Set(tiles.map(\.column)) == [31, 0])

@@ -10,6 +10,8 @@ package indirect enum GeoJSONGeometry: Hashable, Sendable {
     package let place: String
     package let message: String
     package var description: String { "\(place): \(message)" }
+
+    package init(place: String, message: String) { (self.place, self.message) = (place, message) }
   }
 
   private static let depthMax = 8

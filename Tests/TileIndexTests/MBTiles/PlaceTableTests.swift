@@ -4,6 +4,7 @@ import Testing
 
 @testable import TileIndex
 
+
 @Suite(.ownThread) struct PlaceTableTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -22,7 +23,7 @@ import Testing
     return try #require(try PlaceTable(BundleFile.open(path)))
   }
 
-  @Test func tablesMatchTheDocumentation() throws {
+  @Test func placeTablesMatchTheDocumentation() throws {
     _ = try table()
     let database = try Database(folder.file("a.mbtiles"))
     #expect(try database.run("PRAGMA integrity_check") == [["ok"]])
@@ -62,7 +63,7 @@ import Testing
     let places = try table().places()
     #expect(places.map(\.importance) == Self.places.map(\.importance).sorted(by: >))
     #expect(Set(places) == Set(Self.places))
-    // The order in which they are given does not matter.
+    // The input order does not matter.
     let first = try folder.bytes("a.mbtiles")
     _ = try table(Self.places.reversed())
     #expect(try folder.bytes("a.mbtiles") == first)

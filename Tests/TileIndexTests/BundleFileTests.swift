@@ -11,8 +11,8 @@ import TileIndex
     #expect(throws: BundleError.self) { try BundleFile.open(path) }
   }
 
-  /// Names say nothing, contents all.
-  @Test func formatsAreKnownByTheirContent() throws {
+  /// File names are ignored.
+  @Test func formatsAreDetectedFromContent() throws {
     try Database(folder.file("a.png")).run(ForeignBundle.flat())
     var archive = SmallArchive()
     archive.tiles = [0: blob(1)]
@@ -30,7 +30,7 @@ import TileIndex
     }
   }
 
-  @Test func othersAreNamedWithARemedy() throws {
+  @Test func otherFilesAreRefusedWithARemedy() throws {
     let cases: [(String, [UInt8], String)] = [
       ("picture.mbtiles", Images.grey256, "tilecut cut"), ("raster.tif", Array("II*\0....".utf8), "tilecut cut"),
       ("a.zip", Array("PK\u{3}\u{4}....".utf8), "unpack"), ("a.mbtiles.gz", [0x1f, 0x8b, 8, 0, 0], "unpack"),
@@ -51,7 +51,7 @@ import TileIndex
     #expect(BundleFile.kind("/dev/null") == nil)
   }
 
-  @Test func permissionsAreNamed() throws {
+  @Test func missingPermissionsAreReported() throws {
     try putTile()
     try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: folder.file("f/0"))
     defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("f/0")) }
@@ -67,8 +67,8 @@ import TileIndex
     try folder.write("f/0/0/0.png", bytes: blob(1))
   }
 
-  /// A database whose changes are still in its log has neither to be read nor closed to be known.
-  @Test func databasesBeingWritten() throws {
+  /// A database with changes in its log is detected without opening the file, which would drop SQLite's locks on close.
+  @Test func databasesBeingWrittenAreDetected() throws {
     let live = try Database(folder.file("live.mbtiles"))
     try live.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
     try live.run(ForeignBundle.flat())
@@ -77,8 +77,8 @@ import TileIndex
     withExtendedLifetime(live) {}
   }
 
-  /// The reader's own words, not "not a bundle".
-  @Test func damagedBundlesKeepTheirFormat() throws {
+  /// Errors come from the format's reader, not from the detection.
+  @Test func damagedBundlesAreDetectedByFormat() throws {
     let old = try folder.write("old.pmtiles", bytes: Array("PM".utf8) + [2, 0] + [UInt8](repeating: 0, count: 200))
     #expect(BundleFile.kind(old) == .pmtiles)
     #expect(error(old)?.message.contains("version 2") == true)
@@ -86,8 +86,8 @@ import TileIndex
     #expect(error(short)?.message.contains("cut off") == true)
   }
 
-  /// What `tilecut inspect` and `tilecut verify` say of the other formats.
-  @Test func theMBTilesReaderNamesOtherFormats() throws {
+  /// The messages of `tilecut inspect` and `tilecut verify` for other formats.
+  @Test func mbtilesReaderReportsOtherFormats() throws {
     var archive = SmallArchive()
     archive.tiles = [0: blob(1)]
     let path = try folder.write("a.pmtiles", bytes: archive.bytes)
@@ -97,7 +97,7 @@ import TileIndex
     #expect(other?.message == "is a folder; only MBTiles bundles are read here")
   }
 
-  @Test(.enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) func allTilesetsOfTheTestData() throws {
+  @Test(.enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) func testDataOpens() throws {
     let path = TestData.url("maps/tilesets").path
     let broken = [
       "corrupt.mbtiles", "invalid.mbtiles", "invalid.pmtiles", "invalid_v4.pmtiles",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// Bundles with changes that are not yet in the main file: all of them are seen, and not a byte changes beside the bundle.
+/// Bundles with changes that are only in the log: readers see them, and write nothing to the bundle or beside it.
 @Suite(.ownThread) struct WriteAheadLogTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -43,7 +43,7 @@ import TileIndex
     #expect(try snapshot() == before)
   }
 
-  @Test func whileAnotherConnectionWrites() throws {
+  @Test func logIsReadWhileAnotherConnectionWrites() throws {
     let live = try writeLogged("live.mbtiles")
     #expect(folder.names.contains("live.mbtiles-shm"))
     try expectLastTile(folder.file("live.mbtiles"))
@@ -52,9 +52,9 @@ import TileIndex
     #expect(try reader.tileCount() == 8)
   }
 
-  /// What a crash leaves, and what a careless copy takes along.
+  /// The files left by a crash, and by a copy that misses some of them.
   @Test(arguments: [["", "-wal", "-shm"], ["", "-wal"]])
-  func afterTheWriterIsGone(suffixes: [String]) throws {
+  func logIsReadAfterTheWriterHasEnded(suffixes: [String]) throws {
     let live = try writeLogged("live.mbtiles")
     try copy("left.mbtiles", suffixes: suffixes)
     try expectLastTile(folder.file("left.mbtiles"))
@@ -62,7 +62,7 @@ import TileIndex
   }
 
   @Test(arguments: [["", "-wal", "-shm"], ["", "-wal"]])
-  func onReadOnlyMedia(suffixes: [String]) throws {
+  func logIsReadOnReadOnlyMedia(suffixes: [String]) throws {
     let live = try writeLogged("live.mbtiles")
     try copy("left.mbtiles", suffixes: suffixes)
     guard let bind = try run("mount", ["--bind", folder.path, folder.path]), bind.status == 0 else {
@@ -76,7 +76,7 @@ import TileIndex
     withExtendedLifetime(live) {}
   }
 
-  @Test func withoutChangesInTheLog() throws {
+  @Test func emptyLogsAreIgnored() throws {
     do {
       let live = try writeLogged("live.mbtiles")
       try live.run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -86,8 +86,8 @@ import TileIndex
     try expectLastTile(folder.file("clean.mbtiles"))
   }
 
-  /// A transaction that was cut off in rollback mode: the main file is half written and must not be read as it is.
-  @Test func aCutOffTransactionIsSaid() throws {
+  /// An interrupted transaction in rollback mode: the main file is partly written and must not be read as it is.
+  @Test func interruptedTransactionsAreReported() throws {
     let live = try Database(folder.file("live.mbtiles"))
     try live.run(ForeignBundle.flat())
     try live.run("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN")
@@ -102,6 +102,53 @@ import TileIndex
     #expect(error?.code == .busy, "\(error?.description ?? "")")
     #expect(error?.remedy?.contains("sqlite3") == true)
     #expect(try snapshot() == before)
+    withExtendedLifetime(live) {}
+  }
+}
+
+/// Truncated databases are refused when they are opened, not at the first missing tile.
+@Suite(.ownThread) struct DatabaseLengthTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  func whole() throws -> [UInt8] {
+    do {
+      let database = try Database(folder.file("whole.mbtiles"))
+      try database.run(ForeignBundle.flat())
+      try database.run("INSERT INTO tiles VALUES (5, 0, 0, zeroblob(100000))")
+    }
+    return Array(try folder.bytes("whole.mbtiles"))
+  }
+
+  @Test func truncatedFilesAreRefused() throws {
+    let bytes = try whole()
+    _ = try MBTilesReader(path: folder.file("whole.mbtiles"))
+    for count in [100, 101, 4096, bytes.count / 2, bytes.count - 1] {
+      let path = try folder.write("part.mbtiles", bytes: Array(bytes.prefix(count)))
+      let error = #expect(throws: BundleError.self) { try MBTilesReader(path: path) }
+      #expect(error?.code == .malformed && error?.path == path)
+      #expect(error?.message == "is cut off: \(count) of \(bytes.count) bytes are there")
+    }
+    // Bytes after the last page are ignored.
+    _ = try MBTilesReader(path: folder.write("more.mbtiles", bytes: bytes + [1, 2, 3]))
+  }
+
+  /// Writers older than SQLite 3.7 do not update the page count; the header shows that it is stale.
+  @Test func stalePageCountsAreIgnored() throws {
+    var bytes = try whole()
+    bytes[31] = 0xff
+    #expect(throws: BundleError.self) { try MBTilesReader(path: folder.write("a.mbtiles", bytes: bytes)) }
+    bytes[27] &+= 1
+    _ = try MBTilesReader(path: folder.write("b.mbtiles", bytes: bytes))
+  }
+
+  /// Pages missing in the file may be in its log.
+  @Test func filesWithALogAreNotCheckedForLength() throws {
+    let live = try Database(folder.file("live.mbtiles"))
+    try live.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    try live.run(ForeignBundle.flat())
+    try live.run("INSERT INTO tiles VALUES (5, 0, 0, zeroblob(100000))")
+    #expect(try MBTilesReader(path: folder.file("live.mbtiles")).tileCount() == 7)
     withExtendedLifetime(live) {}
   }
 }

@@ -5,12 +5,13 @@ import Testing
 
 @testable import TileIndex
 
-/// Where tiles lie in the file: found by reading SQLite's pages, checked against what SQLite says.
-@Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system that can tell what is in memory"))
+
+/// Positions of tiles in the file, parsed from SQLite's pages and compared with SQLite's own results.
+@Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system with non-blocking file reads"))
 struct TilePlaceTests {
-  /// Pages of every size, blobs that fit and blobs that go on over many pages, the layouts of this and other tools.
+  /// All page sizes, blobs with and without overflow pages, the schemas of this and other tools.
   @Test(arguments: [512, 1024, 4096, 16384, 65536], ["flat", "pair", "text ids", "columns before"])
-  func piecesAreTheTile(pageSize: Int, layout: String) throws {
+  func piecesConcatenateToTheTile(pageSize: Int, layout: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     var random = SeededGenerator(seed: UInt64(pageSize))
@@ -43,8 +44,8 @@ struct TilePlaceTests {
     #expect(pieceCounts.count > 1)
   }
 
-  /// What is asked for has to be what lies there.
-  @Test func otherBytesHaveNoPlace() throws {
+  /// The bytes at the position are compared with the given ones.
+  @Test func mismatchingBytesHaveNoPosition() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     let bytes = [UInt8](repeating: 7, count: 30_000)
@@ -57,8 +58,8 @@ struct TilePlaceTests {
     #expect(bytes.withUnsafeBytes { reader.place(of: tile(0, 0, 0), matching: $0) } != nil)
   }
 
-  /// Pages that were scribbled over give no place or the right one, and never end the process.
-  @Test func damagedPagesGiveNoWrongPlace() throws {
+  /// Damaged pages give no position or the right one, and never crash.
+  @Test func damagedPagesGiveNoWrongPosition() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     var random = SeededGenerator(seed: 3)
@@ -85,7 +86,7 @@ struct TilePlaceTests {
     }
   }
 
-  @Test func tablesWithoutRowidsHaveNoPlaces() throws {
+  @Test func tablesWithoutRowidsHaveNoPositions() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     let bytes = [UInt8](repeating: 7, count: 30_000)
@@ -97,7 +98,7 @@ struct TilePlaceTests {
 
   private func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
 
-  /// Writes a bundle with SQLite alone.
+  /// Writes a bundle with SQLite directly.
   private static func write(
     _ path: String, pageSize: Int, layout: String, _ body: ((Int, Int, Int, [UInt8]) throws -> Void) throws -> Void
   ) throws {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import TileIndex
 
-/// What the writer makes of the metadata it is given.
+
+/// The metadata rows that the writer derives from tiles and given metadata.
 @Suite(.ownThread) struct MetadataRowsTests {
   func values(
     _ metadata: BundleMetadata, tiles: [TileID], set: TileMatrixSet = .webMercatorQuad
@@ -17,7 +18,7 @@ import Testing
 
   func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
 
-  @Test func boundsAreCutToWhatEveryZoomHas() throws {
+  @Test func boundsAreClippedToWhatEveryZoomCovers() throws {
     // Zoom 3 covers 0 to 90 east, zoom 2 also 90 to 180.
     let tiles = [tile(2, 2, 1), tile(2, 3, 1), tile(3, 4, 3), tile(3, 5, 3)]
     let wide = try values(
@@ -29,7 +30,7 @@ import Testing
     #expect(
       try values(BundleMetadata(name: "x", bounds: inside), tiles: tiles).bounds
         == BoundingBox(west: 10.25, south: 10.5, east: 90, north: 20))
-    // Bounds that lie elsewhere, and none, are those of the tiles.
+    // Missing, invalid and disjoint bounds become those of the tiles.
     for bounds in [
       nil, BoundingBox(west: -90, south: -20, east: -80, north: -10),
       BoundingBox(west: .nan, south: 0, east: 1, north: 1),
@@ -39,12 +40,12 @@ import Testing
     }
   }
 
-  @Test func zoomsWithoutACommonPlaceHaveTheBoundsOfTheFinest() throws {
+  @Test func disjointZoomsHaveTheBoundsOfTheFinest() throws {
     let found = try values(BundleMetadata(name: "x"), tiles: [tile(3, 0, 3), tile(4, 15, 7)])
     #expect(found.bounds?.west == 157.5 && found.bounds?.east == 180)
   }
 
-  @Test func centerIsTheMiddleAtAZoomThatShowsAll() throws {
+  @Test func centerIsTheMiddleAtAZoomThatShowsAllBounds() throws {
     let range = TileRange(zoom: 8, columns: 120...151, rows: 64...95)
     let pyramid = (0...8).flatMap { zoom -> [TileID] in
       let shift = 8 - zoom
@@ -71,7 +72,7 @@ import Testing
     BoundingBox(west: 170, south: -20, east: 190, north: -10),
     BoundingBox(west: -190, south: -20, east: -170, north: -10),
   ])
-  func regionsAcrossTheAntimeridianGoRoundButAreCentred(bounds: BoundingBox) throws {
+  func regionsAcrossTheAntimeridianSpanAllLongitudesAndAreCentred(bounds: BoundingBox) throws {
     let tiles = TileMatrixSet.webMercatorQuad.ranges(covering: bounds, zoom: 6).flatMap(Array.init)
     let found = try values(BundleMetadata(name: "Fiji", bounds: bounds), tiles: tiles)
     #expect(found.bounds == BoundingBox(west: -180, south: -20, east: 180, north: -10))
@@ -79,7 +80,7 @@ import Testing
     #expect(found.center?.zoom == 6)
   }
 
-  @Test func whatMayNotBeStoredIsRefused() {
+  @Test func invalidMetadataIsRefused() {
     for metadata in [
       BundleMetadata(name: ""), BundleMetadata(name: "a\0b"), BundleMetadata(name: "x", extra: ["format": "jpg"]),
       BundleMetadata(name: "x", extra: ["": "y"]), BundleMetadata(name: "x", extra: ["tile_matrix_set": "y"]),
@@ -98,7 +99,7 @@ import Testing
     #expect(DecimalText.text(value) == text)
   }
 
-  @Test func numbersReadBackAsThemselves() {
+  @Test func numbersRoundTrip() {
     var random = SeededGenerator(seed: 81)
     for _ in 0..<5_000 {
       let scale: Double = [1e-12, 1e-6, 1, 180, 1e18].randomElement(using: &random)!

@@ -5,6 +5,7 @@ import Testing
 
 @testable import TileIndex
 
+
 @Suite(.ownThread) struct GrowingBundleTests {
   private func state(_ fetched: Int, fresh: Int = 100, tag: String = "") -> GrowingBundle.State {
     GrowingBundle.State(fetched: fetched, expires: fetched + fresh, entityTag: tag)
@@ -16,7 +17,7 @@ import Testing
       + (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
   }
 
-  @Test func keepsTilesAndWhatIsNone() throws {
+  @Test func storesTilesAndAbsentTiles() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("kept.mbtiles")
     let (one, none) = (TileID(unchecked: 3, 5, 2), TileID(unchecked: 3, 5, 3))
@@ -32,12 +33,12 @@ import Testing
       #expect(try bundle.find(none, now: 1000) == .init(bytes: nil, state: state(1000)))
       try bundle.refresh(one, fetched: 2000, expires: 2500)
       #expect(try bundle.find(one, now: 2000)?.state.expires == 2500)
-      // What was a tile is none any more, and the other way round.
+      // A tile becomes absent, and an absent tile becomes present.
       #expect(try bundle.store(one, nil, state(3000)))
       #expect(try bundle.find(one, now: 3000)?.bytes == nil)
       #expect(try bundle.store(none, bytes, state(3000)))
     }
-    // Again, and by any reader of bundles.
+    // Reopened, and opened as an ordinary bundle.
     let again = try GrowingBundle(path: path, metadata: [], byteCountMax: 10 << 20)
     #expect(try again.find(none, now: 0)?.bytes == bytes)
     #expect(try again.metadata("name") == "Kept")
@@ -48,8 +49,8 @@ import Testing
     #expect(try reader.zooms() == [3])
   }
 
-  /// Tiles of two archives are never in one bundle, whoever fills it.
-  @Test func oneArchiveAtATime() throws {
+  /// Also when two connections fill the same bundle.
+  @Test func tilesOfTwoArchivesAreNeverMixed() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("kept.mbtiles")
     let (first, second) = (TileID(unchecked: 3, 5, 2), TileID(unchecked: 3, 5, 3))
@@ -68,8 +69,8 @@ import Testing
     #expect(try bundle.find(second, now: 1000)?.bytes == blob(3, 500))
   }
 
-  /// Others may read while it grows, and see each tile from the moment it is stored.
-  @Test func isReadWhileItGrows() throws {
+  /// Other connections see each tile as soon as it is stored.
+  @Test func tilesAreReadableOnceStored() throws {
     let folder = try TemporaryFolder()
     let bundle = try GrowingBundle(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 10 << 20)
     for column in 0..<8 {
@@ -79,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func bundlesThatWereMadeOtherwiseAreNotTouched() throws {
+  @Test func otherBundlesAreNotModified() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("own.mbtiles", zooms: 0...1, seed: 1)
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.file("own.mbtiles")))
@@ -87,7 +88,7 @@ import Testing
       try GrowingBundle(path: folder.file("own.mbtiles"), metadata: [], byteCountMax: 1 << 20)
     }
     #expect(error?.code == .exists)
-    // Reading goes on: every tile is as before.
+    // The bundle is unchanged.
     #expect(try BundleFile.open(folder.file("own.mbtiles")).zooms() == [0, 1])
     let after = try Data(contentsOf: URL(fileURLWithPath: folder.file("own.mbtiles")))
     #expect(before == after)
@@ -101,8 +102,8 @@ import Testing
     }
   }
 
-  /// The size is kept, and what was used last stays.
-  @Test func makesRoom() throws {
+  /// The file keeps its maximum size, and recently used tiles stay.
+  @Test func leastRecentlyUsedTilesAreEvicted() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("small.mbtiles")
     let bundle = try GrowingBundle(path: path, metadata: [], byteCountMax: 1 << 20)
@@ -122,7 +123,7 @@ import Testing
     #expect(try bundle.find(TileID(unchecked: 9, 600 % 512, 2), now: 600 * day) != nil)
   }
 
-  @Test func stopsWhenFull() throws {
+  @Test func storesNothingWhenFullAndStopping() throws {
     let folder = try TemporaryFolder()
     let bundle = try GrowingBundle(
       path: folder.file("small.mbtiles"), metadata: [], byteCountMax: 1 << 20, whenFull: .stop)
@@ -134,7 +135,7 @@ import Testing
     for index in 0..<kept { #expect(try bundle.find(TileID(unchecked: 9, index, 0), now: 1) != nil) }
   }
 
-  @Test func manyThreads() async throws {
+  @Test func concurrentAccessIsSafe() async throws {
     let folder = try TemporaryFolder()
     let bundle = try GrowingBundle(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 10 << 20)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -13,7 +13,7 @@ import TileIndex
     -> BundleWriter
   { try BundleWriter(path: folder.file(name), matrixSet: set, format: .png, replacing: replacing) }
 
-  @Test func aBundleHasTheTablesOfMBTiles() throws {
+  @Test func bundlesHaveTheTablesOfMBTiles() throws {
     let writer = try writer()
     try writer.put(tile(11, 327, 791), blob(1))
     try writer.put(tile(11, 328, 791), blob(2))
@@ -25,7 +25,7 @@ import TileIndex
     let database = try Database(folder.file("out.mbtiles"))
     #expect(try database.run("PRAGMA integrity_check") == [["ok"]])
     #expect(try database.run("PRAGMA application_id") == [["1297105496"]])
-    // The row of the specification's example.
+    // The row in the specification's example.
     #expect(
       try database.run("SELECT zoom_level, tile_column, tile_row, length(tile_data), typeof(tile_data) FROM tiles") == [
         ["11", "327", "1256", "108", "blob"], ["11", "328", "1256", "108", "blob"],
@@ -39,7 +39,7 @@ import TileIndex
       metadata.filter { $0[0] != "bounds" && $0[0] != "center" }.map { $0[1] } == [
         "Test", "png", "11", "11", "© a", "d", "baselayer", "1",
       ])
-    // The last digit is libm's.
+    // The last digit depends on libm.
     let bounds = metadata[2][1].split(separator: ",").compactMap { Double($0) }
     for (found, expected) in zip(bounds, [-122.51953125, 37.718590325588146, -122.16796875, 37.85750715625204]) {
       #expect(abs(found - expected) < 1e-12)
@@ -69,7 +69,7 @@ import TileIndex
     #expect(try database.run("SELECT tile_column, tile_row FROM map WHERE tile_id = 2") == [["7", "54"]])
   }
 
-  @Test func aTilePutTwiceIsRefusedAndLeavesNoOrphan() throws {
+  @Test func duplicateTilesAreRefusedAndLeaveNoOrphan() throws {
     let writer = try writer()
     try writer.put(tile(3, 1, 2), blob(1))
     let error = #expect(throws: BundleError.self) { try writer.put(tile(3, 1, 2), blob(2)) }
@@ -81,7 +81,7 @@ import TileIndex
     #expect(try database.run("SELECT count(*) FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)") == [["0"]])
   }
 
-  @Test func whatDoesNotBelongIsRefused() throws {
+  @Test func invalidTilesAreRefused() throws {
     let writer = try writer()
     for (tile, bytes) in [
       (tile(3, 8, 0), blob(0)), (tile(3, 0, -1), blob(0)), (tile(31, 0, 0), blob(0)), (tile(3, 0, 0), []),
@@ -94,7 +94,7 @@ import TileIndex
     #expect(writer.tileCount == 1)
   }
 
-  @Test func discardLeavesNothing() throws {
+  @Test func discardingLeavesNoFile() throws {
     let writer = try writer()
     try writer.put(tile(0, 0, 0), blob(0))
     #expect(folder.names.count == 1 && folder.names[0].hasPrefix(".out.mbtiles.\(getpid())-"))
@@ -107,7 +107,7 @@ import TileIndex
     #expect(folder.names.isEmpty)
   }
 
-  @Test func aWriterLetGoLeavesNothing() throws {
+  @Test func releasingTheWriterLeavesNoFile() throws {
     do {
       let writer = try writer()
       try writer.put(tile(0, 0, 0), blob(0))
@@ -115,7 +115,7 @@ import TileIndex
     #expect(folder.names.isEmpty)
   }
 
-  @Test func anEmptyBundleIsRefused() throws {
+  @Test func emptyBundlesAreRefused() throws {
     let writer = try writer()
     let error = #expect(throws: BundleError.self) { try writer.finish(BundleMetadata(name: "x")) }
     #expect(error?.code == .invalidContent)
@@ -123,7 +123,7 @@ import TileIndex
     #expect(folder.names.isEmpty)
   }
 
-  @Test func anExistingTargetIsRefusedWithoutReplacing() throws {
+  @Test func existingTargetsAreRefusedWithoutReplacing() throws {
     try Data("precious".utf8).write(to: URL(fileURLWithPath: folder.file("out.mbtiles")))
     let error = #expect(throws: BundleError.self) { try writer() }
     #expect(error?.code == .exists)
@@ -131,7 +131,7 @@ import TileIndex
     #expect(folder.names == ["out.mbtiles"])
   }
 
-  @Test func replacingHappensAtTheEndOnly() throws {
+  @Test func targetIsReplacedOnlyByFinish() throws {
     try Data("precious".utf8).write(to: URL(fileURLWithPath: folder.file("out.mbtiles")))
     do {
       let failing = try writer(replacing: true)
@@ -149,7 +149,7 @@ import TileIndex
     #expect(folder.names == ["out.mbtiles"])
   }
 
-  @Test func aTargetThatAppearsMeanwhileIsNotReplaced() throws {
+  @Test func targetCreatedMeanwhileIsNotReplaced() throws {
     let writer = try writer()
     try writer.put(tile(0, 0, 0), blob(0))
     try Data("precious".utf8).write(to: URL(fileURLWithPath: folder.file("out.mbtiles")))
@@ -159,7 +159,7 @@ import TileIndex
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
   }
 
-  @Test func targetsThatCannotBeAreRefusedAtOnce() throws {
+  @Test func unwritableTargetsAreRefusedImmediately() throws {
     for (path, code) in [
       (folder.path, BundleError.Code.writeFailed), (folder.file("no/such/out.mbtiles"), .writeFailed),
       ("", .writeFailed),
@@ -172,9 +172,9 @@ import TileIndex
     }
   }
 
-  /// SQLite would play another file's log back into the new bundle.
+  /// SQLite would apply the old file's log to the new bundle.
   @Test(arguments: ["-wal", "-journal"])
-  func unmergedChangesBesideTheTargetAreNotLost(suffix: String) throws {
+  func unmergedChangesBesideTheTargetAreKept(suffix: String) throws {
     try Data("precious".utf8).write(to: URL(fileURLWithPath: folder.file("out.mbtiles")))
     try Data("changes".utf8).write(to: URL(fileURLWithPath: folder.file("out.mbtiles\(suffix)")))
     let error = #expect(throws: BundleError.self) { try writer(replacing: true) }
@@ -186,8 +186,8 @@ import TileIndex
     let dead = try Process.run(URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "exit 0"])
     dead.waitUntilExit()
     let names = [
-      ".out.mbtiles.\(dead.processIdentifier)-0.partial",  // of a dead process: goes
-      ".out.mbtiles.1-0.partial",  // of a living one
+      ".out.mbtiles.\(dead.processIdentifier)-0.partial",  // of a dead process: removed
+      ".out.mbtiles.1-0.partial",  // of a running process: kept
       ".other.mbtiles.\(dead.processIdentifier)-0.partial",  // of another target
       ".out.mbtiles.x-0.partial", ".out.mbtiles.partial",  // not ours
     ]
@@ -197,7 +197,7 @@ import TileIndex
     #expect(Set(folder.names) == Set(names.dropFirst()))
   }
 
-  @Test func twoWritersOfOneTargetDoNotMeet() throws {
+  @Test func concurrentWritersOfOneTargetAreIndependent() throws {
     let first = try writer(replacing: true)
     let second = try writer(replacing: true)
     try first.put(tile(1, 0, 0), blob(1))
@@ -213,14 +213,14 @@ import TileIndex
     "with spaces.mbtiles", "100%.mbtiles", "a?b#c&d=e.mbtiles", "Zürich.mbtiles",
     String(repeating: "n", count: 246) + ".mbtiles",
   ])
-  func namesMayHoldAnything(name: String) throws {
+  func fileNamesMayContainSpecialCharacters(name: String) throws {
     let writer = try writer(name)
     try writer.put(tile(0, 0, 0), blob(0))
     _ = try writer.finish(BundleMetadata(name: "x"))
     #expect(folder.names == [name])
   }
 
-  @Test func doubledSlashesAreNoHost() throws {
+  @Test func doubleSlashesAreNotParsedAsAHost() throws {
     let path = "//" + folder.path.dropFirst() + "//out.mbtiles"
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     try writer.put(tile(0, 0, 0), blob(0))
@@ -228,8 +228,8 @@ import TileIndex
     #expect(folder.names == ["out.mbtiles"])
   }
 
-  /// Many threads, one writer: nothing is lost.
-  @Test func threadsTakeTurns() throws {
+  /// Four threads and one writer.
+  @Test func concurrentPutsAreSerialised() throws {
     let writer = try writer()
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for row in 0..<200 {
@@ -257,7 +257,7 @@ import TileIndex
     #expect(files[0].count > 300_000)
   }
 
-  @Test func otherGridsAreMarked() throws {
+  @Test func bundlesOfOtherGridsAreMarked() throws {
     let writer = try writer(set: .worldCRS84Quad)
     try writer.put(tile(0, 1, 0), blob(0))
     try writer.put(tile(2, 7, 1), blob(1))
@@ -275,7 +275,7 @@ import TileIndex
     #expect(metadata.contains(["bounds", "135,0,180,45"]))
   }
 
-  @Test func aFullDiskIsSaidAndLeavesNothing() throws {
+  @Test func fullDiskIsReportedAndLeavesNoFile() throws {
     guard let mount = try run("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder.path]), mount.status == 0 else {
       try Test.cancel("a small tmpfs cannot be mounted here")
     }
@@ -295,10 +295,10 @@ import TileIndex
     #expect(folder.names.isEmpty)
   }
 
-  @Test func gdalOpensTheBundle() throws {
+  @Test func bundlesOpenInGDAL() throws {
     let path = folder.file("out.mbtiles")
     let writer = try writer()
-    // A real image, as GDAL decodes one tile to learn the bands.
+    // A decodable image, because GDAL decodes one tile to determine the bands.
     let image = Images.grey256
     for tile in TileRange(zoom: 3, columns: 2...3, rows: 2...3) { try writer.put(tile, image) }
     try writer.put(tile(2, 1, 1), image)

@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// Archives of GDAL and of the format's own project.
+/// Archives written by GDAL and by the PMTiles project.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) struct PMTilesOfOthersTests {
   func path(_ name: String) -> String { TestData.url("maps/tilesets/\(name)").path }
 
   struct Known: Sendable, CustomTestStringConvertible {
     let name: String
     let tile: (Int, Int, Int)
-    /// Where a look at the file with other tools has found its bytes.
+    /// The position of its bytes, determined with other tools.
     let bytes: Range<Int>
     let format: TileFormat
     var testDescription: String { "\(name) \(tile)" }
@@ -26,7 +26,7 @@ import TileIndex
     Known(name: "test_fixture_1.pmtiles", tile: (0, 0, 0), bytes: 399..<468, format: .pbf),
   ]
 
-  @Test(arguments: known) func tilesAreThoseInTheFile(_ known: Known) throws {
+  @Test(arguments: known) func tilesMatchTheBytesInTheFile(_ known: Known) throws {
     let reader = try PMTilesReader(path: path(known.name))
     let tile = TileID(unchecked: known.tile.0, known.tile.1, known.tile.2)
     let bytes = try #require(try reader.tile(tile))
@@ -38,8 +38,8 @@ import TileIndex
     #expect(try reader.range(zoom: tile.zoom)?.count == 1)
   }
 
-  /// The same raster in GDAL's MBTiles lies in the same tile.
-  @Test func placesAgreeWithMBTiles() throws {
+  /// GDAL's MBTiles of the same raster have the same tiles.
+  @Test func addressesAgreeWithMBTiles() throws {
     for (mbtiles, pmtiles) in [("byte.mbtiles", "byte_png.pmtiles"), ("byte_jpeg.mbtiles", "byte_jpg.pmtiles")] {
       let reader = try PMTilesReader(path: path(pmtiles))
       #expect(try MBTilesReader(path: path(mbtiles)).range(zoom: 11) == reader.range(zoom: 11))
@@ -47,12 +47,12 @@ import TileIndex
     }
   }
 
-  @Test func metadataOfGDALAndTippecanoe() throws {
+  @Test func metadataOfGDALAndTippecanoeAreRead() throws {
     let byte = try PMTilesReader(path: path("byte_png.pmtiles")).metadata
     #expect(byte.name == "byte_png" && byte.minZoom == 9 && byte.maxZoom == 11 && byte.type == .overlay)
     #expect(byte["bounds"] == "-117.6420427,33.8916063,-117.6289965,33.9024353")
     #expect(byte["center"] == "-117.6355196,33.8970208,9")
-    // Its center lies in China, outside its bounds.
+    // Its center is outside its bounds (in China).
     let jpg = try PMTilesReader(path: path("byte_jpg.pmtiles")).metadata
     #expect(jpg.bounds != nil && jpg.center == nil)
     let fixture = try PMTilesReader(path: path("test_fixture_1.pmtiles")).metadata
@@ -61,7 +61,7 @@ import TileIndex
     #expect(fixture["generator"] == "tippecanoe v2.5.0")
   }
 
-  @Test func invalidOnesAreRefused() throws {
+  @Test func invalidArchivesAreRefused() throws {
     let invalid = #expect(throws: BundleError.self) { try PMTilesReader(path: path("invalid.pmtiles")) }
     #expect(invalid?.code == .malformed && invalid?.message == "is not a PMTiles archive")
     let four = #expect(throws: BundleError.self) { try PMTilesReader(path: path("invalid_v4.pmtiles")) }

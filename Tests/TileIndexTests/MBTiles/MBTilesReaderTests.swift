@@ -19,7 +19,7 @@ import TileIndex
   ]
 
   @Test(arguments: layouts)
-  func everyLayoutIsRead(name: String, sql: String, layout: BundleLayout) throws {
+  func allTableLayoutsAreRead(name: String, sql: String, layout: BundleLayout) throws {
     let reader = try MBTilesReader(path: try bundle(sql))
     #expect(reader.layout == layout)
     #expect(reader.matrixSet == .webMercatorQuad)
@@ -45,7 +45,7 @@ import TileIndex
   }
 
   @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, tradeDegrees])
-  func whatTheWriterWroteIsRead(set: TileMatrixSet) throws {
+  func writtenBundlesReadBack(set: TileMatrixSet) throws {
     var random = SeededGenerator(seed: 51)
     let path = folder.file("own.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: set, format: .png)
@@ -78,7 +78,7 @@ import TileIndex
     }
   }
 
-  @Test func metadataAreReadLeniently() throws {
+  @Test func metadataAreParsedLeniently() throws {
     let reader = try MBTilesReader(
       path: try bundle(
         ForeignBundle.flat() + """
@@ -109,11 +109,11 @@ import TileIndex
     ("application/vnd.mapbox-vector-tile", .pbf), ("mvt", .pbf), ("image/png; mode=8bit", .png), ("png8", .png),
     ("tiff", nil), ("", nil), ("image/", nil),
   ])
-  func formatsAreReadLeniently(word: String, format: TileFormat?) {
+  func formatNamesAreParsedLeniently(word: String, format: TileFormat?) {
     #expect(TileFormat(lenient: word) == format)
   }
 
-  @Test func formatsAreSniffed() {
+  @Test func formatsAreDetectedFromBytes() {
     func sniff(_ bytes: [UInt8]) -> TileFormat? { bytes.withUnsafeBytes { TileFormat(sniffing: $0) } }
     #expect(sniff(blob(0)) == .png)
     #expect(sniff([0xff, 0xd8, 0xff, 0xe1]) == .jpg)
@@ -125,7 +125,7 @@ import TileIndex
     #expect(sniff([0x1a, 0x02, 0x08]) == nil)
   }
 
-  @Test func aBundleWithoutMetadataIsRead() throws {
+  @Test func bundlesWithoutMetadataAreRead() throws {
     let reader = try MBTilesReader(
       path: try bundle(
         "CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data); INSERT INTO tiles VALUES (0, 0, 0, X'89504E');"
@@ -134,7 +134,7 @@ import TileIndex
     #expect(try reader.tile(TileID(unchecked: 0, 0, 0)) == [0x89, 0x50, 0x4e])
   }
 
-  @Test func rowsThatAreNoTilesDoNoHarm() throws {
+  @Test func invalidRowsAreSkipped() throws {
     let reader = try MBTilesReader(
       path: try bundle(
         """
@@ -161,7 +161,7 @@ import TileIndex
     ("head.mbtiles", Data("SQLite format 3\0".utf8), .malformed),
     ("zeros.mbtiles", Data(count: 4096), .malformed),
   ])
-  func whatIsNoBundleIsSaid(name: String, content: Data?, code: BundleError.Code) throws {
+  func nonBundlesAreRefusedWithTheReason(name: String, content: Data?, code: BundleError.Code) throws {
     if let content { try content.write(to: URL(fileURLWithPath: folder.file(name))) }
     let error = #expect(throws: BundleError.self) { try MBTilesReader(path: folder.file(name)) }
     #expect(error?.code == code, "\(error?.description ?? "")")
@@ -188,8 +188,8 @@ import TileIndex
     }
   }
 
-  /// Any file that is cut or has wrong bytes ends in an error or in tiles, never in a crash.
-  @Test func damagedFilesDoNotCrash() throws {
+  /// Truncated and modified files give errors or tiles, and never crash.
+  @Test func damagedFilesNeverCrash() throws {
     var random = SeededGenerator(seed: 52)
     let path = folder.file("own.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
@@ -222,13 +222,13 @@ import TileIndex
   }
 
   @Test(arguments: ["with spaces.mbtiles", "100%.mbtiles", "a?mode=rwc#c&d=e.mbtiles", "Zürich.mbtiles", "%41.mbtiles"])
-  func namesMayHoldAnything(name: String) throws {
+  func fileNamesMayContainSpecialCharacters(name: String) throws {
     let reader = try MBTilesReader(path: try bundle(ForeignBundle.flat(), name))
     #expect(try reader.tileCount() == 6)
     #expect(folder.names == [name])
   }
 
-  @Test func relativePathsAndLinksAreRead() throws {
+  @Test func symbolicLinksAndDoubleSlashesAreFollowed() throws {
     let path = try bundle(ForeignBundle.flat())
     try FileManager.default.createSymbolicLink(atPath: folder.file("link.mbtiles"), withDestinationPath: path)
     #expect(try MBTilesReader(path: folder.file("link.mbtiles")).tileCount() == 6)
@@ -257,7 +257,7 @@ import TileIndex
 
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)), arguments: ["corrupt", "invalid"])
-  func realBrokenBundlesAreRefused(name: String) throws {
+  func realDamagedBundlesAreRefused(name: String) throws {
     let error = #expect(throws: BundleError.self) {
       try MBTilesReader(path: TestData.url("maps/tilesets/\(name).mbtiles").path)
     }
