@@ -57,7 +57,8 @@ package enum XMLReader {
         if let failure { throw failure }
         guard isDone else {
           throw SyntaxError(
-            line: max(parser.lineNumber, 1), message: parser.parserError?.localizedDescription ?? "it is not well-formed")
+            line: max(parser.lineNumber, 1),
+            message: parser.parserError?.localizedDescription ?? "it is not well-formed")
         }
       }
 

@@ -5,7 +5,6 @@ import Testing
 
 @testable import TileIndex
 
-
 @Suite(.ownThread) struct GrowingBundleTests {
   private func state(_ fetched: Int, fresh: Int = 100, tag: String = "") -> GrowingBundle.State {
     GrowingBundle.State(fetched: fetched, expires: fetched + fresh, entityTag: tag)

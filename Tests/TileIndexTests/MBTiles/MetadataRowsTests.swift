@@ -4,7 +4,6 @@ import Testing
 
 @testable import TileIndex
 
-
 /// The metadata rows that the writer derives from tiles and given metadata.
 @Suite(.ownThread) struct MetadataRowsTests {
   func values(

@@ -4,7 +4,6 @@ import Testing
 
 @testable import TileIndex
 
-
 @Suite(.ownThread) struct PlaceTableTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,6 @@ import Testing
 
 @testable import TileIndex
 
-
 /// Positions of tiles in the file, parsed from SQLite's pages and compared with SQLite's own results.
 @Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system with non-blocking file reads"))
 struct TilePlaceTests {

@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 
 /// Archives written by GDAL and by the PMTiles project.
-@Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) struct PMTilesOfOthersTests {
+@Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)")) struct ForeignPMTilesTests {
   func path(_ name: String) -> String { TestData.url("maps/tilesets/\(name)").path }
 
   struct Known: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import TileIndex
 
-
 @Suite(.ownThread)
 struct FolderLockTests {
   @Test func lockIsExclusive() throws {

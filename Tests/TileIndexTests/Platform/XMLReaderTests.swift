@@ -91,7 +91,9 @@ import TileIndex
 
   @Test func linesOfTagsAreReported() throws {
     var lines: [Int] = []
-    try XMLReader.read(Array("<a>\n<b/>\n\n<c\n/></a>".utf8)) { if case .start(_, _, let line) = $0 { lines.append(line) } }
+    try XMLReader.read(Array("<a>\n<b/>\n\n<c\n/></a>".utf8)) {
+      if case .start(_, _, let line) = $0 { lines.append(line) }
+    }
     #expect(lines == [1, 2, 4])
   }
 

@@ -34,7 +34,9 @@ import TileIndex
     #expect(try reader.range(zoom: 3) == nil)
   }
 
-  @Test(arguments: ["png", "jpg", "jpeg", "webp", "pbf", "mvt", "PNG"]) func extensionsAreRecognised(_ name: String) throws {
+  @Test(arguments: ["png", "jpg", "jpeg", "webp", "pbf", "mvt", "PNG"]) func extensionsAreRecognised(_ name: String)
+    throws
+  {
     try putTiles(name)
     #expect(TileFolderReader.isTileFolder(folder.path))
     try expectTiles()

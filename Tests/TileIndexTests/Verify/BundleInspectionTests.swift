@@ -4,7 +4,6 @@ import Testing
 
 @testable import TileIndex
 
-
 @Suite(.ownThread) struct BundleInspectionTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -163,7 +163,8 @@ private enum GPXTrack {
       Track.isPlace(longitude, latitude)
     else {
       throw TrackError(
-        path: path, "holds a point without a position: <\(name)> in line \(line)", remedy: "give lat and lon in degrees")
+        path: path, "holds a point without a position: <\(name)> in line \(line)", remedy: "give lat and lon in degrees"
+      )
     }
     return SIMD2(longitude, latitude)
   }
