@@ -338,8 +338,7 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
-        "RegionCatalog",
-        "PurchaseLedger", "TestSupport",
+        "RegionCatalog", "PurchaseLedger", "TestSupport",
       ],
       swiftSettings: strict),
   ],
