@@ -1,5 +1,5 @@
-public import TileIndex
-import RegionCatalog
+import TileIndex
+public import RegionCatalog
 
 /// `GET /v1/catalogue`: a page of what is for sale.
 public struct CataloguePage: Sendable, Hashable, Codable {

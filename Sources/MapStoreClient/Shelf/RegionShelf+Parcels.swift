@@ -1,6 +1,5 @@
 import MapStoreWire
-import RegionCatalog
-public import TileIndex
+public import RegionCatalog
 
 extension RegionShelf {
   /// Installs what is needed of a region for some ground: parcels one by one, the overview first, each of use as soon as it is there; or the whole of a region that is not split.

@@ -1,6 +1,5 @@
 import Foundation
-import RegionCatalog
-public import TileIndex
+public import RegionCatalog
 
 /// What to build and how. Of these only ``parcelBytesMax`` and ``patchesFrom`` can change what is on the shelf.
 public struct ShelfOptions: Sendable {

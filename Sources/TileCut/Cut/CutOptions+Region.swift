@@ -1,7 +1,7 @@
 import TileImage
 import Gazetteer
-import RegionCatalog
-public import TileIndex
+public import RegionCatalog
+import TileIndex
 
 extension CutOptions {
   /// Takes what a region of a manifest says; its gazetteers are read by ``readPlaces(of:in:)``.

@@ -1,5 +1,5 @@
 import Foundation
-import RegionCatalog
+public import RegionCatalog
 public import TileImage
 public import TileIndex
 

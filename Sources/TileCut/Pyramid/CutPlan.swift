@@ -1,5 +1,5 @@
 public import TileImage
-import RegionCatalog
+package import RegionCatalog
 public import TileIndex
 
 /// Which tiles a cut makes, and from which ground: everything that is decided before the first pixel is decoded.
