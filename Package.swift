@@ -16,6 +16,8 @@ let package = Package(
     .executable(name: "purchase-ledger", targets: ["PurchaseLedgerCommand"]),
     .executable(name: "mapstore", targets: ["MapStoreCommand"]),
     .library(name: "TileIndex", targets: ["TileIndex"]),
+    .library(name: "RegionCatalog", targets: ["RegionCatalog"]),
+    .library(name: "Gazetteer", targets: ["Gazetteer"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
@@ -65,6 +67,8 @@ let package = Package(
     .systemLibrary(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+    // Apple's platforms have Foundation's XML parser.
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
     // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff), and what the
     // C library hides behind _GNU_SOURCE (CSystemShim).
@@ -81,8 +85,16 @@ let package = Package(
     .target(name: "Support", swiftSettings: strict),
     .target(
       name: "TileIndex",
-      dependencies: ["Support", "CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: [
+        "Support", "CSQLite", "CSystemShim", "CZlib",
+        .target(name: "CExpat", condition: .when(platforms: [.linux])),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: strict),
+    // Manifests, boundaries, catalogues and the split of regions into packs.
+    .target(name: "RegionCatalog", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
+    // Place search, and other programs' lists of places.
+    .target(name: "Gazetteer", dependencies: ["TileIndex"], swiftSettings: strict),
     .target(
       name: "TileImage",
       dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
@@ -93,7 +105,9 @@ let package = Package(
       name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "TileCut",
-      dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
+      dependencies: [
+        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
+      ],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
     .target(
@@ -103,7 +117,7 @@ let package = Package(
     .executableTarget(
       name: "TileCutCommand",
       dependencies: [
-        "Support", "TileIndex", "TileImage", "TileCut", "CommandSupport",
+        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "TileCut", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
@@ -113,7 +127,7 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "Support", "TileIndex", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
+        "Support", "TileIndex", "Gazetteer", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -167,11 +181,11 @@ let package = Package(
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
     // The messages of the store's service: codable values, read by servers and devices.
-    .target(name: "MapStoreWire", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(name: "MapStoreWire", dependencies: ["TileIndex", "RegionCatalog"], swiftSettings: strict),
     .target(
       name: "MapStoreServer",
       dependencies: [
-        "Support", "TileIndex", "PurchaseLedger", "MapStoreWire", "CZlib",
+        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire", "CZlib",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -192,7 +206,7 @@ let package = Package(
     .target(
       name: "MapStoreClient",
       dependencies: [
-        "Support", "TileIndex", "MapStoreWire",
+        "Support", "TileIndex", "RegionCatalog", "MapStoreWire",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -205,7 +219,8 @@ let package = Package(
     .executableTarget(
       name: "MapStoreCommand",
       dependencies: [
-        "TileIndex", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire", "CommandSupport",
+        "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
+        "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -228,7 +243,7 @@ let package = Package(
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      name: "TestSupport", dependencies: ["TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests",
@@ -236,6 +251,10 @@ let package = Package(
         "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "RegionCatalogTests", dependencies: ["RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "GazetteerTests", dependencies: ["Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
@@ -281,7 +300,8 @@ let package = Package(
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
-        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "TestSupport", "ShelfProbe",
+        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "TestSupport",
+        "ShelfProbe",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -293,7 +313,7 @@ let package = Package(
       name: "MapStoreServerTests",
       dependencies: [
         "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support",
-        "TileCut", "TileImage", "TileIndex", "TestSupport",
+        "TileCut", "TileImage", "TileIndex", "RegionCatalog", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -305,7 +325,8 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
-        "TileImage", "TileIndex", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "TestSupport", "CSQLite",
+        "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
+        "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
       swiftSettings: strict),
@@ -314,7 +335,7 @@ let package = Package(
       name: "ClientTests",
       dependencies: [
         "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
-        "PurchaseLedger", "TestSupport",
+        "RegionCatalog", "PurchaseLedger", "TestSupport",
       ],
       swiftSettings: strict),
   ],

@@ -1,4 +1,5 @@
-public import TileIndex
+import TileIndex
+public import RegionCatalog
 
 /// `GET /v1/catalogue`: a page of what is for sale.
 public struct CataloguePage: Sendable, Hashable, Codable {

@@ -1,4 +1,5 @@
 import Foundation
+public import RegionCatalog
 public import TileImage
 public import TileIndex
 

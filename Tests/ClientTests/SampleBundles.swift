@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 import Synchronization
 import TestSupport
 import TileCut

@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 import TestSupport
 import Testing
 import TileImage

@@ -1,5 +1,6 @@
 import MapStoreWire
 import NIOHTTP1
+import RegionCatalog
 import TestSupport
 import TileIndex
 

@@ -1,5 +1,6 @@
 import MapStoreClient
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import TileIndex
 

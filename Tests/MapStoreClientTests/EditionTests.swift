@@ -4,6 +4,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreClient
+import RegionCatalog
 
 /// From one edition to the next.
 @Suite(.ownThread) struct EditionTests {

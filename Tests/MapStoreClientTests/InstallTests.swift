@@ -4,6 +4,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreClient
+import RegionCatalog
 
 /// Installs over real HTTP, with all that goes wrong on the way.
 @Suite(.ownThread) struct InstallTests {

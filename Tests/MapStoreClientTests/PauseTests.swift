@@ -4,6 +4,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreClient
+import RegionCatalog
 
 /// Paused, cancelled and removed while it is under way.
 @Suite(.ownThread) struct PauseTests {

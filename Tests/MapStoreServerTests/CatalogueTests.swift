@@ -8,6 +8,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreServer
+import RegionCatalog
 
 /// What everybody sees.
 @Suite(.ownThread) struct CatalogueTests {

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import RegionCatalog
 import TestSupport
 import TileIndex
 

@@ -1,6 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Gazetteer
+import RegionCatalog
 import TileCut
 import TileImage
 import TileIndex
@@ -154,7 +156,7 @@ struct CutCommand: ParsableCommand {
     options.description = description ?? options.description
     options.type = type
     options.version = version ?? options.version
-    for file in gazetteer { options.places += try Gazetteer.places(inFile: file) }
+    for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
     return options
   }
 

@@ -1,4 +1,6 @@
 import TileCut
+import Gazetteer
+import RegionCatalog
 import TileImage
 import TileIndex
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Gazetteer
 import Support
 import TileIndex
 

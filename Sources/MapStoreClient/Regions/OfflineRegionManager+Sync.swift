@@ -1,4 +1,5 @@
 public import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 extension RegionShelf {

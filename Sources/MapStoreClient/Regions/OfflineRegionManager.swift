@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 public import TileIndex
 
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.

@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 // The checks of each message. Booleans and enumerations are checked by their types.

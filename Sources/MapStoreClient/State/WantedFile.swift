@@ -1,4 +1,5 @@
 import TileIndex
+import RegionCatalog
 
 /// An installed bundle: complete and verified.
 public struct InstalledFile: Hashable, Sendable, Codable {

@@ -1,4 +1,5 @@
 import Dispatch
+import RegionCatalog
 import Synchronization
 import TileIndex
 

@@ -1,4 +1,6 @@
 import MapStoreWire
+import Gazetteer
+import RegionCatalog
 import TileIndex
 
 /// A query of the catalogue: text, category, place, and page.

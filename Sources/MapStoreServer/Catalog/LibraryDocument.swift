@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 /// An account's status of one region.

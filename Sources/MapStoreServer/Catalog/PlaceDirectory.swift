@@ -1,5 +1,7 @@
 import Logging
+import Gazetteer
 import MapStoreWire
+import RegionCatalog
 import Synchronization
 import TileIndex
 

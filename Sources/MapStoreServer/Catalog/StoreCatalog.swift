@@ -1,4 +1,5 @@
 import Logging
+import RegionCatalog
 import Synchronization
 import TileIndex
 

@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 /// The web page of the catalogue: a map of the covered areas, and a list of the regions.

@@ -4,6 +4,7 @@ import Logging
 import MapStoreWire
 import NIOCore
 import PurchaseLedger
+import RegionCatalog
 import TileIndex
 
 extension StoreService {

@@ -1,6 +1,7 @@
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import TileIndex
 
 /// The handlers of an account's library and grants.

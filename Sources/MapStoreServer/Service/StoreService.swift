@@ -4,6 +4,7 @@ import Hummingbird
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import Synchronization
 import TileIndex
 

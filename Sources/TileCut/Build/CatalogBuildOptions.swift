@@ -1,5 +1,5 @@
 import Foundation
-public import TileIndex
+public import RegionCatalog
 
 /// What to build and how. Only the manifest, ``parcelBytesMax`` and ``patchesFrom`` affect the content of the
 /// catalogue.

@@ -1,4 +1,6 @@
 import TileIndex
+import Gazetteer
+import RegionCatalog
 
 /// Splits a region's bundle into tile packs.
 struct ParcelWriter {

@@ -1,4 +1,5 @@
 import TileIndex
+import RegionCatalog
 
 /// Makes the patches from a region's earlier editions to its new bundle.
 struct PatchWriter {

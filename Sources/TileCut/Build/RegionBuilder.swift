@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 import TileImage
 import TileIndex
 

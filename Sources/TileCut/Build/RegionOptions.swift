@@ -1,4 +1,6 @@
 import TileImage
+import Gazetteer
+import RegionCatalog
 public import TileIndex
 
 extension CutOptions {
@@ -38,7 +40,7 @@ extension CutOptions {
   /// - Throws: ``GazetteerError``.
   public mutating func readPlaces(of region: RegionManifest.Region, in manifest: RegionManifest) throws {
     var known: Set<Place> = []
-    places = try region.settings.gazetteers.flatMap { try Gazetteer.places(inFile: manifest.resolved($0)) }
+    places = try region.settings.gazetteers.flatMap { try GazetteerFile.places(inFile: manifest.resolved($0)) }
       .filter { place in
         region.boundary?.contains(longitude: place.longitude, latitude: place.latitude) != false
           && known.insert(place).inserted

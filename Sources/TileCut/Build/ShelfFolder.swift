@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 import TileIndex
 
 /// A catalogue's folder and the builder's state in it: `.tilecut/` with the lock, the hashes of inputs, a record for

@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 import TileIndex
 
 /// Publishes finished files and the catalogue that lists them. At every moment, even after a power failure, each file

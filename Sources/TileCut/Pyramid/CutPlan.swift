@@ -1,4 +1,5 @@
 public import TileImage
+package import RegionCatalog
 public import TileIndex
 
 /// The zooms and tiles that a cut makes, decided before the first pixel is decoded.

@@ -1,7 +1,7 @@
-/// Takes a part out of a bundle: the stored tiles of an area and some zooms, as they are, with metadata that are true of them and the places inside.
+/// Extracts an area and some zooms of a bundle: tiles as stored, adjusted metadata, and the places inside.
 public struct BundleExtract: Sendable {
   public var area: TileArea
-  /// Nil for all.
+  /// Nil for all zooms.
   public var zooms: ClosedRange<Int>?
 
   public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
@@ -9,16 +9,16 @@ public struct BundleExtract: Sendable {
     self.zooms = zooms
   }
 
-  /// Writes the part as a bundle of its own.
+  /// Writes the extract as a new bundle.
   ///
-  /// Every tile that meets the area is taken whole. Bounds are the area's and the bundle's own where both reach, the center is the middle; all other metadata
-  /// stay. The order of tiles is that of ``BundleReader/forEachTile(_:)``: equal inputs give equal files.
+  /// Every tile that intersects the area is copied whole. Bounds are the intersection of the area's and the bundle's own, the center is the middle; all other
+  /// metadata are kept. Tiles are in the order of ``BundleReader/forEachTile(_:)``: equal inputs give equal files.
   ///
   /// - Parameters:
   ///   - bundle: of any format.
   ///   - output: the MBTiles file to write.
-  ///   - replacing: take the place of an existing file.
-  /// - Throws: ``BundleError``: `.invalidContent` when no tile meets the area and zooms, and what reading and writing bundles throws.
+  ///   - replacing: replace an existing file.
+  /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
@@ -43,7 +43,7 @@ public struct BundleExtract: Sendable {
         .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
         remedy: "see what it has with: tilecut inspect '\(bundle.path)'")
     }
-    if let places = try PlaceIndex(bundle)?.places() {
+    if let places = try PlaceTable(bundle)?.places() {
       let inside = places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
       if !inside.isEmpty { try writer.write(places: inside) }
     }
@@ -51,22 +51,13 @@ public struct BundleExtract: Sendable {
   }
 
   private func metadata(of bundle: any BundleReader) -> BundleMetadata {
-    var metadata = BundleMetadata(bundle.metadata, fallbackName: bundle.path.fileStem)
+    var metadata = BundleMetadata(bundle.metadata, fallbackName: bundle.fileStem)
     guard !area.isEverywhere else { return metadata }
     metadata.center = nil
     guard let box = area.box else { return metadata }
-    // Boxes across the antimeridian are the writer's to judge.
+    // The writer handles boxes across the antimeridian.
     metadata.bounds =
       box.west <= box.east ? (metadata.bounds?.intersection(box) ?? box) : box
     return metadata
-  }
-}
-
-extension String {
-  /// The last part of a path without its extension.
-  var fileStem: String {
-    let name = split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name.isEmpty ? "map" : String(name) }
-    return String(name[..<dot])
   }
 }

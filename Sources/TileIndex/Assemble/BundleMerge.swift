@@ -1,17 +1,17 @@
-/// Puts several bundles together into one, tiles as they are stored.
+/// Merges several bundles into one, with tiles as stored.
 public struct BundleMerge: Sendable {
-  /// Makes one tile out of two, the second drawn over the first. This target knows no codec, so it is handed in.
+  /// Draws the second tile over the first. Handed in, since this module has no codec.
   public typealias Combine = @Sendable (_ tile: TileID, _ lower: [UInt8], _ upper: [UInt8]) throws -> [UInt8]
 
-  /// What becomes of a tile that several bundles have with different bytes. Equal tiles are no conflict.
+  /// How tiles are resolved that several bundles have with different bytes. Equal tiles are no conflict.
   public enum Conflict: Sendable {
-    /// The first bundle's is taken.
+    /// Take the tile of the first bundle.
     case first
-    /// The last bundle's is taken.
+    /// Take the tile of the last bundle.
     case last
-    /// Nothing is written.
+    /// Fail, and write nothing.
     case error
-    /// Later ones are drawn over earlier ones.
+    /// Draw later tiles over earlier ones.
     case combine(Combine)
   }
 
@@ -26,14 +26,14 @@ public struct BundleMerge: Sendable {
 
   /// Writes the bundles' tiles as one bundle.
   ///
-  /// Bundle after bundle, each in the order of ``BundleReader/forEachTile(_:)``: equal inputs give equal files. Bounds are those around all; each attribution is
-  /// named once; places are those of all bundles, equal ones once; other metadata are the first bundle's that has them.
+  /// Bundles are read one after the other, each in the order of ``BundleReader/forEachTile(_:)``: equal inputs give equal files. Bounds are the union; each
+  /// attribution and each place is kept once; other metadata are those of the first bundle that has them.
   ///
   /// - Parameters:
-  ///   - bundles: one or more of one grid and tile format.
+  ///   - bundles: at least one, all of one grid and tile format.
   ///   - output: the MBTiles file to write.
-  ///   - replacing: take the place of an existing file.
-  /// - Throws: ``BundleError``: `.mismatch` when grids or formats differ, or tiles where they may not; what reading and writing bundles throws.
+  ///   - replacing: replace an existing file.
+  /// - Throws: ``BundleError``: `.mismatch` when grids, formats or (with ``Conflict/error``) tiles differ; errors of reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   public func write(_ bundles: [any BundleReader], to output: String, replacing: Bool = false) throws -> BundleSummary {
@@ -51,7 +51,7 @@ public struct BundleMerge: Sendable {
     }
     var places: [Place] = []
     var known: Set<Place> = []
-    for bundle in bundles { places += try PlaceIndex(bundle)?.places().filter { known.insert($0).inserted } ?? [] }
+    for bundle in bundles { places += try PlaceTable(bundle)?.places().filter { known.insert($0).inserted } ?? [] }
     if !places.isEmpty { try writer.write(places: places) }
     return try writer.finish(MergedMetadata(bundles, name: name).metadata)
   }
@@ -93,7 +93,7 @@ public struct BundleMerge: Sendable {
     }
   }
 
-  /// - Throws: ``BundleError`` with `.mismatch` for bundles that do not belong together.
+  /// - Throws: ``BundleError`` with `.mismatch` for bundles that cannot be merged.
   private static func commonFormat(of bundles: [any BundleReader]) throws -> TileFormat {
     let first = bundles[0]
     let format = try known(first)
@@ -123,5 +123,69 @@ public struct BundleMerge: Sendable {
         remedy: "check what made it")
     }
     return format
+  }
+}
+
+/// The combined metadata of several bundles.
+struct MergedMetadata {
+  let metadata: BundleMetadata
+
+  /// - Parameter name: the title; nil for the first bundle's.
+  init(_ bundles: [any BundleReader], name: String?) {
+    let all = bundles.map { BundleMetadata($0.metadata, fallbackName: $0.fileStem) }
+    var merged = all[0]
+    if let name { merged.name = name }
+    merged.description = all.lazy.compactMap(\.description).first
+    merged.attribution = Self.credits(all.compactMap(\.attribution))
+    merged.type = all.contains { $0.type == .baselayer } ? .baselayer : .overlay
+    // A bundle without bounds covers its tiles, which the writer knows.
+    let bounds = all.compactMap(\.bounds)
+    merged.bounds = bounds.count == all.count ? bounds.dropFirst().reduce(bounds[0]) { $0.union($1) } : nil
+    merged.center = all.count == 1 ? merged.center : nil
+    merged.json = Self.layers(all.compactMap(\.json))
+    for other in all.dropFirst() { merged.extra.merge(other.extra) { own, _ in own } }
+    // Merged tile packs are no longer a pack.
+    if all.count > 1 { merged.extra[RegionMetadata.parcelKey] = nil }
+    metadata = merged
+  }
+
+  /// All attributions, each once; one that is contained in another is not repeated.
+  private static func credits(_ attributions: [String]) -> String? {
+    var credits: [String] = []
+    for credit in attributions where !credit.isEmpty {
+      let parts = credit.components(separatedBy: separator)
+      for part in parts where !credits.contains(part) { credits.append(part) }
+    }
+    return credits.isEmpty ? nil : credits.joined(separator: separator)
+  }
+
+  private static let separator = " | "
+
+  /// The first document, with the vector layers of all, and without its statistics, which describe one bundle.
+  private static func layers(_ documents: [String]) -> String? {
+    guard let first = documents.first, documents.contains(where: { $0 != first }) else { return documents.first }
+    let parsed = documents.compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+    guard let members = parsed.first?.members, parsed.count == documents.count else { return first }
+    var layers: [JSONValue] = []
+    var ids: Set<JSONValue> = []
+    for layer in parsed.flatMap({ $0["vector_layers"]?.array ?? [] }) where ids.insert(layer["id"] ?? .null).inserted {
+      layers.append(layer)
+    }
+    var rest = members.filter { $0.name != "vector_layers" && $0.name != "tilestats" }
+    if !layers.isEmpty { rest.append(JSONValue.Member("vector_layers", .array(layers))) }
+    return JSONValue.object(rest).text
+  }
+}
+
+extension String {
+  /// The parts between occurrences of a separator.
+  fileprivate func components(separatedBy separator: String) -> [String] {
+    var parts: [String] = []
+    var rest = self[...]
+    while let range = rest.firstRange(of: separator) {
+      parts.append(String(rest[..<range.lowerBound]))
+      rest = rest[range.upperBound...]
+    }
+    return parts + [String(rest)]
   }
 }

@@ -1,20 +1,20 @@
-/// A part of a map, in degrees: a box, polygons, or both. It decides which tiles and places belong to an extract.
+/// An area in degrees: a box, polygons, or both. It selects the tiles and places of an extract.
 public struct TileArea: Hashable, Sendable {
   /// A west greater than the east crosses the antimeridian. Nil for no limit.
   public let bounds: BoundingBox?
   let polygons: [Polygon]
 
-  /// All of the map.
+  /// The whole map.
   public static let everywhere = TileArea(bounds: nil, polygons: [])
 
   public init(bounds: BoundingBox) { self.init(bounds: bounds, polygons: []) }
 
-  /// What lies in the box, where there is one, and in one of the polygons, where there are any.
+  /// The area inside the box, if any, and inside one of the polygons, if any.
   package init(bounds: BoundingBox?, polygons: [Polygon]) { (self.bounds, self.polygons) = (bounds, polygons) }
 
   /// Reads the polygons of a GeoJSON file: a geometry, a feature or a collection of features.
   ///
-  /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` with the line or the place in the document.
+  /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` with the line or the position in the document.
   public init(bounds: BoundingBox? = nil, polygonFile path: String) throws {
     let json: JSONValue
     do {
@@ -34,42 +34,42 @@ public struct TileArea: Hashable, Sendable {
     }
   }
 
-  /// True when nothing is left out.
+  /// True when the area has no limit.
   var isEverywhere: Bool { bounds == nil && polygons.isEmpty }
 
-  /// The smallest box around the area; nil for everywhere, or where box and polygons have nothing in common.
+  /// The smallest box around the area; nil for everywhere, or when box and polygons do not intersect.
   var box: BoundingBox? {
     guard let first = polygons.first else { return bounds }
     let around = polygons.dropFirst().reduce(first.bounds) { $0.union($1.bounds) }
-    // A box across the antimeridian has no plain intersection; the polygons' own is close enough to describe the area.
+    // A box across the antimeridian has no simple intersection; the box of the polygons describes the area well enough.
     guard let bounds, bounds.west <= bounds.east else { return around }
     return bounds.intersection(around)
   }
 
-  /// The rectangles of a zoom that hold every tile of the area.
+  /// The rectangles of a zoom that contain every tile of the area.
   func ranges(zoom: Int, in matrixSet: TileMatrixSet) -> [TileRange] {
     if isEverywhere { return [matrixSet.wholeRange(zoom: zoom)] }
     let inBox = bounds.map { matrixSet.ranges(covering: $0, zoom: zoom) }
     guard !polygons.isEmpty else { return inBox ?? [] }
-    // One rectangle around all: those of single polygons would overlap.
+    // One rectangle around all polygons, since rectangles of single polygons would overlap.
     let around = polygons.flatMap { matrixSet.ranges(covering: $0.bounds, zoom: zoom) }
     guard let first = around.first else { return [] }
     let hull = around.dropFirst().reduce(first) { $0.union($1) }
     return inBox?.compactMap { $0.intersection(hull) } ?? [hull]
   }
 
-  /// True when a tile in one of ``ranges(zoom:in:)`` belongs to the area.
+  /// True when a tile in one of ``ranges(zoom:in:)`` intersects the area.
   func contains(_ tile: TileID, in matrixSet: TileMatrixSet) -> Bool {
     guard !polygons.isEmpty else { return true }
     let whole = matrixSet.geographicBounds(of: tile)
-    // Of the tile only what lies in the box counts: box and polygons may meet it at different ends.
+    // Only the part of the tile inside the box counts: box and polygons may intersect it at different ends.
     let boxes = bounds.map { TileMatrixSet.splitAtAntimeridian($0).compactMap(whole.intersection) } ?? [whole]
     return polygons.contains { polygon in
       boxes.contains { polygon.intersects($0) || polygon.isBeyondAntimeridian && polygon.intersectsTurned($0) }
     }
   }
 
-  /// True when a place lies in the area.
+  /// True when a position lies in the area.
   package func contains(longitude: Double, latitude: Double) -> Bool {
     let point = SIMD2(longitude, latitude)
     let inBox = bounds.map { box in TileMatrixSet.splitAtAntimeridian(box).contains { $0.contains(point) } } ?? true
@@ -84,7 +84,7 @@ public struct TileArea: Hashable, Sendable {
 extension Polygon {
   fileprivate var isBeyondAntimeridian: Bool { bounds.west < -180 || bounds.east > 180 }
 
-  /// The same with the box a whole turn east or west of where it is.
+  /// Tests the box shifted by a whole turn east or west.
   fileprivate func intersectsTurned(_ box: BoundingBox) -> Bool {
     [360.0, -360].contains { turn in
       intersects(

@@ -13,17 +13,17 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let readFailed = Code("read failed")
     /// Another process holds the bundle; try again.
     public static let busy = Code("busy")
-    /// The process may open no more files; try again, or raise its limit.
+    /// The process has reached its limit of open files; try again, or raise the limit.
     public static let tooManyOpenFiles = Code("too many open files")
-    /// The target exists and replacing it was not asked for.
+    /// The target exists, and replacing it was not requested.
     public static let exists = Code("exists")
-    /// The target is one of the files that it would be made from.
+    /// The target is one of its own input files.
     public static let isInput = Code("is an input")
     /// No space, no permission, or another failure of the disk.
     public static let writeFailed = Code("write failed")
     /// Two files that do not belong together: a patch and another bundle, bundles of different grids.
     public static let mismatch = Code("mismatch")
-    /// A tile or a piece of metadata that may not be stored.
+    /// A tile, place or metadata value that cannot be stored.
     public static let invalidContent = Code("invalid content")
   }
 
@@ -42,7 +42,7 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     self.remedy = remedy
   }
 
-  /// A bundle has a tile twice, as only bundles of other makers do, without a unique index.
+  /// A tile occurs twice, which a table without a unique index allows.
   static func repeated(_ tile: TileID, path: String) -> BundleError {
     BundleError(
       .malformed, path: path, "has tile \(tile) twice",
@@ -54,5 +54,33 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     var text = "\(path): \(message)"
     if let remedy { text += "; \(remedy)" }
     return text
+  }
+}
+
+extension BundleError {
+  /// The error for a failed system call on a bundle's file or folder.
+  static func unopened(_ error: FileSystem.SystemError, path: String) -> BundleError {
+    if error.isMissing {
+      return BundleError(.notFound, path: path, "there is nothing of this name", remedy: "check the name")
+    }
+    if error.isOutOfDescriptors {
+      return BundleError(
+        .tooManyOpenFiles, path: path, "cannot be opened just now: \(error)", remedy: error.openingRemedy)
+    }
+    if error.isShortage {
+      return BundleError(.busy, path: path, "cannot be opened just now: \(error)", remedy: "free some memory")
+    }
+    if error.isForbidden {
+      return BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: error.openingRemedy)
+    }
+    return BundleError(.readFailed, path: path, "could not be read: \(error)", remedy: "check the disk it lies on")
+  }
+
+  /// The error for a failed system call on a part of a bundle, such as `its tile 3/2/1`. The bundle itself exists, so a part that may not be read is not `.notFound`.
+  static func unread(_ part: String, _ error: FileSystem.SystemError, path: String) -> BundleError {
+    error.isShortage
+      ? unopened(error, path: path)
+      : BundleError(
+        .readFailed, path: path, "\(part) could not be read: \(error)", remedy: "check the permissions and the disk")
   }
 }

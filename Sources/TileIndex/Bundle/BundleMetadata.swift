@@ -1,4 +1,4 @@
-/// What a bundle says about itself, as its maker gives it. Format and zooms are not here: the writer knows them from the tiles.
+/// The metadata of a bundle to be written. Format and zooms are not here: the writer derives them from the tiles.
 public struct BundleMetadata: Hashable, Sendable {
   /// How a map shows the tileset.
   public enum Kind: String, Hashable, Sendable, Codable {
@@ -8,7 +8,7 @@ public struct BundleMetadata: Hashable, Sendable {
     case baselayer
   }
 
-  /// The place and zoom that a viewer opens with.
+  /// The position and zoom that a viewer opens with.
   public struct Center: Hashable, Sendable, Codable {
     /// Degrees.
     public var longitude: Double
@@ -26,22 +26,22 @@ public struct BundleMetadata: Hashable, Sendable {
   /// The title, never empty.
   public var name: String
   public var description: String?
-  /// Credits that a viewer must show; may hold HTML.
+  /// Credits that a viewer must show; may contain HTML.
   public var attribution: String?
   public var type: Kind
-  /// Revision of this tileset, a number. Not that of the MBTiles specification, with which it is often confused.
+  /// Revision of this tileset, a number. Not the version of the MBTiles specification, with which it is often confused.
   public var version: String
-  /// The region in degrees; a west greater than the east, or an edge beyond ±180, crosses the antimeridian.
-  /// Nil for all that the tiles cover; what tiles of some zoom do not cover is cut off in any case.
+  /// The covered area in degrees; a west greater than the east, or an edge beyond ±180, crosses the antimeridian.
+  /// Nil for everything the tiles cover; areas that tiles of some zoom do not cover are always cut off.
   public var bounds: BoundingBox?
   /// Nil for the middle of the bounds at a zoom that shows all of them.
   public var center: Center?
   /// A JSON object with `vector_layers` (which vector tiles must have) or `tilestats`.
   public var json: String?
-  /// More rows; their names are none of those above.
+  /// Additional rows, under names that are not reserved.
   public var extra: [String: String]
 
-  /// - Parameter version: a new tileset is revision 1 unless its maker counts otherwise.
+  /// - Parameter version: 1 for a new tileset.
   public init(
     name: String, description: String? = nil, attribution: String? = nil, type: Kind = .baselayer,
     version: String = "1",
@@ -57,4 +57,52 @@ public struct BundleMetadata: Hashable, Sendable {
     self.json = json
     self.extra = extra
   }
+}
+
+/// An image without georeference (a scan, a plan, an aerial photograph), cut into tiles that every map viewer can show.
+///
+/// Its top left corner is that of the world in WebMercatorQuad, and its pixels are those of the first zoom whose square of tiles can hold it.
+/// The metadata say so (``metadataKey``), for readers that would otherwise show degrees.
+package struct FlatImage: Hashable, Sendable {
+  /// Pixels.
+  package let width: Int
+  /// Pixels.
+  package let height: Int
+
+  /// Name of the metadata row; its value is `width,height`.
+  package static let metadataKey = "flat_image"
+
+  /// - Parameters: pixels, from 1 up to the size of the grid.
+  package init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+  }
+
+  /// Reads the metadata value; nil when it is invalid.
+  package init?(_ text: String) {
+    let numbers = text.split(separator: ",").compactMap { Int($0) }
+    guard numbers.count == 2, numbers.allSatisfy({ (1...Self.edgeMax).contains($0) }) else { return nil }
+    self.init(width: numbers[0], height: numbers[1])
+  }
+
+  /// The metadata value.
+  package var text: String { "\(width),\(height)" }
+
+  private static let edgeMax = 1 << 30
+
+  /// The zoom at which image pixels are tile pixels.
+  package var zoom: Int {
+    var zoom = 0
+    while 256 << zoom < max(width, height) { zoom += 1 }
+    return zoom
+  }
+}
+
+/// Metadata rows that identify the region a bundle was published for.
+package enum RegionMetadata {
+  package static let regionKey = "region"
+  package static let productKey = "product_id"
+  package static let editionKey = "edition"
+  /// For a tile pack: its number and the number of all packs, `3/17`.
+  package static let parcelKey = "parcel"
 }

@@ -1,66 +1,79 @@
-/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``; ``BundleFile/open(_:)`` picks the one that fits.
+/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``; ``BundleFile/open(_:matrixSet:)`` picks one.
 ///
-/// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one per thread.
+/// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader per thread.
 public protocol BundleReader: AnyObject {
   /// The file or folder, as the caller named it.
   var path: String { get }
   /// The grid of the tiles.
   var matrixSet: TileMatrixSet { get }
-  /// What the bundle says about itself, in the words of MBTiles; empty where it says nothing.
+  /// The bundle's metadata under the names of MBTiles; empty where it has none.
   var metadata: StoredMetadata { get }
 
-  /// Hands a tile's bytes, as stored, to a closure without copying them; nil when the bundle has no such tile. The bytes are gone when the closure returns.
+  /// Passes a tile's bytes, as stored, to a closure without copying them; nil when the bundle has no such tile. The bytes are valid until the closure returns.
   ///
   /// - Throws: ``BundleError`` with `.malformed`, `.busy` or `.readFailed`; what the closure throws.
   func withTile<Result>(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result?
 
-  /// As ``withTile(_:_:)``, for threads that may not wait for a disk: answers only where all that is needed lies in memory.
+  /// As ``withTile(_:_:)``, for threads that must not block on a disk: succeeds only when everything needed is in memory.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead
 
-  /// Where a tile lies in the file of ``descriptor``; nil when that cannot be told.
+  /// The position of a tile in the file of ``descriptor``; nil when it is unknown.
   ///
-  /// - Parameter bytes: the tile as ``withTile(_:_:)`` gave it; what lies at the place is compared with it.
+  /// - Parameter bytes: the tile as ``withTile(_:_:)`` gave it; the bytes at the position are compared with it.
   func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace?
 
-  /// The file that is open, if all tiles lie in one and none of it changes; to be duplicated, not closed.
+  /// The open file, if it contains all tiles and never changes; to be duplicated, not closed.
   var descriptor: Int32? { get }
 
-  /// The zooms that have tiles, rising; not what the metadata claim.
+  /// The zooms that have tiles, in ascending order, whatever the metadata say.
   func zooms() throws -> [Int]
 
   /// A rectangle around the tiles of a zoom; nil when it has none.
   func range(zoom: Int) throws -> TileRange?
 
-  /// Hands the tiles that lie in a rectangle to a closure: by column, then by row from the south. The bytes are gone when the closure returns.
+  /// Passes the tiles in a rectangle to a closure, by column, then by row from the south. The bytes are valid until the closure returns.
   func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 }
 
-/// What a read without waiting gives.
+/// The result of a non-blocking read.
 public enum ResidentRead: Hashable, Sendable {
-  /// The closure got the tile.
+  /// The closure received the tile.
   case found
   /// The bundle has no such tile.
   case absent
-  /// Whether there is a tile cannot be said without waiting.
+  /// The answer is not in memory.
   case wouldWait
 }
 
+/// The position of a tile's bytes in its file.
+public struct TilePlace: Sendable {
+  /// In order; concatenated they are the tile.
+  package var pieces: [FilePiece]
+}
+
 extension BundleReader {
-  /// Readers that cannot tell what lies in memory always would wait.
+  /// The default for readers that do not know what is in memory.
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead { .wouldWait }
 
-  /// Readers that cannot tell.
+  /// The default for readers that do not know positions.
   public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? { nil }
   public var descriptor: Int32? { nil }
 
-  /// Hands every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles' index. The bytes are gone when the closure
-  /// returns.
+  /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles' index. The bytes are valid until the
+  /// closure returns.
   public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     for zoom in try zooms() {
       if let range = try range(zoom: zoom) { try forEachTile(in: range, body) }
     }
+  }
+
+  /// The last part of the path without its extension: a title for bundles that have none.
+  var fileStem: String {
+    let name = path.split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name.isEmpty ? "map" : String(name) }
+    return String(name[..<dot])
   }
 
   /// A tile's bytes as stored; nil when the bundle has no such tile.
@@ -69,4 +82,43 @@ extension BundleReader {
   public func tile(_ tile: TileID) throws -> [UInt8]? {
     try withTile(tile) { Array($0) }
   }
+}
+
+extension BundleReader {
+  /// The format of the first tile; nil when there are no tiles, or the first is of no known format.
+  package func tileFormat() throws -> TileFormat? {
+    for zoom in try zooms() {
+      guard let range = try range(zoom: zoom) else { continue }
+      // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one, otherwise all tiles are walked.
+      for tile in range.prefix(1024) {
+        if let format = try withTile(tile, { TileFormat(sniffing: $0) }) { return format }
+      }
+      var found: TileFormat??
+      do {
+        try forEachTile(in: range) { _, bytes in
+          found = .some(TileFormat(sniffing: bytes))
+          throw Enough()
+        }
+      } catch is Enough {}
+      if let found { return found }
+    }
+    return nil
+  }
+}
+
+/// Ends the walk after the first tile.
+private struct Enough: Error {}
+
+/// The first bytes of a bundle's file, by format.
+enum BundleMagic {
+  /// Every SQLite database, and so MBTiles (SQLite file format, section 1.3.1).
+  static let sqlite = Array("SQLite format 3\0".utf8)
+  /// PMTiles v3, section 3; the version follows.
+  static let pmtiles = Array("PMTiles".utf8)
+
+  /// The first 16 bytes of a regular file, fewer where it is shorter.
+  ///
+  /// Not for a database with a log or journal: closing a file drops the POSIX locks that SQLite connections in this process hold on it.
+  /// - Throws: ``FileSystem/SystemError`` or ``ReadOnlyFile/NotAFile``.
+  static func head(_ path: String) throws -> [UInt8] { try ReadOnlyFile(path).bytes(at: 0, count: 16) }
 }

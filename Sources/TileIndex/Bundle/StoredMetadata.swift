@@ -1,5 +1,4 @@
-/// The metadata table of any bundle as it was found. The raw rows are all there; the typed properties read them leniently
-/// and are nil where a value is missing or makes no sense.
+/// The metadata of an existing bundle. All rows are kept as found; the typed properties parse them leniently and are nil where a value is missing or invalid.
 public struct StoredMetadata: Hashable, Sendable {
   /// One row.
   public struct Entry: Hashable, Sendable, Codable {
@@ -12,9 +11,9 @@ public struct StoredMetadata: Hashable, Sendable {
     }
   }
 
-  /// All rows in the order of the table, with repeated names.
+  /// All rows in the order of the table, including repeated names.
   public let entries: [Entry]
-  /// The rows by name; the first of a repeated name.
+  /// The rows by name; of a repeated name, the first.
   public let values: [String: String]
 
   public init(_ entries: [Entry]) {
@@ -31,7 +30,7 @@ public struct StoredMetadata: Hashable, Sendable {
   public var version: String? { values["version"] }
   public var json: String? { values["json"] }
 
-  /// The format, also under names that are not those of MBTiles; see ``TileFormat/init(lenient:)``.
+  /// The format, including names that MBTiles does not define; see ``TileFormat/init(lenient:)``.
   public var format: TileFormat? { values["format"].flatMap(TileFormat.init(lenient:)) }
   public var type: BundleMetadata.Kind? {
     values["type"].flatMap { BundleMetadata.Kind(rawValue: $0.lowercased()) }
@@ -39,13 +38,13 @@ public struct StoredMetadata: Hashable, Sendable {
   public var minZoom: Int? { values["minzoom"].flatMap(Self.integer) }
   public var maxZoom: Int? { values["maxzoom"].flatMap(Self.integer) }
 
-  /// Degrees. Not checked for order or range.
+  /// Degrees, in whatever order and range they are stored.
   public var bounds: BoundingBox? {
     guard let numbers = values["bounds"].flatMap(Self.numbers), numbers.count == 4 else { return nil }
     return BoundingBox(west: numbers[0], south: numbers[1], east: numbers[2], north: numbers[3])
   }
 
-  /// Degrees and zoom; a missing zoom is the smallest.
+  /// Degrees and zoom; without a zoom, the smallest.
   public var center: BundleMetadata.Center? {
     guard let numbers = values["center"].flatMap(Self.numbers), numbers.count == 2 || numbers.count == 3 else {
       return nil
@@ -54,22 +53,22 @@ public struct StoredMetadata: Hashable, Sendable {
     return BundleMetadata.Center(longitude: numbers[0], latitude: numbers[1], zoom: zoom)
   }
 
-  /// The name of the tile matrix set, where the bundle has another than Web Mercator.
-  public var matrixSetName: String? { values[MBTilesSchema.matrixSetKey] }
+  /// Name or URI of the tile matrix set, unless it is WebMercatorQuad.
+  public var matrixSetName: String? { values[MetadataKey.matrixSet] }
 
-  /// The tile matrix set that the bundle itself defines; nil where it defines none, or none that can be.
+  /// The tile matrix set that the bundle defines; nil when there is no definition, or it is invalid.
   var definedMatrixSet: TileMatrixSet? {
-    guard let text = values[MBTilesSchema.gridKey], text.utf8.count < 1 << 16 else { return nil }
+    guard let text = values[MetadataKey.grid], text.utf8.count < 1 << 16 else { return nil }
     guard let set = try? TileMatrixSet(definition: JSONValue(parsing: Array(text.utf8))) else { return nil }
     return set.uri == matrixSetName ? set : nil
   }
 
-  /// A number that is whole, even when written as one that is not (`5.0`).
+  /// A whole number, also when written as a decimal (`5.0`).
   private static func integer(_ text: String) -> Int? {
     number(text[...]).flatMap { Int(exactly: $0) }
   }
 
-  /// Finite numbers separated by commas, with or without spaces; nil when one of them is none.
+  /// Comma-separated finite numbers, with or without spaces; nil when one is invalid.
   private static func numbers(_ text: String) -> [Double]? {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let numbers = parts.compactMap(number)
@@ -82,4 +81,73 @@ public struct StoredMetadata: Hashable, Sendable {
     guard let number = Double(String(trimmed)), number.isFinite else { return nil }
     return number
   }
+}
+
+extension BundleMetadata {
+  /// The metadata for a new bundle that is made from an existing one. Bounds and center are kept; format and zooms follow from the new tiles.
+  ///
+  /// - Parameter fallbackName: the title when the bundle has none.
+  package init(_ stored: StoredMetadata, fallbackName: String) {
+    self.init(
+      name: stored.name.flatMap { $0.isEmpty ? nil : $0 } ?? fallbackName, description: stored.description,
+      attribution: stored.attribution, type: stored.type ?? .baselayer,
+      version: stored.version.flatMap { $0.isEmpty ? nil : $0 } ?? "1", bounds: stored.bounds, center: stored.center,
+      json: stored.json,
+      extra: stored.values.filter { !$0.key.isEmpty && !MetadataKey.reserved.contains($0.key) })
+  }
+}
+
+/// The metadata documents of PMTiles archives and tile folders: an object whose members are strings, as in MBTiles, or typed JSON values, as in TileJSON.
+enum MetadataDocument {
+  /// Members that MBTiles combines in its `json` row.
+  private static let jsonMembers = ["vector_layers", "tilestats"]
+
+  /// The members as rows of an MBTiles metadata table.
+  ///
+  /// Arrays of numbers become comma-separated lists; `vector_layers` and `tilestats` become the row `json` unless there is one; other arrays and objects become
+  /// JSON text; null is left out.
+  static func entries(_ members: [JSONValue.Member]) -> [StoredMetadata.Entry] {
+    var entries: [StoredMetadata.Entry] = []
+    var inner: [JSONValue.Member] = []
+    for member in members {
+      if jsonMembers.contains(member.name), case .array = member.value {
+        inner.append(member)
+      } else if jsonMembers.contains(member.name), case .object = member.value {
+        inner.append(member)
+      } else if let value = text(member.value) {
+        entries.append(StoredMetadata.Entry(name: member.name, value: value))
+      }
+    }
+    if !inner.isEmpty, !entries.contains(where: { $0.name == "json" }) {
+      entries.append(StoredMetadata.Entry(name: "json", value: JSONValue.object(inner).text))
+    }
+    return entries
+  }
+
+  private static func text(_ value: JSONValue) -> String? {
+    switch value {
+    case .null: nil
+    case .string(let text), .number(let text): text
+    case .bool, .object: value.text
+    case .array(let values):
+      values.allSatisfy { if case .number = $0 { true } else { false } } && !values.isEmpty
+        ? values.map(\.text).joined(separator: ",") : value.text
+    }
+  }
+}
+
+/// Names of metadata rows.
+enum MetadataKey {
+  /// OGC URI of the tile matrix set, unless it is WebMercatorQuad.
+  static let matrixSet = "tile_matrix_set"
+  /// CRS as authority and code, unless the grid is WebMercatorQuad.
+  static let crs = "crs"
+  /// Definition, as JSON, of a tile matrix set that is not a well-known one.
+  static let grid = "tile_matrix_set_definition"
+
+  /// The names that MBTiles 1.3 and this package define, which ``BundleMetadata/extra`` may not use.
+  static let reserved: Set<String> = [
+    "name", "format", "bounds", "center", "minzoom", "maxzoom", "attribution", "description", "type", "version", "json",
+    matrixSet, crs, grid,
+  ]
 }

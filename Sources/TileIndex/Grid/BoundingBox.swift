@@ -1,4 +1,4 @@
-/// An axis-aligned box. Units are those of the coordinates it was made from: degrees (WGS 84, longitude first) or the CRS units of a tile matrix set.
+/// An axis-aligned box, in degrees (WGS 84, longitude first) or in the CRS units of a tile matrix set.
 public struct BoundingBox: Hashable, Sendable {
   public var west: Double
   public var south: Double
@@ -14,4 +14,47 @@ public struct BoundingBox: Hashable, Sendable {
 
   public var width: Double { east - west }
   public var height: Double { north - south }
+}
+
+extension BoundingBox {
+  /// The smallest box around some points.
+  ///
+  /// - Precondition: there is at least one point.
+  package init(around points: [SIMD2<Double>]) {
+    self.init(west: points[0].x, south: points[0].y, east: points[0].x, north: points[0].y)
+    for point in points {
+      west = min(west, point.x)
+      south = min(south, point.y)
+      east = max(east, point.x)
+      north = max(north, point.y)
+    }
+  }
+}
+
+extension BoundingBox {
+  /// All longitudes and latitudes, in degrees.
+  public static let world = BoundingBox(west: -180, south: -90, east: 180, north: 90)
+
+  /// The centre.
+  public var centre: SIMD2<Double> { SIMD2(west + (east - west) / 2, south + (north - south) / 2) }
+
+  /// The common part of both boxes, or nil. Boxes that only touch share an edge or a corner.
+  public func intersection(_ other: BoundingBox) -> BoundingBox? {
+    let box = BoundingBox(
+      west: max(west, other.west), south: max(south, other.south), east: min(east, other.east),
+      north: min(north, other.north))
+    return box.west <= box.east && box.south <= box.north ? box : nil
+  }
+
+  /// The smallest box around both.
+  public func union(_ other: BoundingBox) -> BoundingBox {
+    BoundingBox(
+      west: min(west, other.west), south: min(south, other.south), east: max(east, other.east),
+      north: max(north, other.north))
+  }
+
+  /// True when the point lies inside or on the edge.
+  public func contains(_ point: SIMD2<Double>) -> Bool {
+    point.x >= west && point.x <= east && point.y >= south && point.y <= north
+  }
 }

@@ -6,7 +6,7 @@ public struct TileMatrix: Hashable, Sendable {
   public let scaleDenominator: Double
   /// Edge of a pixel in CRS units.
   public let cellSize: Double
-  /// Top left corner of tile (0, 0) in CRS units, x before y whatever the axis order of the CRS.
+  /// Top left corner of tile (0, 0) in CRS units; x first, whatever the axis order of the CRS.
   public let origin: SIMD2<Double>
   /// Width of a tile in pixels.
   public let tileWidth: Int
@@ -40,29 +40,29 @@ public struct TileMatrix: Hashable, Sendable {
   /// Height of a tile in CRS units.
   public var tileSpanY: Double { cellSize * Double(tileHeight) }
 
-  /// The box of a tile in CRS units. Neighbours share their edges to the last bit.
+  /// The box of a tile in CRS units. Neighbours share their edges exactly.
   public func bounds(column: Int, row: Int) -> BoundingBox {
     BoundingBox(
       west: origin.x + Double(column) * tileSpanX, south: origin.y - Double(row + 1) * tileSpanY,
       east: origin.x + Double(column + 1) * tileSpanX, north: origin.y - Double(row) * tileSpanY)
   }
 
-  /// A point's place in tiles from the top left corner: (1.5, 0) is the middle of the upper edge of column 1.
+  /// A point's coordinates in tiles from the top left corner: (1.5, 0) is the middle of the upper edge of column 1.
   public func tileCoordinates(of point: SIMD2<Double>) -> SIMD2<Double> {
     SIMD2((point.x - origin.x) / tileSpanX, (origin.y - point.y) / tileSpanY)
   }
 
-  /// A point's place in pixels from the top left corner of the matrix; (0.5, 0.5) is the centre of the first pixel.
+  /// A point's coordinates in pixels from the top left corner of the matrix; (0.5, 0.5) is the centre of the first pixel.
   public func pixelCoordinates(of point: SIMD2<Double>) -> SIMD2<Double> {
     SIMD2((point.x - origin.x) / cellSize, (origin.y - point.y) / cellSize)
   }
 
-  /// The CRS coordinates of a place in pixels; the inverse of ``pixelCoordinates(of:)``.
+  /// The CRS coordinates of a pixel position; the inverse of ``pixelCoordinates(of:)``.
   public func point(atPixel pixel: SIMD2<Double>) -> SIMD2<Double> {
     SIMD2(origin.x + pixel.x * cellSize, origin.y - pixel.y * cellSize)
   }
 
-  /// Rounding noise of tile coordinates, in tiles: what differs by less is the same edge. A millionth of a pixel, more where doubles are coarser.
+  /// Tile coordinates that differ by less than this many tiles are the same edge: a millionth of a pixel, more where doubles are coarser.
   package var edgeTolerance: Double {
     max(1e-6 / Double(max(tileWidth, tileHeight)), 1e-14 * Double(max(matrixWidth, matrixHeight)))
   }

@@ -1,14 +1,14 @@
-/// How documents name a grid: well-known ones by their identifier, sets over plain degrees by the edges of their tiles.
+/// Grids in documents: well-known ones by identifier, sets in degrees by the edges of their tiles.
 extension TileMatrixSet {
-  /// The URI of a set that nobody has registered.
+  /// The URI of a set that is not registered.
   package static func ownURI(_ identifier: String) -> String { "urn:tile-matrix-set:\(identifier)" }
 
-  /// The edges in degrees of the levels' tiles, where ``init(identifier:uri:tileEdges:tileSizes:)`` makes just this set of them; nil for others.
+  /// The edges in degrees of the levels' tiles, if ``init(identifier:uri:tileEdges:tileSizes:)`` makes exactly this set from them; otherwise nil.
   package var degreeEdges: [Double]? {
     guard projection == .geographic else { return nil }
     let sizes = matrices.map(\.tileWidth)
     let edges = matrices.map { matrix -> Double in
-      // Of the doubles whose quotient is the cell size, the one with the fewest digits is what somebody wrote.
+      // Of the doubles whose quotient is the cell size, the one with the fewest digits is what the definition said.
       let edge = matrix.cellSize * Double(matrix.tileWidth)
       return [edge, edge.nextUp, edge.nextDown].filter { $0 / Double(matrix.tileWidth) == matrix.cellSize }
         .min { $0.description.utf8.count < $1.description.utf8.count } ?? edge
@@ -19,8 +19,7 @@ extension TileMatrixSet {
     return same == self ? edges : nil
   }
 
-  /// The set as a value of documents: a string, or an object with `id`, `tileEdges`, `tileSizes` and, where it is not ``ownURI(_:)``, `uri`.
-  /// Nil for sets that cannot be written down so.
+  /// The set as a JSON value: a string, or an object with `id`, `tileEdges`, `tileSizes` and, if it is not ``ownURI(_:)``, `uri`. Nil for sets that have no such form.
   package var definition: JSONValue? { try? JSONValue(encoding: GridDefinition(self)) }
 
   /// Reads what ``definition`` gives.
@@ -31,11 +30,11 @@ extension TileMatrixSet {
   }
 }
 
-/// A grid in a Codable document.
-struct GridDefinition: Hashable, Sendable, Codable {
-  let matrixSet: TileMatrixSet
+/// A tile matrix set as a member of a Codable document; see ``TileMatrixSet/definition``.
+package struct GridDefinition: Hashable, Sendable, Codable {
+  package let matrixSet: TileMatrixSet
 
-  init(_ matrixSet: TileMatrixSet) { self.matrixSet = matrixSet }
+  package init(_ matrixSet: TileMatrixSet) { self.matrixSet = matrixSet }
 
   private struct Degrees: Codable {
     let id: String
@@ -44,7 +43,7 @@ struct GridDefinition: Hashable, Sendable, Codable {
     let uri: String?
   }
 
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     func refused(_ words: String) -> DecodingError {
       .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: words))
     }
@@ -63,7 +62,7 @@ struct GridDefinition: Hashable, Sendable, Codable {
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     if matrixSet == TileMatrixSet.named(matrixSet.identifier) {
       var container = encoder.singleValueContainer()
       try container.encode(matrixSet.identifier)

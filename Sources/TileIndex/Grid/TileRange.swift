@@ -18,7 +18,7 @@ public struct TileRange: Hashable, Sendable {
     tile.zoom == zoom && columns.contains(tile.column) && rows.contains(tile.row)
   }
 
-  /// The tiles that both have, or nil when there are none or the zooms differ.
+  /// The common tiles, or nil when there are none or the zooms differ.
   public func intersection(_ other: TileRange) -> TileRange? {
     guard zoom == other.zoom, columns.overlaps(other.columns), rows.overlaps(other.rows) else { return nil }
     return TileRange(zoom: zoom, columns: columns.clamped(to: other.columns), rows: rows.clamped(to: other.rows))

@@ -12,12 +12,12 @@
 public enum WebMercator {
   /// The sphere's radius in metres: the semi-major axis of WGS 84.
   public static let radius = 6_378_137.0
-  /// Half the length of the equator in metres: the square world reaches from minus this to plus this.
+  /// Half the length of the equator in metres: the projected square spans from minus this to plus this.
   public static let halfWorld = Double.pi * radius
-  /// The latitude in degrees where the square world ends, atan(sinh(pi)).
+  /// The latitude in degrees of the projected square's edge, atan(sinh(pi)).
   public static let latitudeMax = 85.0511287798066
 
-  /// The projected point in metres. Latitudes beyond ±``latitudeMax`` give the square's edge; longitudes are not wrapped.
+  /// The projected point in metres. Latitudes beyond ±``latitudeMax`` are clamped; longitudes are not wrapped.
   public static func project(longitude: Double, latitude: Double) -> SIMD2<Double> {
     SIMD2(x(longitude: longitude), y(latitude: latitude))
   }
@@ -27,14 +27,14 @@ public enum WebMercator {
     SIMD2(longitude(x: point.x), latitude(y: point.y))
   }
 
-  /// Metres east of Greenwich. `halfWorld` for 180 exactly, which `longitude * pi / 180 * radius` would miss by rounding.
+  /// Metres east of Greenwich; exactly `halfWorld` for 180, where `longitude * pi / 180 * radius` would be off by rounding.
   public static func x(longitude: Double) -> Double { longitude / 180 * halfWorld }
 
   /// Metres north of the equator, at most `halfWorld` either way.
   public static func y(latitude: Double) -> Double {
     if latitude >= latitudeMax { return halfWorld }
     if latitude <= -latitudeMax { return -halfWorld }
-    // asinh(tan) keeps its digits near the equator, where log(tan(pi/4 + phi/2)) cancels.
+    // asinh(tan) is precise near the equator, where log(tan(pi/4 + phi/2)) cancels.
     return asinh(tan(latitude * (.pi / 180))) * radius
   }
 
@@ -43,13 +43,13 @@ public enum WebMercator {
 
   /// Degrees north for metres north.
   public static func latitude(y: Double) -> Double {
-    // The edge of the world has one latitude in this library; atan(sinh(pi)) differs from it in the last digit.
+    // atan(sinh(pi)) differs from `latitudeMax` in the last digit, and the edge has one latitude here.
     if y == halfWorld { return latitudeMax }
     if y == -halfWorld { return -latitudeMax }
     return atan(sinh(y / radius)) * (180 / .pi)
   }
 
-  /// How many metres of the projection one metre on the ground takes up at a latitude: 1 at the equator.
+  /// Projected metres for one metre on the ground at a latitude: 1 at the equator.
   public static func scale(latitude: Double) -> Double {
     1 / cos(min(max(latitude, -latitudeMax), latitudeMax) * (.pi / 180))
   }

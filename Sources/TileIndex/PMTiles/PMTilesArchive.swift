@@ -1,16 +1,16 @@
-/// The bytes of a PMTiles archive: its file, its header and its directories. Whatever the file claims, no more is read than it has and no more is held
-/// than the limits of ``PMTilesDirectory`` and a tile.
+/// The bytes of a PMTiles archive: its file, header and directories. Whatever the file claims, reads stay inside it, and memory stays within the limits of
+/// ``PMTilesDirectory`` and one tile.
 final class PMTilesArchive {
   let path: String
   let header: PMTilesHeader
-  /// The whole archive's, or the first of a tree.
+  /// The only directory, or the root of a tree.
   let root: PMTilesDirectory
   private let file: any ByteSource
   private var leaves = LeafCache()
 
-  /// No honest tile is as large.
+  /// Larger tiles are refused.
   static let tileBytesMax = 64 << 20
-  /// A root and three levels of leaves; makers use one.
+  /// A root and three levels of leaves; producers use one.
   static let depthMax = 4
 
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
@@ -25,9 +25,9 @@ final class PMTilesArchive {
     (self.file, self.header) = (file, header)
   }
 
-  /// A leaf directory, read or remembered. Its ids are checked against the entry that names it, so that no directory can lie in itself.
+  /// A leaf directory, from the cache or the file. Its ids are checked against the entry that refers to it, so no directory can contain itself.
   ///
-  /// - Parameter ids: from the id of its entry to that of the next.
+  /// - Parameter ids: from the id of its entry to that of the next entry.
   func leaf(_ entry: PMTilesDirectory.Entry, ids: Range<UInt64>) throws -> PMTilesDirectory {
     let (end, overflow) = entry.offset.addingReportingOverflow(UInt64(entry.byteCount))
     guard !overflow, end <= UInt64(header.leaves.count) else { throw damaged("a directory lies outside its section") }
@@ -46,7 +46,7 @@ final class PMTilesArchive {
     return directory
   }
 
-  /// Hands the bytes of a tile's entry to a closure.
+  /// Passes the bytes of a tile's entry to a closure.
   func withBytes<Result>(
     _ entry: PMTilesDirectory.Entry, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
@@ -56,7 +56,7 @@ final class PMTilesArchive {
     guard !overflow, end <= UInt64(max(file.byteCount - header.tileData.offset, 0)) else {
       throw damaged("a tile lies beyond the end of the file")
     }
-    // Its own buffer each time: the closure may ask for another tile.
+    // A new buffer each time, because the closure may read another tile.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
     defer { buffer.deallocate() }
     let read = try Self.reading(path) {
@@ -115,7 +115,7 @@ extension PMTilesArchive {
     }
   }
 
-  /// A section that the header's internal compression packs.
+  /// A section, decompressed if the header's internal compression says so.
   private static func unpacked(
     _ section: PMTilesHeader.Section, _ what: String, file: any ByteSource, header: PMTilesHeader, path: String
   ) throws -> [UInt8] {
@@ -135,5 +135,43 @@ extension PMTilesArchive {
       case .tooLarge: throw damaged("its \(what) has more than \(byteCountMax) bytes when unpacked", path)
       }
     }
+  }
+}
+
+/// The most recently used leaf directories. Viewers request neighbouring tiles, which share a leaf.
+struct LeafCache {
+  private struct Item {
+    let directory: PMTilesDirectory
+    var lastUse: Int
+  }
+
+  // Leaves have about 4,000 entries of 24 bytes: 1.5 MB in all.
+  static let leafCountMax = 16
+  static let entryCountMax = 1 << 16
+
+  private var items: [PMTilesHeader.Section: Item] = [:]
+  private var uses = 0
+  private var entryCount = 0
+
+  subscript(section: PMTilesHeader.Section) -> PMTilesDirectory? {
+    mutating get {
+      uses += 1
+      items[section]?.lastUse = uses
+      return items[section]?.directory
+    }
+  }
+
+  /// Adds a directory and evicts the least recently used ones; a directory that is too large is not cached.
+  mutating func insert(_ directory: PMTilesDirectory, for section: PMTilesHeader.Section) {
+    let count = directory.entries.count
+    guard count <= Self.entryCountMax else { return }
+    while items.count >= Self.leafCountMax || entryCount + count > Self.entryCountMax {
+      guard let oldest = items.min(by: { $0.value.lastUse < $1.value.lastUse }) else { break }
+      entryCount -= oldest.value.directory.entries.count
+      items[oldest.key] = nil
+    }
+    uses += 1
+    items[section] = Item(directory: directory, lastUse: uses)
+    entryCount += count
   }
 }

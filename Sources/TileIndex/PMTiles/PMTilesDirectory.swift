@@ -3,30 +3,30 @@ struct PMTilesDirectory {
   struct Entry: Hashable {
     /// The first tile, as ``TileID/hilbertID`` counts.
     let firstID: UInt64
-    /// From the beginning of the tile data, or of the leaf directories.
+    /// From the start of the tile data, or of the leaf directories.
     let offset: UInt64
     /// Above 0.
     let byteCount: UInt32
-    /// So many tiles from the first have these bytes; 0 for a leaf directory.
+    /// The number of consecutive tiles with these bytes; 0 for a leaf directory.
     let runLength: UInt32
 
     var isLeaf: Bool { runLength == 0 }
-    /// The id behind the last of the run.
+    /// The id after the last of the run.
     var endID: UInt64 { firstID + UInt64(runLength) }
   }
 
-  /// Why bytes are no directory.
+  /// Why the bytes are not a directory.
   struct Damage: Error { let message: String }
 
-  /// An honest directory has some thousand entries.
+  /// Real directories have some thousand entries.
   static let entryCountMax = 1 << 20
-  /// What that many entries of the usual size need.
+  /// The size of that many typical entries.
   static let byteCountMax = 16 << 20
 
-  /// Never empty; ids rise.
+  /// Never empty; ids ascend.
   let entries: [Entry]
 
-  /// Reads an unpacked directory: the number of entries, then all ids as differences, all run lengths, all lengths, all offsets, as varints.
+  /// Reads a decompressed directory: the number of entries, then all ids as differences, all run lengths, all lengths, all offsets, as varints.
   init(_ bytes: [UInt8]) throws(Damage) {
     entries = try Self.entries(bytes)
   }
@@ -35,7 +35,7 @@ struct PMTilesDirectory {
     var varints = Varints(bytes: bytes)
     let claimed = try varints.next()
     guard claimed > 0 else { throw Damage(message: "a directory is empty") }
-    // Each entry takes four bytes at least: a false count is found before memory is taken for it.
+    // Each entry takes at least four bytes: a false count is detected before memory is allocated for it.
     guard claimed <= UInt64(bytes.count / 4) else { throw Damage(message: "a directory ends early") }
     guard claimed <= UInt64(entryCountMax) else {
       throw Damage(message: "a directory has \(claimed) entries, more than \(entryCountMax)")
@@ -74,19 +74,19 @@ struct PMTilesDirectory {
       if word > 0 {
         offset = word - 1
       } else {
-        // Right behind the entry before.
+        // Directly after the previous entry.
         guard let previous = entries.last else { throw Damage(message: "a directory's first entry has no offset") }
         offset = previous.offset + UInt64(previous.byteCount)
       }
       guard offset < 1 << 62 else { throw Damage(message: "a directory points beyond any file") }
       entries.append(Entry(firstID: ids[index], offset: offset, byteCount: sizes[index], runLength: runs[index]))
     }
-    // Padding would let a small file ask for much unpacking.
+    // Trailing bytes are refused: padding would let a small file demand much decompression.
     guard varints.index == bytes.count else { throw Damage(message: "something follows a directory's entries") }
     return entries
   }
 
-  /// The place of the last entry that begins at or before an id; nil when all begin behind it.
+  /// The index of the last entry that begins at or before an id; nil when all begin after it.
   ///
   /// - Complexity: O(log entries).
   func index(atOrBefore id: UInt64) -> Int? {
@@ -98,7 +98,12 @@ struct PMTilesDirectory {
     return low > 0 ? low - 1 : nil
   }
 
-  /// Numbers of 7 bits a byte, the lowest first.
+  /// The ids that a leaf may contain: from its own entry to the next, or to the end of this directory's range.
+  func ids(ofLeafAt index: Int, in ids: Range<UInt64>) -> Range<UInt64> {
+    entries[index].firstID..<(index + 1 < entries.count ? entries[index + 1].firstID : ids.upperBound)
+  }
+
+  /// Variable-length integers: 7 bits a byte, least significant first.
   private struct Varints {
     let bytes: [UInt8]
     var index = 0

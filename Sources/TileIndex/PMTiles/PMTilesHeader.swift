@@ -8,7 +8,7 @@
 struct PMTilesHeader {
   static let byteCount = 127
 
-  /// A stretch of the file that lies inside it.
+  /// A byte range inside the file.
   struct Section: Hashable {
     let offset: Int
     let count: Int
@@ -25,17 +25,17 @@ struct PMTilesHeader {
   let tileData: Section
   let internalCompression: Compression
   let tileCompression: Compression
-  /// 1 MVT, 2 PNG, 3 JPEG, 4 WebP, 5 AVIF, 6 MLT; others have no name yet.
+  /// 1 MVT, 2 PNG, 3 JPEG, 4 WebP, 5 AVIF, 6 MLT; other numbers are unassigned.
   let tileType: UInt8
   let zooms: (min: Int, max: Int)
-  /// Degrees; may be all zero where the maker did not know them.
+  /// Degrees; all zero when the producer did not know them.
   let bounds: BoundingBox
   let center: BundleMetadata.Center
 
   /// - Parameters:
-  ///   - bytes: the beginning of the file, with whatever there is of the header.
-  ///   - fileBytes: its size.
-  /// - Throws: ``BundleError`` with `.malformed` when it is no archive, of another version, cut off, or packed in a way that is not known here.
+  ///   - bytes: the first bytes of the file, up to the length of the header.
+  ///   - fileBytes: the size of the file.
+  /// - Throws: ``BundleError`` with `.malformed` when it is not an archive, of another version, truncated, or compressed in an unsupported way.
   init(_ bytes: UnsafeRawBufferPointer, fileBytes: Int, path: String) throws {
     guard bytes.starts(with: BundleMagic.pmtiles) else {
       let isOlder = bytes.starts(with: "PM".utf8) && bytes.count > 2 && (bytes[2] == 1 || bytes[2] == 2)
@@ -94,5 +94,12 @@ struct PMTilesHeader {
         remedy: "make it again with gzip")
     }
     return compression
+  }
+}
+
+/// Little-endian numbers. The caller has checked that the bytes exist.
+extension UnsafeRawBufferPointer {
+  func littleEndian<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
+    Number(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
   }
 }

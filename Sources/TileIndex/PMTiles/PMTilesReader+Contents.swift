@@ -1,4 +1,4 @@
-/// Which tiles there are.
+/// Zooms, extents, and walking through tiles.
 extension PMTilesReader {
   private static let allIDs = 0..<TileID.firstHilbertID(zoom: TileID.zoomMax + 1)
 
@@ -6,7 +6,7 @@ extension PMTilesReader {
     TileID.firstHilbertID(zoom: zoom)..<TileID.firstHilbertID(zoom: zoom + 1)
   }
 
-  /// The zooms that have tiles, rising; not what the header claims.
+  /// The zooms that have tiles, in ascending order, whatever the header says.
   ///
   /// - Complexity: O(log tiles) for each zoom.
   public func zooms() throws -> [Int] {
@@ -17,12 +17,12 @@ extension PMTilesReader {
     }
   }
 
-  /// The first tile of a directory from an id on; nil when there is none.
+  /// The first tile of a directory at or after an id; nil when there is none.
   private func firstID(
     from id: UInt64, _ directory: PMTilesDirectory, _ ids: Range<UInt64>, depth: Int
   ) throws -> UInt64? {
     try checkDepth(depth)
-    // Only the first entry can end before the id; what comes behind it begins later and is never empty.
+    // Only the first entry can end before the id; the next begins after it and is never empty.
     let start = directory.index(atOrBefore: id) ?? 0
     for index in start..<min(start + 2, directory.entries.count) {
       let entry = directory.entries[index]
@@ -38,12 +38,12 @@ extension PMTilesReader {
 
   /// The rectangle around the tiles of a zoom; nil when it has none.
   ///
-  /// Leaf directories whose part of the Hilbert curve lies inside the rectangle so far are not read. After some million entries the rest of the curve's part
-  /// is taken as it is, so that the rectangle of a very ragged archive may be larger than its tiles' own.
+  /// Leaf directories whose section of the Hilbert curve already lies inside the rectangle are not read. After about two million entries the rest of the curve's
+  /// section is added unread, so the rectangle of a very sparse archive may be larger than its tiles require.
   /// - Complexity: O(entries of the zoom) at worst, and bounded.
   public func range(zoom: Int) throws -> TileRange? { try range(zoom: zoom, workMax: 2 << 20) }
 
-  /// - Parameter workMax: so many entries are looked at.
+  /// - Parameter workMax: the number of entries to look at.
   func range(zoom: Int, workMax: Int) throws -> TileRange? {
     guard matrixSet.zooms.contains(zoom) else { return nil }
     var search = RangeSearch(hull: HilbertHull(zoom: zoom), wanted: Self.ids(zoom: zoom), workLeft: workMax)
@@ -51,14 +51,14 @@ extension PMTilesReader {
     return search.hull.range
   }
 
-  /// Hands the tiles of a rectangle to a closure, by column, then by row from the south.
+  /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///
-  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than ``tilesMax`` of them are refused.
+  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than ``tilesMax`` are refused.
   public func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard matrixSet.zooms.contains(range.zoom) else { return }
-    // Column above row, the row from the south: numbers in the order of the walk.
+    // Column in the high half, row from the south in the low half: the sort order is that of the walk.
     var places: [UInt64] = []
     let height = matrixSet[range.zoom].matrixHeight
     try forEachRun(archive.root, Self.allIDs, wanted: Self.ids(zoom: range.zoom), depth: 1) { run in
@@ -79,10 +79,10 @@ extension PMTilesReader {
     }
   }
 
-  /// Half a gigabyte of places.
+  /// Half a gigabyte of addresses.
   private static let tilesMax = 1 << 26
 
-  /// Hands the ids of every entry that meets the wanted ones to a closure.
+  /// Passes the ids of every entry that overlaps the wanted ids to a closure.
   private func forEachRun(
     _ directory: PMTilesDirectory, _ ids: Range<UInt64>, wanted: Range<UInt64>, depth: Int,
     _ body: (Range<UInt64>) throws -> Void
@@ -104,7 +104,7 @@ extension PMTilesReader {
   private struct RangeSearch {
     var hull: HilbertHull
     let wanted: Range<UInt64>
-    /// In entries. Reading a directory costs as much as its entries and some more.
+    /// In entries. Reading a directory counts as its entries and a fixed cost.
     var workLeft: Int
   }
 
@@ -137,6 +137,56 @@ extension PMTilesReader {
   private func checkDepth(_ depth: Int) throws {
     guard depth <= PMTilesArchive.depthMax else {
       throw archive.damaged("its directories lie too deep in each other")
+    }
+  }
+}
+
+/// Grows a rectangle of tiles of one zoom to contain sections of the Hilbert curve.
+struct HilbertHull {
+  let zoom: Int
+  /// Nil until something was inserted.
+  private(set) var range: TileRange?
+
+  init(zoom: Int) { self.zoom = zoom }
+
+  /// Extends the rectangle by the tiles with some ids, all of this zoom.
+  ///
+  /// - Complexity: O(zoom²), however many ids there are.
+  mutating func insert(_ ids: Range<UInt64>) {
+    forEachSquare(ids) { square in
+      range = range?.union(square) ?? square
+      return true
+    }
+  }
+
+  /// True when all tiles with these ids lie in the rectangle.
+  func contains(_ ids: Range<UInt64>) -> Bool {
+    var isInside = true
+    forEachSquare(ids) { square in
+      isInside = range?.intersection(square) == square
+      return isInside
+    }
+    return isInside
+  }
+
+  /// Splits a section of the curve into squares: 4^k tiles from a multiple of 4^k fill a square of 2^k by 2^k.
+  private func forEachSquare(_ ids: Range<UInt64>, _ body: (TileRange) -> Bool) {
+    func size(_ level: Int) -> UInt64 { 1 << UInt64(2 * level) }
+    let first = TileID.firstHilbertID(zoom: zoom)
+    let end = ids.upperBound - first
+    var start = ids.lowerBound - first
+    while start < end {
+      // The largest square that starts here and does not pass the end.
+      var level = 0
+      while level < zoom, start & (size(level + 1) - 1) == 0, start + size(level + 1) <= end {
+        level += 1
+      }
+      guard let tile = try? TileID(hilbertID: first + start) else { return }
+      let (column, row) = ((tile.column >> level) << level, (tile.row >> level) << level)
+      let side = 1 << level
+      let square = TileRange(zoom: zoom, columns: column...(column + side - 1), rows: row...(row + side - 1))
+      guard body(square) else { return }
+      start += size(level)
     }
   }
 }

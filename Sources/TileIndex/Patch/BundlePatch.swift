@@ -1,34 +1,33 @@
-/// What changed from one edition of a bundle to the next, as a file: new, changed and removed tiles, changed metadata and places.
+/// The difference between two editions of a bundle, as a file: new, changed and removed tiles, changed metadata and places.
 ///
-/// A patch knows the bundle that it is for and the one that it leads to by their ``TilesHash``, metadata and places, and is applied to no other. Where both
-/// were written by ``BundleWriter``, it also keeps the order of the tiles, and the result is the new edition's file byte for byte.
+/// A patch identifies its base and its result by ``TilesHash``, metadata and places, and applies to no other bundle. If ``BundleWriter`` wrote both,
+/// the patch also records the order of the tiles, and its result is the new edition's file byte for byte.
 public enum BundlePatch {
-  /// What a patch does, after it was made or applied.
+  /// What a patch changes, returned when it is made or applied.
   public struct Summary: Hashable, Sendable, Codable {
-    /// Tiles that are new or have other bytes.
+    /// Tiles that are new or have different bytes.
     public let changedTiles: Int
-    /// Tiles that are no longer there.
+    /// Tiles that are removed.
     public let removedTiles: Int
     /// Size of the patch.
     public let patchBytes: Int
-    /// Of the bundle that the patch is for.
+    /// Of the base.
     public let baseTilesHash: TilesHash
-    /// Of the bundle that the patch leads to.
+    /// Of the result.
     public let resultTilesHash: TilesHash
-    /// SHA-256 of the result's file in hexadecimal digits, where the result is the new edition's file byte for byte; nil where only all tiles, metadata and
-    /// places are equal.
+    /// SHA-256 of the result's file in hexadecimal digits, if it is the new edition's file byte for byte; nil if only tiles, metadata and places are equal.
     public let resultSHA256: String?
   }
 
-  /// Writes the patch that leads from one bundle to another, and applies it once for trial.
+  /// Writes the patch from one bundle to another, and applies it once as a check.
   ///
   /// - Parameters:
   ///   - old: a bundle of any format.
   ///   - new: a bundle of the same grid and tile format.
   ///   - output: the patch to write.
-  ///   - replacing: take the place of an existing file.
-  ///   - matrixSet: the bundles' grid where it is not a well-known one.
-  /// - Throws: ``BundleError``: `.mismatch` when grid or tile format differ, and what reading and writing bundles throws. Nothing is then left.
+  ///   - replacing: replace an existing file.
+  ///   - matrixSet: the bundles' grid if it is not a well-known one.
+  /// - Throws: ``BundleError``: `.mismatch` when grid or tile format differ; errors of reading and writing bundles. After an error there is no output.
   /// - Complexity: O(bytes of both bundles). Besides a few megabytes, 24 bytes of memory for each changed tile.
   public static func diff(
     old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil
@@ -36,7 +35,7 @@ public enum BundlePatch {
     try OutputFile.protect([old, new], from: output)
     let file = try PartialFile(target: output, replacing: replacing)
     do {
-      // 1. What both bundles are. 2. The patch. 3. A trial: what is not byte for byte the new file must not be promised.
+      // 1. Describe both bundles. 2. Write the patch. 3. Apply it: only a result that is byte for byte the new file may be promised as such.
       let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet)
       try maker.write(to: file.path)
       let trial = try PatchApplication(patch: file.path, base: old, matrixSet: matrixSet)
@@ -59,14 +58,14 @@ public enum BundlePatch {
 
   /// Makes the new edition of a bundle from the old one and a patch.
   ///
-  /// The result gets its name only after its tiles were found to be those that the patch promises.
+  /// The output is renamed into place only after its tiles were checked against the patch.
   ///
   /// - Parameters:
-  ///   - patch: a file that ``diff(old:new:output:replacing:matrixSet:)`` wrote.
-  ///   - base: the old edition; the same tiles, metadata and places in any format will do.
-  ///   - output: the bundle to write; may be the base itself when it may be replaced.
-  /// - Throws: ``BundleError``: `.mismatch` when the bundle is not the one that the patch is for, `.malformed` for a damaged patch, and what reading and writing
-  ///   bundles throws. The output is then as it was.
+  ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:)``.
+  ///   - base: the old edition; or equal tiles, metadata and places in any format.
+  ///   - output: the bundle to write; may be the base itself if it may be replaced.
+  /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch; errors of reading and writing bundles. After an
+  ///   error the output is unchanged.
   /// - Complexity: O(bytes of the bundle).
   @discardableResult
   public static func apply(

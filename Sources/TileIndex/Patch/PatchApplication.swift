@@ -1,12 +1,12 @@
-/// A patch and the bundle that it is for.
+/// Applies a patch to its base.
 ///
-/// 1. The base must be what the patch was made from. 2. Its tiles and the patch's go into a new bundle, in the order of the new edition where the base still has
-/// its own order. 3. The finished file must be what the patch promises. 4. Only then it gets its name.
+/// 1. Check that the base is the bundle that the patch was made from. 2. Write its tiles and the patch's into a new bundle, in the order of the new edition
+/// if the base still has its own order. 3. Check the finished file against the patch. 4. Rename it.
 struct PatchApplication {
   let patch: PatchFile
   private let base: any BundleReader
   private let basePlaces: [Place]
-  /// True when steps by position lead to the right tiles.
+  /// True when the base has the tile order that the patch's steps refer to.
   private let isInOrder: Bool
 
   /// - Throws: ``BundleError`` with `.mismatch` when the base is another bundle.
@@ -17,7 +17,7 @@ struct PatchApplication {
     let reader = try BundleFile.open(base, matrixSet: patch.info.matrixSet)
     self.patch = patch
     self.base = reader
-    basePlaces = try PlaceIndex(reader)?.places() ?? []
+    basePlaces = try PlaceTable(reader)?.places() ?? []
     if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch) }
     isInOrder =
       try expected.order != nil && patch.info.result.order != nil && PutOrder(reader)?.digest() == expected.order
@@ -52,7 +52,7 @@ struct PatchApplication {
       "apply it to the bundle as it was published, or take the new bundle as a whole")
   }
 
-  /// Makes the result.
+  /// Writes the result.
   ///
   /// - Returns: true when its file is the new edition's byte for byte.
   func run(output: String, replacing: Bool) throws -> Bool {
@@ -63,7 +63,7 @@ struct PatchApplication {
 
   private struct TriedOut: Error {}
 
-  /// Makes the result, looks at it, and throws it away.
+  /// Writes the result, checks it, and discards it.
   func tryOut(beside output: String) throws -> Bool {
     let trial = output + ".trial"
     var isSame = false
@@ -74,7 +74,7 @@ struct PatchApplication {
       }
     } catch is TriedOut {
     } catch let error as BundleError where error.path == trial {
-      // Nobody asked for a file of that name.
+      // Errors name the output that the caller requested, not the trial file.
       throw BundleError(error.code, path: output, error.message, remedy: error.remedy)
     }
     return isSame
@@ -101,7 +101,7 @@ struct PatchApplication {
     _ = try writer.finish(rows: { _ in rows }, inspect: inspect)
   }
 
-  /// The base's tiles and the patch's as the new edition has them one after the other.
+  /// Writes the base's and the patch's tiles in the order of the new edition.
   private func putInOrder(_ writer: BundleWriter) throws {
     guard let order = PutOrder(base) else { return }
     let tiles = try patch.tiles()
@@ -127,9 +127,9 @@ struct PatchApplication {
     while try tiles.next({ try writer.put($0, $1) }) {}
   }
 
-  /// True when the file is the new edition's byte for byte, false when it only holds the same.
+  /// True when the file is the new edition's byte for byte, false when only its contents are equal.
   ///
-  /// - Throws: ``BundleError`` with `.malformed` when it holds anything else.
+  /// - Throws: ``BundleError`` with `.malformed` when it has other contents.
   private func inspect(_ path: String) throws -> Bool {
     let expected = patch.info.result
     if isInOrder, let file = expected.file {
@@ -142,7 +142,7 @@ struct PatchApplication {
     }
     let result = try MBTilesReader(path: path, matrixSet: patch.info.matrixSet)
     guard try TilesHash.of(result) == expected.tiles, PatchInfo.digest(metadata: result.metadata) == expected.metadata,
-      PatchInfo.digest(places: try PlaceIndex(result)?.places() ?? []) == expected.places
+      PatchInfo.digest(places: try PlaceTable(result)?.places() ?? []) == expected.places
     else { throw PatchInfo.damaged(patch.path, "it does not lead to what it promises") }
     return false
   }

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A patch open for reading. Strangers' files come here: nothing in it is taken on trust, and what it leads to is compared with what it promises.
+/// A patch open for reading. Patches are untrusted: every value is checked, and the result is compared with what the patch promises.
 final class PatchFile {
   let path: String
   let info: PatchInfo
@@ -21,7 +21,7 @@ final class PatchFile {
     info = try PatchInfo(rows, matrixSet: matrixSet, path: path)
   }
 
-  /// SQLite file format, section 1.3: the application id stands at byte 68, the highest byte first.
+  /// SQLite file format, section 1.3: the application id is at byte 68, big-endian.
   private static func checkHead(_ path: String) throws {
     let head: [UInt8]
     do {
@@ -39,7 +39,7 @@ final class PatchFile {
     }
   }
 
-  /// How many tiles the patch brings and takes away.
+  /// The numbers of added or changed tiles and of removed tiles.
   func counts() throws -> (put: Int, removed: Int) {
     try reading {
       let statement = try connection.prepare("SELECT count(*), coalesce(sum(image = 0), 0) FROM tiles")
@@ -48,7 +48,7 @@ final class PatchFile {
     }
   }
 
-  /// The tiles that the base must not give: removed and changed ones.
+  /// The tiles that are not taken from the base: removed and changed ones.
   func replacedTiles() throws -> Set<TileID> {
     try reading {
       let statement = try connection.prepare("SELECT zoom, tile_column, tile_row FROM tiles")
@@ -58,7 +58,7 @@ final class PatchFile {
     }
   }
 
-  /// The rows of the result's metadata; nil for a value that is the base's.
+  /// The rows of the result's metadata; nil for a value that is equal to the base's.
   func metadata() throws -> [(name: String, value: String?)] {
     try reading {
       let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT 10000")
@@ -68,12 +68,12 @@ final class PatchFile {
     }
   }
 
-  /// Walks through the new tiles in their order.
+  /// Iterates over the patch's tiles in order.
   struct Tiles {
     fileprivate let patch: PatchFile
     fileprivate let statement: SQLiteStatement
 
-    /// Hands the next tile to a closure; false when there is none.
+    /// Passes the next tile to a closure; false at the end.
     func next(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
       guard try patch.reading({ try statement.step() }) else { return false }
       try body(try patch.tile(statement), statement.bytes(3))
@@ -103,7 +103,7 @@ final class PatchFile {
     }
   }
 
-  /// The result's places; nil where they are the base's.
+  /// The result's places; nil when they are the base's.
   func places(base: [Place]) throws -> [Place]? {
     guard try reading({ try !BundleSchema.columns(of: "place_steps", connection).isEmpty }) else { return nil }
     let statement = try reading {

@@ -1,8 +1,8 @@
 import Crypto
 
-/// What a patch says about itself, the bundle that it changes and the one that it leads to: the rows of its table `info`.
+/// The description of a patch, its base and its result: the rows of its table `info`.
 struct PatchInfo {
-  /// Of the format; others are refused.
+  /// The format's version; others are refused.
   static let version = "1"
 
   var matrixSet: TileMatrixSet
@@ -10,7 +10,7 @@ struct PatchInfo {
   var base: State
   var result: State
 
-  /// One of the two bundles.
+  /// The description of the base or the result.
   struct State: Hashable {
     /// The title and version of the metadata, for messages.
     var title: String
@@ -19,18 +19,18 @@ struct PatchInfo {
     var metadata: String
     /// ``PatchInfo/digest(places:)``; empty for a bundle without places.
     var places: String
-    /// SHA-256 of the file. That of the result is there only when applying the patch was seen to lead to just this file.
+    /// SHA-256 of the file. For the result, only if applying the patch was seen to give exactly this file.
     var file: String?
-    /// ``PutOrder/digest()``; nil for bundles without such an order.
+    /// ``PutOrder/digest()``; nil for bundles without an insertion order.
     var order: String?
-    /// Of the SQLite that wrote the file, from its header.
+    /// Version of the SQLite that wrote the file, from its header.
     var writer: Int?
   }
 
   var rows: [(name: String, value: String)] {
     var rows = [("version", Self.version), ("tile_matrix_set", matrixSet.uri)]
     if TileMatrixSet.named(matrixSet.uri) != matrixSet, let definition = matrixSet.definition {
-      rows.append((MBTilesSchema.gridKey, definition.text))
+      rows.append((MetadataKey.grid, definition.text))
     }
     if let format { rows.append(("format", format.rawValue)) }
     for (prefix, state) in [("base", base), ("result", result)] {
@@ -46,8 +46,8 @@ struct PatchInfo {
   }
 
   /// - Parameters:
-  ///   - rows: those of the table.
-  ///   - matrixSet: a grid that is not well known.
+  ///   - rows: the table.
+  ///   - matrixSet: the grid, if it is not a well-known one.
   /// - Throws: ``BundleError`` with `.malformed`.
   init(_ rows: [String: String], matrixSet: TileMatrixSet?, path: String) throws {
     guard rows["version"] == Self.version else {
@@ -74,9 +74,9 @@ struct PatchInfo {
     format = rows["format"].flatMap(TileFormat.init(rawValue:))
   }
 
-  /// The grid that the patch defines itself.
+  /// The grid that the patch defines.
   private static func defined(_ rows: [String: String], _ name: String) -> TileMatrixSet? {
-    guard let text = rows[MBTilesSchema.gridKey], text.utf8.count < 1 << 16,
+    guard let text = rows[MetadataKey.grid], text.utf8.count < 1 << 16,
       let set = try? TileMatrixSet(definition: JSONValue(parsing: Array(text.utf8))), set.uri == name
     else { return nil }
     return set

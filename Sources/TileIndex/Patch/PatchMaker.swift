@@ -1,4 +1,4 @@
-/// Compares two bundles and writes what leads from the old one to the new.
+/// Compares two bundles and writes the patch between them.
 struct PatchMaker {
   let base: PatchInfo.State
   let result: PatchInfo.State
@@ -8,10 +8,10 @@ struct PatchMaker {
   private let oldPlaces: [Place]
   private let newPlaces: [Place]
 
-  /// True when the patch says which bytes its result's file has.
+  /// True when the patch can state the SHA-256 of its result's file.
   var promisesFile: Bool { base.order != nil && result.order != nil }
 
-  /// - Throws: ``BundleError``; `.mismatch` when the bundles do not belong together.
+  /// - Throws: ``BundleError``; `.mismatch` when grid or tile format differ.
   init(old: String, new: String, matrixSet: TileMatrixSet?) throws {
     (self.old, self.new) = (
       try BundleFile.open(old, matrixSet: matrixSet), try BundleFile.open(new, matrixSet: matrixSet)
@@ -33,8 +33,8 @@ struct PatchMaker {
       throw BundleError(.mismatch, path: new, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles")
     }
     self.format = format
-    oldPlaces = try PlaceIndex(self.old)?.places() ?? []
-    newPlaces = try PlaceIndex(self.new)?.places() ?? []
+    oldPlaces = try PlaceTable(self.old)?.places() ?? []
+    newPlaces = try PlaceTable(self.new)?.places() ?? []
     base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata)
     result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated)
   }
@@ -52,7 +52,7 @@ struct PatchMaker {
 
   /// Writes the patch into an empty file.
   ///
-  /// - Parameter promisingFile: false where the result is known not to be the new file byte for byte.
+  /// - Parameter promisingFile: false when the result is known not to be the new file byte for byte.
   func write(to path: String, promisingFile: Bool = true) throws {
     FileSystem.remove(path)
     try FileSystem.createExclusively(path)
@@ -91,7 +91,7 @@ struct PatchMaker {
 }
 
 extension StoredMetadata {
-  /// The first of each name; a bundle of ours has each name once.
+  /// The first row of each name; bundles of ``BundleWriter`` have each name once.
   fileprivate var unrepeated: StoredMetadata {
     var names: Set<String> = []
     return StoredMetadata(entries.filter { names.insert($0.name).inserted })

@@ -1,10 +1,10 @@
 import CSQLite
 
-/// A patch's file while it is written: an SQLite database of small pages, because most patches are small. docs/bundle-format.md describes it.
+/// Writes a patch's file: an SQLite database with small pages, because most patches are small. See docs/bundle-format.md.
 final class PatchTables {
   /// `MPTP`
   static let applicationID = 0x4D50_5450
-  /// The least that SQLite has: half a dozen tables of a few rows each take as many pages.
+  /// SQLite's minimum: six small tables take as many pages.
   private static let pageBytes = 512
 
   private let connection: SQLiteConnection
@@ -38,7 +38,7 @@ final class PatchTables {
     insertStep = try connection.prepare("INSERT INTO steps VALUES (?1, ?2)")
   }
 
-  /// A tile that is new or has changed.
+  /// Adds a new or changed tile.
   func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
     let hash = ContentHash.hash(bytes)
     let known = try duplicates.find(hash) { image in
@@ -57,10 +57,10 @@ final class PatchTables {
     try step(base: nil)
   }
 
-  /// A tile that is not there any more.
+  /// Adds a removed tile.
   func remove(_ tile: TileID) throws { try insert(tile, image: 0) }
 
-  /// The next tile is the base's at this position.
+  /// The next tile of the result is the base's tile at this position.
   func keep(position: Int) throws { try step(base: position) }
 
   private func insert(_ tile: TileID, image: Int) throws {
@@ -82,7 +82,7 @@ final class PatchTables {
     try table.run()
   }
 
-  /// The result's places, those that the base has as steps.
+  /// Writes the result's places; those that the base has as steps.
   func write(_ places: [Place], base: [Place]) throws {
     try connection.execute("CREATE TABLE place_steps (base INTEGER, count INTEGER)")
     try connection.execute("CREATE TABLE places (name TEXT, kind TEXT, longitude REAL, latitude REAL, importance REAL)")
@@ -99,9 +99,9 @@ final class PatchTables {
     try insert(steps.last, into: stepTable)
   }
 
-  /// Writes the rest and ends the transaction.
+  /// Writes the remaining tables and commits.
   ///
-  /// - Parameter metadata: the result's rows; nil for a value that is the base's.
+  /// - Parameter metadata: the result's rows; nil for a value that is equal to the base's.
   func finish(_ info: PatchInfo, metadata: [(name: String, value: String?)]) throws {
     try insert(steps.last, into: insertStep)
     try insert(metadata, into: "metadata")
@@ -119,18 +119,18 @@ final class PatchTables {
   }
 }
 
-/// Puts together what can be said in one step: a stretch of the base, or a number of new things.
+/// Run-length encodes a sequence of base positions and new items: a step is a run of consecutive base positions, or of new items.
 struct StepList {
   struct Step: Hashable {
-    /// The first position in the base; nil for what the patch brings.
+    /// The first position in the base; nil for items of the patch.
     var base: Int?
     var count: Int
   }
 
-  /// Not yet complete.
+  /// The step that may still grow.
   private(set) var last: Step?
 
-  /// Takes the next thing; gives back a step when it is complete.
+  /// Appends an item; returns the previous step if it is complete.
   mutating func append(_ base: Int?) -> Step? {
     if let step = last, step.base.map({ $0 + step.count }) == base {
       last?.count += 1

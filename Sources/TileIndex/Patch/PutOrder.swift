@@ -1,17 +1,17 @@
 import CSQLite
 import Crypto
 
-/// The order in which a bundle of ours got its tiles: a patch that keeps it leads to the same file, byte for byte.
+/// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for byte.
 ///
-/// In `map` rows lie in the order in which they were put, and images in the order of the first tile that has them.
+/// Rows of `map` are in insertion order, and images in the order of the first tile that has them.
 struct PutOrder {
   private let bundle: MBTilesReader
   private let position: SQLiteStatement
 
-  /// Nil for bundles whose tiles are kept in another way, which have no such order.
+  /// Nil for bundles with another layout, which have no such order.
   init?(_ bundle: any BundleReader) {
     guard let bundle = bundle as? MBTilesReader, bundle.layout == .mapAndImages,
-      // A table WITHOUT ROWID has none to ask for.
+      // A table WITHOUT ROWID has no rowid.
       let position = try? bundle.connection.prepare(
         "SELECT rowid FROM map WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3")
     else { return nil }
@@ -19,7 +19,7 @@ struct PutOrder {
     self.position = position
   }
 
-  /// The place of a tile in the order, not necessarily without gaps; nil when there is no such tile.
+  /// The position of a tile, not necessarily without gaps; nil when there is no such tile.
   func position(of tile: TileID) throws -> Int? {
     try bundle.reading {
       position.bind(tile.zoom, at: 1)
@@ -30,13 +30,13 @@ struct PutOrder {
     }
   }
 
-  /// Hands tiles to a closure in the order in which they were put, all of them or those of some places. Rows that are no tiles are left out.
+  /// Passes all tiles, or those of some positions, to a closure in insertion order. Rows whose address is not in the grid are skipped.
   func forEachTile(
     at positions: ClosedRange<Int>? = nil, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     let condition = positions.map { " WHERE map.rowid BETWEEN \($0.lowerBound) AND \($0.upperBound)" } ?? ""
     let statement = try bundle.reading {
-      // CROSS keeps SQLite from walking through the images instead.
+      // CROSS prevents SQLite from making `images` the outer loop.
       try bundle.connection.prepare(
         """
         SELECT zoom_level, tile_column, tile_row, tile_data FROM map CROSS JOIN images USING (tile_id)\(condition) \
@@ -44,14 +44,14 @@ struct PutOrder {
         """)
     }
     while try bundle.reading({ try statement.step() }) {
-      let row = MBTilesReader.Place(
+      let row = MBTilesReader.StoredKey(
         zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2))
       let bytes = statement.bytes(3)
       if let tile = bundle.tile(at: row), !bytes.isEmpty { try body(tile, bytes) }
     }
   }
 
-  /// A hash over which tile lies where, without the tiles' bytes.
+  /// A hash over the positions of all tiles, without their bytes.
   ///
   /// - Complexity: O(tiles).
   func digest() throws -> String {

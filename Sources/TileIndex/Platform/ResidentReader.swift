@@ -8,13 +8,13 @@ import CSystemShim
   package import Glibc
 #endif
 
-/// A file, kept open for reading pieces of it from the system's memory, never from a disk. Any number of threads may read at the same time.
+/// An open file whose pieces are read from the page cache only, never from a disk. For any number of threads at a time.
 package final class ResidentReader: Sendable {
   private let descriptor: Int32
-  /// File systems that are memory themselves answer no read that may not wait, and no read of theirs waits.
+  /// In-memory file systems fail non-blocking reads, although reading them never blocks.
   private let isInMemory: Bool
-  /// The file as it was when it was opened, in our addresses; empty where it cannot be mapped. Only the system looks into it on our behalf: for a page that
-  /// is gone, as when somebody cuts the file off, its calls fail, where a read of ours would end the process.
+  /// The file as mapped when it was opened; empty if it cannot be mapped. Only system calls access the mapping: if the file is truncated they fail, where an
+  /// access of ours would end the process.
   private nonisolated(unsafe) let mapping: UnsafeRawBufferPointer
 
   /// - Parameter descriptor: is duplicated.
@@ -36,12 +36,12 @@ package final class ResidentReader: Sendable {
     close(descriptor)
   }
 
-  /// Gives pieces for a system call that takes memory, which finds the system's own there. Valid as long as this object.
+  /// Fills an I/O vector with the mapped addresses of pieces, for a system call that only takes memory. Valid as long as this object.
   ///
   /// - Parameters:
-  ///   - room: as many places as there are pieces.
-  ///   - areResident: true when they were in the system's memory a moment ago; otherwise the system is asked.
-  /// - Returns: false when the call would wait for a disk, or nobody can say.
+  ///   - room: one element for each piece.
+  ///   - areResident: true when they were in memory a moment ago; otherwise the system is asked.
+  /// - Returns: false when the call would block on a disk, or that is unknown.
   package func map(
     _ pieces: [FilePiece], _ room: UnsafeMutableBufferPointer<iovec>, areResident: Bool = false
   ) -> Bool {
@@ -66,12 +66,12 @@ package final class ResidentReader: Sendable {
     isInMemory || csystem_is_resident(descriptor, bytes.lowerBound, Int64(bytes.count)) == 1
   }
 
-  /// Reads pieces, one behind the other.
+  /// Reads pieces into consecutive memory.
   ///
-  /// - Parameter room: as many bytes as the pieces have together.
-  /// - Returns: false when not all of them are in memory, or not in the file; the room then holds anything.
+  /// - Parameter room: as many bytes as all pieces have.
+  /// - Returns: false when not all are in memory, or in the file; the contents of `room` are then undefined.
   package func read(_ pieces: [FilePiece], into room: UnsafeMutableRawPointer) -> Bool {
-    // SQLite's pages mostly follow each other, with a few bytes between the pieces of a blob: they are read in one go, and those bytes thrown away.
+    // Most SQLite pages of a blob are adjacent, with a few bytes between its pieces: one call reads all, and those bytes are discarded.
     withUnsafeTemporaryAllocation(byteCount: Self.gapMax, alignment: 1) { gap in
       withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.partsMax) { parts in
         var place = room
@@ -111,6 +111,12 @@ package final class ResidentReader: Sendable {
 
   private static let gapMax = 16
   private static let partsMax = 64
-  /// Systems take 1,024 parts in a call.
+  /// Systems accept 1,024 parts in a call.
   private static let mappedPartsMax = 512
+}
+
+/// A range of bytes of a file.
+package struct FilePiece: Hashable, Sendable {
+  package var offset: Int64
+  package var count: Int
 }

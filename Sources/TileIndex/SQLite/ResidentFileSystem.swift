@@ -9,23 +9,23 @@ import CSystemShim
   import Glibc
 #endif
 
-/// An SQLite file system (VFS) for immutable databases that can be told to read only what is in memory already.
+/// An SQLite VFS for immutable databases with non-blocking reads.
 ///
-/// An event loop must not wait for a disk, and a hop to another thread costs more than a read of a warm page. So a loop reads through this: while
-/// the file "may not wait", a page that is not in the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with
-/// `SQLITE_IOERR_BLOCKED`, and the caller takes the query to a thread that may wait.
+/// An event loop must not block on a disk, and a hop to another thread costs more than reading a cached page. In non-blocking mode, a page that is not in
+/// the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with `SQLITE_IOERR_BLOCKED`, and the caller repeats the query on a thread that
+/// may block.
 enum ResidentFileSystem {
   static let name = "resident"
-  /// What a read that would wait gives.
+  /// The error of a read that would block.
   static let wouldWait = SQLITE_IOERR | (11 << 8)
-  /// File control: gives a pointer to the ``OpenedFile``. Numbers above 100 000 are for applications.
+  /// File control opcode that returns a pointer to the ``OpenedFile``. Opcodes above 100,000 are reserved for applications.
   private static let fileControl: Int32 = 120_301
 
-  /// True when the file system is there. Registers it the first time.
+  /// True when the VFS is available. Registers it on first use.
   static let isAvailable: Bool = {
     guard csystem_can_read_resident() == 1, let parent = sqlite3_vfs_find(nil) else { return false }
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    // Randomness, sleep and time are the parent's.
+    // Randomness, sleep and time are delegated to the parent VFS.
     vfs.initialize(to: parent.pointee)
     vfs.pointee.pNext = nil
     vfs.pointee.szOsFile = Int32(MemoryLayout<OpenedFile>.stride)
@@ -39,11 +39,11 @@ enum ResidentFileSystem {
     return sqlite3_vfs_register(vfs, 0) == SQLITE_OK
   }()
 
-  /// The open file of a connection; valid as long as the connection.
+  /// The open file of a connection; valid as long as the connection is.
   struct File {
     fileprivate let opened: UnsafeMutablePointer<OpenedFile>
 
-    /// Nil when the connection was opened with another file system.
+    /// Nil when the connection was opened with another VFS.
     init?(_ connection: SQLiteConnection) {
       var file: UnsafeMutablePointer<OpenedFile>?
       guard sqlite3_file_control(connection.handle, "main", fileControl, &file) == SQLITE_OK, let file else {
@@ -52,13 +52,13 @@ enum ResidentFileSystem {
       opened = file
     }
 
-    /// Whether reads may wait for the disk.
+    /// Sets whether reads may block on the disk.
     func setMayWait(_ mayWait: Bool) { opened.pointee.mayWait = mayWait }
 
-    /// The connection's own; not to be closed.
+    /// The connection's own descriptor; must not be closed.
     var descriptor: Int32 { opened.pointee.descriptor }
 
-    /// Fills a buffer from a place of the file; false when the file is shorter, cannot be read, or would have to be waited for and may not be.
+    /// Fills a buffer from an offset of the file; false when the file is shorter or unreadable, or when the read would block in non-blocking mode.
     func read(_ bytes: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Bool {
       guard let base = bytes.baseAddress else { return bytes.isEmpty }
       return ResidentFileSystem.read(
@@ -67,12 +67,12 @@ enum ResidentFileSystem {
     }
   }
 
-  /// What SQLite allocates for each open file; begins as `sqlite3_file`.
+  /// The structure that SQLite allocates for each open file; begins like `sqlite3_file`.
   fileprivate struct OpenedFile {
     var base: sqlite3_file
     var descriptor: Int32
     var mayWait: Bool
-    /// The file lies in memory, where nothing waits and `RWF_NOWAIT` is not known.
+    /// The file is in an in-memory file system, which never blocks and does not support `RWF_NOWAIT`.
     var isInMemory: Bool
   }
 
@@ -137,7 +137,7 @@ enum ResidentFileSystem {
       let file = opened(file)
       let wanted = Int(count)
       guard file.pointee.mayWait || file.pointee.isInMemory else {
-        // A short count may be the end of the file or of what is in memory: the thread that may wait finds out.
+        // A short count is the end of the file or of its cached part; a blocking read finds out which.
         return csystem_read_resident(file.pointee.descriptor, buffer, wanted, offset) == wanted ? SQLITE_OK : wouldWait
       }
       var done = 0
@@ -149,7 +149,7 @@ enum ResidentFileSystem {
         done += got
       }
       guard done < wanted else { return SQLITE_OK }
-      // SQLite wants the rest to be zero.
+      // SQLite requires the rest to be zero.
       memset(buffer! + done, 0, wanted - done)
       return SQLITE_IOERR | (2 << 8)
     }

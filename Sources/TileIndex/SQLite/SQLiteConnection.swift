@@ -1,6 +1,6 @@
 import CSQLite
 
-/// One open database. Not for use by two threads at once: it is opened without SQLite's own mutexes.
+/// An open database. For one thread at a time: it is opened without SQLite's own mutexes.
 package final class SQLiteConnection {
   let handle: OpaquePointer
 
@@ -21,7 +21,7 @@ package final class SQLiteConnection {
     handle = opened
   }
 
-  /// Opens a database for reading and writing; makes it if it is not there. Another process that holds it is waited for, five seconds at most.
+  /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's lock.
   package convenience init(creating path: String) throws {
     try self.init(
       uri: Self.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -30,7 +30,7 @@ package final class SQLiteConnection {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// The state of the last failed call.
+  /// The error of the last failed call.
   func error(_ code: Int32) -> SQLiteError {
     let isIO = code & 0xff == SQLITE_IOERR || code & 0xff == SQLITE_CANTOPEN || code & 0xff == SQLITE_FULL
     return SQLiteError(
@@ -38,16 +38,16 @@ package final class SQLiteConnection {
       systemError: isIO ? sqlite3_system_errno(handle) : 0)
   }
 
-  /// Runs statements that give no rows, or whose rows do not matter.
+  /// Runs statements that return no rows, or whose rows are ignored.
   package func execute(_ sql: String) throws {
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code) }
   }
 
-  /// Interrupts statements that take more steps of SQLite's machine than this; nil lets them go on.
+  /// Interrupts statements that take more steps of SQLite's virtual machine than this; nil removes the limit.
   ///
-  /// A look-up by an index takes about a hundred.
-  func limitWork(to steps: Int32?) {
+  /// A lookup by an index takes about a hundred.
+  package func limitWork(to steps: Int32?) {
     if let steps {
       sqlite3_progress_handler(handle, steps, { _ in 1 }, nil)
     } else {
@@ -61,11 +61,11 @@ package final class SQLiteConnection {
     guard code == SQLITE_OK else { throw error(code) }
   }
 
-  /// A `file:` URI (RFC 8089) of a path; every byte that is not plainly a letter, a digit or a separator is escaped,
-  /// so that `%`, `?` and `#` in names stay part of the name.
+  /// A `file:` URI (RFC 8089) of a path. Every byte other than a letter, digit or separator is escaped, so that `%`, `?` and `#` in names remain
+  /// part of the name.
   static func uri(path: String, parameters: [String]) -> String {
     var uri = "file:"
-    // What follows two slashes would be taken for a host.
+    // Text after two slashes would be parsed as a host.
     let path = path.hasPrefix("//") ? "/" + path.drop { $0 == "/" } : path
     for byte in path.utf8 {
       switch byte {

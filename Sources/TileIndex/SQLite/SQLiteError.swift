@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A failed sqlite3 call, before it is known what the caller was doing.
+/// A failed sqlite3 call. Callers convert it to an error that names the file and the operation.
 package struct SQLiteError: Error, CustomStringConvertible {
   /// Extended result code.
   let code: Int32
@@ -13,7 +13,7 @@ package struct SQLiteError: Error, CustomStringConvertible {
   package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   package var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
-  var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
+  package var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
   var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
 
   package var description: String {

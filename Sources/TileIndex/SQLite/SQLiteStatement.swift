@@ -29,13 +29,13 @@ package final class SQLiteStatement {
     guard code == SQLITE_OK else { throw connection.error(code) }
   }
 
-  /// The bytes are not copied: they must stay where they are until the statement is reset or bound anew.
+  /// The bytes are not copied: they must stay valid until the statement is reset or bound again.
   package func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws {
     let code = sqlite3_bind_blob64(handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count), nil)
     guard code == SQLITE_OK else { throw connection.error(code) }
   }
 
-  /// Runs to the next row; false when there is none. After an error the statement is reset.
+  /// Steps to the next row; false when there is none. After an error the statement is reset.
   package func step() throws -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW { return true }
@@ -45,7 +45,7 @@ package final class SQLiteStatement {
     throw error
   }
 
-  /// Runs a statement that gives no rows, and makes it ready for the next time.
+  /// Runs a statement that returns no rows, and resets it.
   package func run() throws {
     _ = try step()
     sqlite3_reset(handle)
@@ -58,22 +58,22 @@ package final class SQLiteStatement {
   func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
   var columnCount: Int32 { sqlite3_column_count(handle) }
 
-  /// The text of a column, repaired where it is not UTF-8; nil for NULL.
+  /// The text of a column, with invalid UTF-8 repaired; nil for NULL.
   package func text(_ column: Int32) -> String? {
     guard let text = sqlite3_column_text(handle, column) else { return nil }
     let count = Int(sqlite3_column_bytes(handle, column))
     return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
   }
 
-  /// The bytes of a column, valid until the statement moves on. Empty for NULL.
+  /// The bytes of a column, valid until the next step or reset. Empty for NULL.
   package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
-    // The order matters: sqlite3_column_blob may convert, and only then is the count right.
+    // The order matters: sqlite3_column_blob may convert the value, which changes the count.
     let start = sqlite3_column_blob(handle, column)
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
   }
 }
 
 extension SQLiteConnection {
-  /// Compiles one statement that will run often.
+  /// Compiles a statement that will run often.
   package func prepare(_ sql: String) throws -> SQLiteStatement { try SQLiteStatement(self, sql) }
 }

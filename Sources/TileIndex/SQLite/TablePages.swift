@@ -1,20 +1,14 @@
-/// A run of bytes of a file.
-package struct FilePiece: Hashable, Sendable {
-  package var offset: Int64
-  package var count: Int
-}
-
-/// Finds out where in a database file a blob lies, so that the system can send it from there. Reads the pages itself (SQLite's "Database File Format",
-/// sections 1.3, 1.6 and 2.1): SQLite hands out copies only. Knows the common case, a table with rowids, and gives nil for all else.
+/// Locates a blob in a database file, so that the system can send it from there. Parses the pages itself (SQLite's "Database File Format",
+/// sections 1.3, 1.6 and 2.1), because SQLite only returns copies. Supports the common case, a table with rowids, and returns nil for everything else.
 struct TablePages {
-  /// Fills a buffer from a place of the file; false where that cannot be done now.
+  /// Fills a buffer from an offset of the file; false if that is not possible now.
   typealias Read = (UnsafeMutableRawBufferPointer, Int64) -> Bool
 
   private let read: Read
   private let pageSize: Int
   private let usableSize: Int
 
-  /// Nil when the file's head cannot be read or does not make sense.
+  /// Nil when the file's header cannot be read or is invalid.
   init?(_ read: @escaping Read) {
     var head = [UInt8](repeating: 0, count: 24)
     guard head.withUnsafeMutableBytes({ read($0, 0) }) else { return nil }
@@ -25,16 +19,16 @@ struct TablePages {
     self.read = read
   }
 
-  /// The pieces, in their order, of the blob in a column of a row.
+  /// The pieces, in order, of the blob in a column of a row.
   ///
   /// - Parameters:
-  ///   - root: the table's first page, from `sqlite_schema`.
-  ///   - column: counts from 0, in the order of the table.
-  /// - Complexity: O(log rows) pages, and one short read for each page that the blob goes on to.
+  ///   - root: the table's root page, from `sqlite_schema`.
+  ///   - column: the column's index in the table, from 0.
+  /// - Complexity: O(log rows) pages, and one short read for each overflow page of the blob.
   func pieces(root: Int, rowid: Int64, column: Int, byteCount: Int) -> [FilePiece]? {
     var page = [UInt8](repeating: 0, count: pageSize)
     var number = root
-    // A tree of 2^31 pages is less deep; one that runs in a circle is damaged.
+    // A valid tree of 2^31 pages is less deep; a deeper one is damaged, perhaps cyclic.
     for _ in 0..<20 {
       guard number > 0, page.withUnsafeMutableBytes({ read($0, Int64(number - 1) * Int64(pageSize)) }) else {
         return nil
@@ -53,11 +47,11 @@ struct TablePages {
     return nil
   }
 
-  /// The page of an interior page's child that has the row.
+  /// The child page of an interior page that contains the row.
   private func child(_ page: [UInt8], _ head: Int, _ rowid: Int64) -> Int? {
     let count = Self.u16(page, head + 3)
     guard head + 12 + 2 * count <= page.count else { return nil }
-    // The first cell whose key is no smaller.
+    // Binary search for the first cell whose key is not smaller.
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2
@@ -70,7 +64,7 @@ struct TablePages {
     return Self.u32(page, place)
   }
 
-  /// Where a row's payload begins on its page, and how long it is in all.
+  /// The offset of a row's payload on its page, and the payload's total size.
   private func leafCell(_ page: [UInt8], _ head: Int, _ rowid: Int64) -> (start: Int, payload: Int)? {
     let count = Self.u16(page, head + 3)
     guard head + 8 + 2 * count <= page.count else { return nil }
@@ -92,7 +86,7 @@ struct TablePages {
     guard cell.payload > 0, let begin = Self.blobStart(page, cell.start, column: column, byteCount: byteCount),
       begin + byteCount <= cell.payload
     else { return nil }
-    // How much of a payload stays on the page (section 1.6).
+    // The number of payload bytes stored on the page itself (section 1.6).
     let largest = usableSize - 35
     var local = cell.payload
     if local > largest {
@@ -102,7 +96,7 @@ struct TablePages {
     }
     guard cell.start + local + (local < cell.payload ? 4 : 0) <= usableSize else { return nil }
     var pieces: [FilePiece] = []
-    /// Adds what a run of the payload has of the blob.
+    /// Adds the part of the blob that lies in a range of the payload stored at an offset of the file.
     func add(_ run: Range<Int>, at offset: Int64) {
       let part = run.clamped(to: begin..<(begin + byteCount))
       guard !part.isEmpty else { return }
@@ -125,7 +119,7 @@ struct TablePages {
     return pieces
   }
 
-  /// Where the blob of a column begins in the payload; nil when the column has something else, or the record's head goes on on another page.
+  /// The offset of a column's blob in the payload; nil when the column has another type or size, or the record's header continues on another page.
   private static func blobStart(_ page: [UInt8], _ start: Int, column: Int, byteCount: Int) -> Int? {
     guard let head = varint(page, start), head.value > 0, head.value < 256 else { return nil }
     let end = start + Int(head.value)
@@ -140,7 +134,7 @@ struct TablePages {
     return nil
   }
 
-  /// Bytes of a value (section 2.1).
+  /// The size of a value in bytes, by its serial type (section 2.1).
   private static func contentSize(_ type: Int64) -> Int? {
     switch type {
     case 0, 8, 9: 0
@@ -155,7 +149,7 @@ struct TablePages {
   private static func u16(_ page: [UInt8], _ place: Int) -> Int { Int(page[place]) << 8 | Int(page[place + 1]) }
   private static func u32(_ page: [UInt8], _ place: Int) -> Int { u16(page, place) << 16 | u16(page, place + 2) }
 
-  /// A number of one to nine bytes, the high ones first, seven bits in each but the ninth (section 1.6).
+  /// A varint of one to nine bytes, big-endian, with seven bits in each byte and eight in the ninth (section 1.6).
   private static func varint(_ page: [UInt8], _ place: Int) -> (value: Int64, end: Int)? {
     var value: UInt64 = 0
     for index in 0..<9 {

@@ -1,11 +1,11 @@
-/// What lies in a tile folder, read from the folders' own entries.
+/// The files of a tile folder, as listed by the file system.
 struct TileFolder {
   let path: String
 
   static let metadataName = "metadata.json"
   static let resourceName = "tilemapresource.xml"
 
-  /// The folders of zooms, rising, whether or not there are tiles in them.
+  /// The zoom folders in ascending order, whether or not they have tiles.
   func zoomFolders() throws -> [Int] {
     var zooms: [Int] = []
     try FileSystem.forEachName(in: path) { name in
@@ -15,23 +15,23 @@ struct TileFolder {
     return zooms.sorted()
   }
 
-  /// Hands the columns of a zoom to a closure, in no order, until it returns false.
+  /// Passes the columns of a zoom to a closure, in no order, until it returns false.
   func forEachColumn(zoom: Int, _ body: (Int) throws -> Bool) throws {
     try FileSystem.forEachName(in: "\(path)/\(zoom)") { name in
       try TileFileName.number(name).map(body) ?? true
     }
   }
 
-  /// Hands the tile files of a column to a closure, in no order, until it returns false.
+  /// Passes the tile files of a column to a closure, in no order, until it returns false.
   func forEachFile(zoom: Int, column: Int, _ body: (TileFileName) throws -> Bool) throws {
     try FileSystem.forEachName(in: "\(path)/\(zoom)/\(column)") { name in
       try TileFileName(name).map(body) ?? true
     }
   }
 
-  /// True when a zoom has a tile file in one of its first columns.
+  /// True when one of the first columns of a zoom has a tile file.
   ///
-  /// - Parameter columnCountMax: how many columns are looked into.
+  /// - Parameter columnCountMax: the number of columns to look into.
   func hasTile(zoom: Int, columnCountMax: Int = .max) throws -> Bool {
     var isFound = false
     var columnsLeft = columnCountMax
@@ -46,7 +46,7 @@ struct TileFolder {
     return isFound
   }
 
-  /// The extensions of the tiles, found in one column of each zoom; in the order of ``TileFileName/extensions``.
+  /// The extensions of the tiles in one column of each zoom; in the order of ``TileFileName/extensions``.
   func extensions() throws -> [String] {
     var found: Set<String> = []
     for zoom in try zoomFolders() {
@@ -78,10 +78,37 @@ struct TileFolder {
       if isMarked {
         return try zooms.contains { try FileSystem.status("\(path)/\($0)")?.kind == .folder }
       }
-      // A tileset has tiles in its first folders; a few looks tell it from a folder of other things.
+      // A tileset has tiles in its first folders; a few listings tell it from a folder of other files.
       return try zooms.prefix(3).contains { try hasTile(zoom: $0, columnCountMax: 3) }
     } catch {
       return false
     }
+  }
+}
+
+/// A tile's file name in `zoom/column/row.extension`.
+struct TileFileName {
+  let row: Int
+  /// As written, in upper or lower case.
+  let fileExtension: String
+
+  /// The extensions of tiles, the most likely first.
+  static let extensions = ["png", "jpg", "webp", "pbf", "jpeg", "mvt"]
+
+  /// Nil for names that are not those of tiles.
+  init?(_ name: UnsafeBufferPointer<UInt8>) {
+    guard let dot = name.lastIndex(of: UInt8(ascii: ".")),
+      let row = Self.number(UnsafeBufferPointer(rebasing: name[..<dot]))
+    else { return nil }
+    let fileExtension = String(decoding: name[(dot + 1)...], as: UTF8.self)
+    guard Self.extensions.contains(fileExtension.lowercased()) else { return nil }
+    (self.row, self.fileExtension) = (row, fileExtension)
+  }
+
+  /// A number without sign and leading zeros, as in tile paths; nil for other names.
+  static func number(_ name: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard (1...10).contains(name.count), name.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+    guard name.count == 1 || name[0] != 0x30 else { return nil }
+    return name.reduce(0) { $0 * 10 + Int($1 & 0x0f) }
   }
 }

@@ -1,24 +1,24 @@
-/// What a tile folder says about itself, in `metadata.json` (mb-util, tippecanoe) or `tilemapresource.xml` (gdal2tiles).
+/// The metadata of a tile folder, from `metadata.json` (mb-util, tippecanoe) or `tilemapresource.xml` (gdal2tiles).
 struct TileFolderMetadata {
   let stored: StoredMetadata
   let matrixSet: TileMatrixSet
-  /// True when the files' rows count from the south.
+  /// True when the file names' rows count from the south.
   let isTMS: Bool
 
-  // Documents of strangers are read whole.
+  // The limit for documents, which are read as a whole.
   private static let documentBytesMax = 16 << 20
 
-  /// - Parameter extensions: of the tile files, the likelier first.
+  /// - Parameter extensions: of the tile files, the most likely first.
   /// - Throws: ``BundleError`` with `.malformed` or `.readFailed`.
   init(_ folder: TileFolder, extensions: [String], matrixSet: TileMatrixSet?) throws {
     let path = folder.path
     var entries = try Self.document(folder)
     let resource = try Self.text(folder, TileFolder.resourceName).map {
-      try TileMapResource(String(decoding: $0, as: UTF8.self), path: path)
+      try TileMapResource($0, path: path)
     }
     let scheme = entries.first { $0.name == "scheme" }?.value.lowercased()
     isTMS = scheme.map { $0 == "tms" } ?? (resource != nil)
-    // The rows are turned over here; whoever reads on must not do it again.
+    // Rows are flipped by the reader, so users of the metadata must not flip them again.
     entries.removeAll { $0.name == "scheme" }
     func add(_ name: String, _ value: String?) {
       guard let value, !value.isEmpty, !entries.contains(where: { $0.name == name }) else { return }
@@ -56,7 +56,7 @@ struct TileFolderMetadata {
     }
   }
 
-  /// A file beside the zooms; nil when there is none.
+  /// A file beside the zoom folders; nil when it does not exist.
   private static func text(_ folder: TileFolder, _ name: String) throws -> [UInt8]? {
     let file: ReadOnlyFile
     do {
@@ -73,4 +73,72 @@ struct TileFolderMetadata {
       throw BundleError(.malformed, path: folder.path, "its \(name) is not a plain file", remedy: "remove it")
     }
   }
+}
+
+/// `tilemapresource.xml`, which gdal2tiles writes beside its tiles: a TileMap of OSGeo's Tile Map Service 1.0.0, whose rows count from the south.
+struct TileMapResource {
+  private(set) var title: String?
+  private(set) var abstract: String?
+  let matrixSet: TileMatrixSet
+
+  /// - Throws: ``BundleError`` with `.malformed` for XML that is not well-formed, and for unknown grids.
+  init(_ bytes: [UInt8], path: String) throws {
+    var texts: [String: String] = [:]
+    var profile: String?
+    var tileSet: [String: String]?
+    var element = ""
+    do {
+      // An empty file is valid: its presence means that rows count from the south.
+      if !bytes.isEmpty {
+        try XMLReader.read(bytes) { event in
+          switch event {
+          case .start(let name, let attributes, _):
+            // Of repeated elements the first one counts.
+            if name == "TileSets", profile == nil { profile = attributes["profile"] ?? "" }
+            if name == "TileSet", tileSet == nil { tileSet = attributes }
+            element = ["Title", "Abstract", "SRS"].contains(name) && texts[name] == nil ? name : ""
+            if !element.isEmpty { texts[element] = "" }
+          case .text(let text): if !element.isEmpty { texts[element, default: ""] += text }
+          case .end: element = ""
+          }
+        }
+      }
+    } catch let error as XMLReader.SyntaxError {
+      throw BundleError(
+        .malformed, path: path, "its \(TileFolder.resourceName) is not well-formed XML: \(error)",
+        remedy: "correct or remove \(TileFolder.resourceName)")
+    }
+    (title, abstract) = (texts["Title"], texts["Abstract"])
+    matrixSet = try Self.matrixSet(profile: profile ?? "", crs: texts["SRS"] ?? "", tileSet: tileSet ?? [:], path: path)
+  }
+
+  private static func matrixSet(
+    profile: String, crs: String, tileSet: [String: String], path: String
+  ) throws -> TileMatrixSet {
+    if profile.contains("raster") {
+      throw BundleError(
+        .malformed, path: path, "its tiles lie on an image of its own and on no map (profile \"raster\")",
+        remedy: "make it again with gdal2tiles --profile=mercator")
+    }
+    guard profile.contains("geodetic") || (profile.isEmpty && crs.hasSuffix(":4326")) else {
+      guard profile.contains("mercator") || crs.isEmpty || mercatorNames.contains(crs) else {
+        throw BundleError(
+          .malformed, path: path, "its tiles have a grid that is not known here (\(crs) in \(TileFolder.resourceName))",
+          remedy: "make it again with gdal2tiles --profile=mercator")
+      }
+      return .webMercatorQuad
+    }
+    let matrixSet = TileMatrixSet.worldCRS84Quad
+    if let order = tileSet["order"].flatMap({ Int($0) }), (0...TileID.zoomMax).contains(order),
+      let size = tileSet["units-per-pixel"].flatMap({ Double($0) }),
+      abs(size / matrixSet[order].cellSize - 1) > 0.25
+    {
+      throw BundleError(
+        .malformed, path: path, "its tiles are degrees with one tile at zoom 0, a grid that is not known here",
+        remedy: "make it again with gdal2tiles --profile=geodetic --tmscompatible")
+    }
+    return matrixSet
+  }
+
+  private static let mercatorNames = ["EPSG:3857", "EPSG:900913", "EPSG:3785", "OSGEO:41001"]
 }

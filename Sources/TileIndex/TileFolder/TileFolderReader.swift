@@ -1,25 +1,25 @@
-/// Reads a folder of tile files, `zoom/column/row.extension`, as mb-util, tippecanoe, gdal2tiles and map servers' caches leave them.
+/// Reads a folder of tile files, `zoom/column/row.extension`, as written by mb-util, tippecanoe, gdal2tiles and map servers' caches.
 ///
-/// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a `tilemapresource.xml` lies in the folder.
-/// A reader holds nothing open; tiles that come and go are seen at once. Links may lead out of the folder: whoever made it chose them.
+/// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a `tilemapresource.xml` exists.
+/// A reader keeps nothing open, so added and removed tiles are visible at once. Symbolic links may lead out of the folder.
 public final class TileFolderReader: BundleReader {
   /// The folder, as the caller named it.
   public let path: String
-  /// The grid, from `tile_matrix_set` in `metadata.json` or the profile in `tilemapresource.xml`; WebMercatorQuad where neither says one.
+  /// The grid, from `tile_matrix_set` in `metadata.json` or the profile in `tilemapresource.xml`; WebMercatorQuad if neither names one.
   public let matrixSet: TileMatrixSet
-  /// `metadata.json` without its `scheme`; what it lacks comes from `tilemapresource.xml` and the files' names.
+  /// `metadata.json` without its `scheme`, completed from `tilemapresource.xml` and the file names.
   public let metadata: StoredMetadata
 
   let folder: TileFolder
   let isTMS: Bool
   private let extensions: [String]
 
-  /// No honest tile is as large.
+  /// Larger tiles are refused.
   private static let tileBytesMax = 64 << 20
 
   /// - Parameters:
-  ///   - path: a folder with folders of zooms.
-  ///   - matrixSet: the grid of a folder that does not say its own.
+  ///   - path: a folder that contains zoom folders.
+  ///   - matrixSet: the grid, if the folder does not name it.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
   public init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
@@ -42,14 +42,14 @@ public final class TileFolderReader: BundleReader {
 
   /// True when a folder holds tiles: numbered folders beside a `metadata.json` or `tilemapresource.xml`, or tile files two numbered folders deep.
   ///
-  /// - Complexity: O(entries of the folder), and at most a dozen short looks into folders below.
+  /// - Complexity: O(entries of the folder), and at most a dozen short listings of folders below.
   public static func isTileFolder(_ path: String) -> Bool {
     !path.utf8.contains(0) && TileFolder(path: path).isTileset
   }
 
-  /// Hands a tile's bytes to a closure; nil when there is no such file, or an empty one.
+  /// Passes a tile's bytes to a closure; nil when there is no such file, or it is empty.
   ///
-  /// - Complexity: O(1): one file is opened and read; one look more for each further extension that the folder's tiles have.
+  /// - Complexity: O(1): one file is opened and read; one more attempt for each further extension among the folder's tiles.
   public func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
@@ -62,7 +62,7 @@ public final class TileFolderReader: BundleReader {
     return nil
   }
 
-  /// The row in a file's name of a tile, or the tile's row of one in a file's name.
+  /// The row in the file name of a tile, or the row of the tile with a file name: the flip is its own inverse.
   func fileRow(_ row: Int, zoom: Int) -> Int {
     isTMS ? MBTilesRow.flipped(row, matrixHeight: matrixSet[zoom].matrixHeight) : row
   }
@@ -81,6 +81,84 @@ public final class TileFolderReader: BundleReader {
       throw BundleError.unread("its tile \(tile)", error, path: path)
     } catch is ReadOnlyFile.NotAFile {
       return nil
+    }
+  }
+}
+
+/// Zooms, extents, and walking through tiles.
+extension TileFolderReader {
+  /// The zooms that have tiles, in ascending order.
+  ///
+  /// - Complexity: O(1) for each zoom whose first columns have tiles.
+  public func zooms() throws -> [Int] {
+    try reading {
+      try folder.zoomFolders().filter { try matrixSet.zooms.contains($0) && folder.hasTile(zoom: $0) }
+    }
+  }
+
+  /// The rectangle around the tiles of a zoom; nil when it has none.
+  ///
+  /// - Complexity: O(tiles of the zoom); every column's folder is listed.
+  public func range(zoom: Int) throws -> TileRange? {
+    guard matrixSet.zooms.contains(zoom) else { return nil }
+    let matrix = matrixSet[zoom]
+    var columns: ClosedRange<Int>?
+    var rows: ClosedRange<Int>?
+    func hull(_ range: ClosedRange<Int>?, _ number: Int) -> ClosedRange<Int> {
+      range.map { min($0.lowerBound, number)...max($0.upperBound, number) } ?? number...number
+    }
+    try reading {
+      try folder.forEachColumn(zoom: zoom) { column in
+        guard column < matrix.matrixWidth else { return true }
+        try folder.forEachFile(zoom: zoom, column: column) { file in
+          guard file.row < matrix.matrixHeight else { return true }
+          columns = hull(columns, column)
+          rows = hull(rows, fileRow(file.row, zoom: zoom))
+          return true
+        }
+        return true
+      }
+    }
+    guard let columns, let rows else { return nil }
+    return TileRange(zoom: zoom, columns: columns, rows: rows)
+  }
+
+  /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
+  ///
+  /// - Complexity: O(tiles of the rectangle's columns); the rows of one column are held at a time.
+  public func forEachTile(
+    in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard matrixSet.zooms.contains(range.zoom) else { return }
+    var columns: [Int] = []
+    try reading {
+      try folder.forEachColumn(zoom: range.zoom) { column in
+        if range.columns.contains(column) { columns.append(column) }
+        return true
+      }
+    }
+    for column in columns.sorted() {
+      var rows: Set<Int> = []
+      try reading {
+        try folder.forEachFile(zoom: range.zoom, column: column) { file in
+          guard file.row < matrixSet[range.zoom].matrixHeight else { return true }
+          let row = fileRow(file.row, zoom: range.zoom)
+          if range.rows.contains(row) { rows.insert(row) }
+          return true
+        }
+      }
+      for row in rows.sorted(by: >) {
+        let tile = TileID(unchecked: range.zoom, column, row)
+        _ = try withTile(tile) { try body(tile, $0) }
+      }
+    }
+  }
+
+  private func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as FileSystem.SystemError {
+      throw BundleError.unread("a folder in it", error, path: path)
     }
   }
 }

@@ -1,6 +1,6 @@
-/// Checks a bundle against MBTiles 1.3, rule by rule, and every tile in it.
+/// Checks a bundle against MBTiles 1.3, rule by rule, and decodes every tile.
 ///
-/// 1. The file, its tables and metadata; 2. one walk over all tiles in constant memory; 3. what they add up to.
+/// 1. Check the file, its tables and metadata. 2. Walk all tiles once, in constant memory. 3. Check the totals.
 public struct BundleVerifier {
   private let path: String
   private let matrixSet: TileMatrixSet?
@@ -19,19 +19,19 @@ public struct BundleVerifier {
   }
 
   /// - Parameters:
-  ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise its metadata say it.
-  ///   - decode: decodes a tile completely; this module knows headers only.
+  ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise its metadata name it.
+  ///   - decode: decodes a tile completely; this module has no codec.
   public init(path: String, matrixSet: TileMatrixSet? = nil, decode: @escaping TileDecoder) {
     self.path = path
     self.matrixSet = matrixSet
     self.decode = decode
   }
 
-  /// Checks everything. What is wrong with the bundle is in the report; a bundle that cannot be opened is an error of one rule, the only one in it.
+  /// Checks everything. A bundle that cannot be opened gives a report with one error of one rule.
   ///
-  /// - Parameter progress: called now and then with the number of tiles seen; throwing ends the check.
-  /// - Complexity: O(bytes); every different blob is decoded once (when there are more than 65,536, those beyond each time).
-  /// - Throws: ``BundleError`` with `.notFound`, `.busy` or `.readFailed`: nothing can be said about the bundle.
+  /// - Parameter progress: called with the number of tiles checked so far; throwing ends the check.
+  /// - Complexity: O(bytes); every distinct blob is decoded once (beyond 65,536 of them, every time).
+  /// - Throws: ``BundleError`` with `.notFound`, `.busy` or `.readFailed`, when the bundle cannot be checked at all.
   public func verify(progress: (Int) throws -> Void = { _ in }) throws -> VerificationReport {
     let reader: MBTilesReader
     do {
@@ -60,7 +60,7 @@ public struct BundleVerifier {
       }
       try each { try $0.end(coverage, &$1) }
     } catch let error as BundleError where error.code == .malformed {
-      // Damage inside: what was found before still holds.
+      // The database is damaged inside. The findings so far are still valid.
       checks[0].findings.error("\(error.message)", remedy: error.remedy ?? "make or copy the bundle again")
     }
     return VerificationReport(

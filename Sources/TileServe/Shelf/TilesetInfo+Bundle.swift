@@ -1,4 +1,5 @@
 import TileIndex
+import Gazetteer
 
 extension TilesetInfo {
   /// Reads what a bundle says, and finds out the rest from its tiles. Blocks.

@@ -1,4 +1,6 @@
 import Foundation
+import Gazetteer
+import RegionCatalog
 import TestSupport
 import Testing
 import TileCut

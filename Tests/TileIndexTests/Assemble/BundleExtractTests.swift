@@ -21,7 +21,7 @@ import TileIndex
     whole = try BundleFile.open(folder.file("whole.mbtiles"))
   }
 
-  @Test func metadataAreTrueOfThePart() throws {
+  @Test func metadataDescribeTheExtract() throws {
     let box = BoundingBox(west: 10, south: 10, east: 20, north: 20)
     try BundleExtract(area: TileArea(bounds: box), zooms: 2...4).write(whole, to: folder.file("part.mbtiles"))
     let metadata = try BundleFile.open(folder.file("part.mbtiles")).metadata
@@ -29,14 +29,14 @@ import TileIndex
     #expect(metadata.name == "World" && metadata.version == "3" && metadata.attribution == "© a")
     let center = try #require(metadata.center)
     #expect(box.contains(SIMD2(center.longitude, center.latitude)))
-    // Without an area nothing else changes.
+    // Without an area only the zooms change.
     try BundleExtract(zooms: 3...3).write(whole, to: folder.file("zoom.mbtiles"))
     let zoom = try BundleFile.open(folder.file("zoom.mbtiles")).metadata
     #expect(zoom.bounds == whole.metadata.bounds && zoom.center?.longitude == 100)
   }
 
-  /// A diamond: its box has corners that are none of it.
-  @Test func polygonsLeaveOutTheCornersOfTheirBox() throws {
+  /// A diamond with a hole.
+  @Test func polygonsExcludeTheCornersOfTheirBox() throws {
     let polygon = try folder.write(
       "area.geojson",
       #"""
@@ -52,8 +52,8 @@ import TileIndex
     #expect(tiles[tile(-55, 45)] == nil && tiles[tile(55, -45)] == nil && tiles[tile(-70, 0)] == nil)
   }
 
-  /// A tile belongs where box and polygon have ground in common in it, not where each of them touches it somewhere.
-  @Test func boxAndPolygonCountTogether() throws {
+  /// A tile is selected if box and polygon intersect within it, not if each of them intersects it.
+  @Test func boxAndPolygonAreIntersected() throws {
     let polygon = try folder.write(
       "area.geojson", #"{"type": "Polygon", "coordinates": [[[-60, 10], [60, 10], [60, 50], [-60, 50], [-60, 10]]]}"#)
     func zooms(_ box: BoundingBox) throws -> [Int] {
@@ -71,7 +71,7 @@ import TileIndex
     #expect(try zooms(BoundingBox(west: 100, south: 10, east: -50, north: 20)) == [0, 1, 2, 3, 4])
   }
 
-  @Test func theAntimeridianIsNoEdge() throws {
+  @Test func areasMayCrossTheAntimeridian() throws {
     let box = BoundingBox(west: 170, south: -10, east: -170, north: 10)
     try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
     #expect(Set(try BundleContents(folder.file("part.mbtiles")).tiles.keys.map(\.column)) == [0, 15])
@@ -87,14 +87,14 @@ import TileIndex
     ),
     ("{\n\"type\": }", "line 2"), ("", "line 1"),
   ])
-  func badPolygonsAreNamed(_ text: String, _ place: String) throws {
+  func invalidPolygonsAreReportedWithTheirPosition(_ text: String, _ place: String) throws {
     let path = try folder.write("area.json", text)
     let error = #expect(throws: BundleError.self) { try TileArea(polygonFile: path) }
     #expect(error?.code == .malformed && error?.path == path && error?.message.contains(place) == true, "\(error!)")
   }
 
-  /// Without a unique index nothing keeps another maker's tool from storing a tile twice.
-  @Test func repeatedRowsAreTheBundlesFault() throws {
+  /// Bundles of other tools without a unique index may have a tile twice.
+  @Test func duplicateTilesAreReportedAsErrorsOfTheInput() throws {
     let foreign = folder.file("foreign.mbtiles")
     let database = try Database(foreign)
     try database.run(ForeignBundle.flat(index: false))
@@ -117,12 +117,12 @@ import TileIndex
       #expect(error?.remedy?.contains("tilecut verify '\(foreign)'") == true)
       #expect(folder.names == ["foreign.mbtiles", "whole.mbtiles"])
     }
-    // What does not touch the repeated tile is taken.
+    // Areas without the repeated tile are extracted.
     let other = TileArea(bounds: BoundingBox(west: 10, south: 10, east: 80, north: 80))
     #expect(try BundleExtract(area: other, zooms: 1...1).write(bundle, to: output).tiles == 1)
   }
 
-  @Test func nothingInTheAreaIsAnError() throws {
+  @Test func emptyExtractsAreRefused() throws {
     let area = TileArea(bounds: BoundingBox(west: 0, south: 86, east: 1, north: 87))
     let error = #expect(throws: BundleError.self) {
       try BundleExtract(area: area).write(whole, to: folder.file("part.mbtiles"))

@@ -21,7 +21,7 @@ import TileIndex
     return try BundleFile.open(folder.file(name))
   }
 
-  @Test func conflictsGoByTheRule() throws {
+  @Test func conflictsAreResolvedAsRequested() throws {
     let bundles = [
       try bundle("a.mbtiles", [own: blob(1), shared: blob(2)]), try bundle("b.mbtiles", [shared: blob(3)]),
       try bundle("c.mbtiles", [shared: blob(4)]),
@@ -32,7 +32,7 @@ import TileIndex
     }
     #expect(try merged(.first) == [own: blob(1), shared: blob(2)])
     #expect(try merged(.last) == [own: blob(1), shared: blob(4)])
-    // Each later one over all before it, once.
+    // Each later tile is drawn over the earlier ones once.
     #expect(
       try merged(.combine { _, lower, upper in lower + upper.suffix(1) })
         == [own: blob(1), shared: blob(2) + blob(3).suffix(1) + blob(4).suffix(1)])
@@ -40,7 +40,7 @@ import TileIndex
     #expect(error?.code == .mismatch && error?.message.contains("2/1/1") == true)
   }
 
-  @Test func equalTilesAreNoConflict() throws {
+  @Test func equalTilesDoNotConflict() throws {
     let bundles = [
       try bundle("a.mbtiles", [shared: blob(2)]), try bundle("b.mbtiles", [own: blob(1), shared: blob(2)]),
     ]
@@ -48,7 +48,7 @@ import TileIndex
     #expect(try BundleContents(folder.file("out.mbtiles")).tiles == [own: blob(1), shared: blob(2)])
   }
 
-  @Test func metadataAreThoseOfAll() throws {
+  @Test func metadataAreMerged() throws {
     let place = Place(name: "Here", longitude: 1, latitude: 2)
     let bundles = [
       try bundle(
@@ -67,10 +67,10 @@ import TileIndex
     #expect(metadata.type == .baselayer && metadata.version == "1" && metadata["x"] == "1" && metadata["y"] == "3")
     let bounds = try #require(metadata.bounds)
     #expect(bounds.west == -180 && bounds.east == 0)
-    #expect(try PlaceIndex(found)?.places().map(\.name) == ["There", "Here"])
+    #expect(try PlaceTable(found)?.places().map(\.name) == ["There", "Here"])
   }
 
-  @Test func bundlesThatDoNotBelongTogetherAreRefused() throws {
+  @Test func incompatibleBundlesAreRefused() throws {
     let first = try bundle("a.mbtiles", [own: blob(1)])
     for (other, word) in [
       (try bundle("b.mbtiles", [own: [0xff, 0xd8, 0xff, 1]], format: .jpg), "jpg"),

@@ -4,9 +4,9 @@ import Testing
 import TileIndex
 
 @Suite(.ownThread) struct ExtractMergePropertyTests {
-  /// The parts of a bundle, cut at the edges of coarse tiles, hold each tile once and together all of it.
+  /// Extracts along the edges of coarse tiles have each tile once, and together all tiles.
   @Test(arguments: 1...15 as ClosedRange<UInt64>)
-  func mergedPartsAreTheWhole(_ seed: UInt64) throws {
+  func mergedPartsEqualTheWhole(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     let grid = RandomBundle.grids[Int(seed % 3)]
@@ -20,7 +20,7 @@ import TileIndex
       parts.append(try MBTilesReader(path: path, matrixSet: grid))
     }
     if try whole.zooms()[0] < split { try add(BundleExtract(zooms: 0...(split - 1))) }
-    // Most coarse tiles of a fine grid have nothing in them.
+    // Most coarse tiles of a fine grid are empty.
     var roots: Set<TileID> = []
     try whole.forEachTile { tile, _ in
       var root = tile
@@ -29,7 +29,7 @@ import TileIndex
     }
     for root in roots {
       var box = grid.geographicBounds(of: root)
-      // Mercator's degrees come back with rounding noise; the box of a tile just inside it is the same tiles.
+      // Degrees from Mercator have rounding errors, so the box is shrunk slightly; it selects the same tiles.
       let hair = 1e-7
       (box.west, box.east, box.south, box.north) = (
         box.west + hair, box.east - hair, box.south + hair, box.north - hair
@@ -44,9 +44,9 @@ import TileIndex
     #expect(try count == whole.tileCount())
   }
 
-  /// An extract has the very tiles whose boxes meet the box asked for, by a plain comparison of degrees.
+  /// An extract has exactly the tiles whose boxes in degrees intersect the requested box.
   @Test(arguments: 1...15 as ClosedRange<UInt64>)
-  func extractsHaveTheTilesThatMeetTheBox(_ seed: UInt64) throws {
+  func extractsContainExactlyTheIntersectingTiles(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     let grid = RandomBundle.grids[Int(seed % 3)]

@@ -9,7 +9,7 @@ import TileIndex
     set.tile(longitude: longitude, latitude: latitude, zoom: zoom)?.description
   }
 
-  @Test func knownPlacesLieInTheirTiles() {
+  @Test func publishedPositionsHaveTheirTiles() {
     // Published by mercantile's and OpenStreetMap's documentation.
     #expect(name(20.6852, 40.1222, 9) == "9/285/193")
     #expect(name(-122.4, 37.8, 10) == "10/163/395")
@@ -18,7 +18,7 @@ import TileIndex
     #expect(abs(box.south - 53.12040528310657) < 1e-12 && abs(box.north - 53.33087298301705) < 1e-12)
   }
 
-  @Test func antimeridian() {
+  @Test func longitudesWrapAtTheAntimeridian() {
     #expect(name(-180, 0, 3) == "3/0/4")
     #expect(name(180, 0, 3) == "3/7/4")
     #expect(name(179.9999999, 0, 3) == "3/7/4")
@@ -31,7 +31,7 @@ import TileIndex
     #expect(set.point(longitude: -180, latitude: 0).x == -WebMercator.halfWorld)
   }
 
-  @Test func poles() {
+  @Test func latitudesAreClampedAtThePoles() {
     #expect(name(0, 90, 4) == "4/8/0")
     #expect(name(0, -90, 4) == "4/8/15")
     let crs84 = TileMatrixSet.worldCRS84Quad
@@ -42,7 +42,7 @@ import TileIndex
     #expect(set.point(longitude: 0, latitude: -90) == SIMD2(0, -WebMercator.halfWorld))
   }
 
-  @Test func latitude85_0511() {
+  @Test func mercatorEndsAtLatitude85_0511() {
     let edge = WebMercator.latitudeMax
     #expect(WebMercator.y(latitude: edge) == WebMercator.halfWorld)
     #expect(WebMercator.latitude(y: WebMercator.halfWorld) == edge)
@@ -57,7 +57,7 @@ import TileIndex
     }
   }
 
-  @Test func zoom0() {
+  @Test func zoom0IsOneTile() {
     for (longitude, latitude) in [(-180.0, 85.0), (180, -85), (0, 0), (179, 90)] {
       #expect(name(longitude, latitude, 0) == "0/0/0")
     }
@@ -70,7 +70,7 @@ import TileIndex
           west: -20037508.342789244, south: -20037508.342789244, east: 20037508.342789244, north: 20037508.342789244))
   }
 
-  @Test func zoom30() {
+  @Test func zoom30IsExact() {
     let last = (1 << 30) - 1
     #expect(name(180, -90, 30) == "30/\(last)/\(last)")
     #expect(name(-180, 90, 30) == "30/0/0")
@@ -81,7 +81,7 @@ import TileIndex
     #expect(name(0, 0, -1) == nil)
   }
 
-  @Test func whatIsNotANumberHasNoTile() {
+  @Test func nonFiniteCoordinatesHaveNoTile() {
     #expect(name(.nan, 0, 3) == nil)
     #expect(name(0, .nan, 3) == nil)
     #expect(name(.infinity, 0, 3) == nil)
@@ -100,7 +100,7 @@ import TileIndex
       let back = WebMercator.unproject(point)
       #expect(abs(back.x - longitude) < 1e-12 && abs(back.y - latitude) < 1e-12, "seed 21")
     }
-    // What PROJ 9 gives for EPSG:4326 to EPSG:3857 (cs2cs -f %.6f).
+    // The result of PROJ 9 for EPSG:4326 to EPSG:3857 (cs2cs -f %.6f).
     let point = WebMercator.project(longitude: -84.18, latitude: 36.33)
     #expect(abs(point.x - -9370874.734978) < 1e-6 && abs(point.y - 4346124.387120) < 1e-6)
   }
@@ -124,7 +124,7 @@ import TileIndex
     }
   }
 
-  @Test func neighbouringTilesShareTheirEdges() {
+  @Test func neighbouringTilesShareEdgesExactly() {
     var random = SeededGenerator(seed: 23)
     for set in TileMatrixSetTests.sets {
       for _ in 0..<300 {

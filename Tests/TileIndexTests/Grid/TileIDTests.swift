@@ -6,7 +6,7 @@ import TileIndex
   @Test(arguments: [
     (0, 0, 0), (1, 1, 1), (30, (1 << 30) - 1, (1 << 30) - 1), (30, 0, 0),
   ])
-  func tilesInsideTheMatrixAreMade(zoom: Int, column: Int, row: Int) throws {
+  func tilesInsideTheMatrixAreValid(zoom: Int, column: Int, row: Int) throws {
     let tile = try TileID(zoom: zoom, column: column, row: row)
     #expect(tile.zoom == zoom && tile.column == column && tile.row == row)
     #expect(tile.description == "\(zoom)/\(column)/\(row)")
@@ -21,13 +21,13 @@ import TileIndex
     (3, 7, -1, .rowOutOfRange, "row -1 is outside 0-7 of WebMercatorQuad at zoom 3"),
     (30, 1 << 30, 0, .columnOutOfRange, "column 1073741824 is outside 0-1073741823 of WebMercatorQuad at zoom 30"),
   ])
-  func tilesOutsideAreRefusedByName(zoom: Int, column: Int, row: Int, code: GridError.Code, message: String) {
+  func tilesOutsideTheMatrixAreRefused(zoom: Int, column: Int, row: Int, code: GridError.Code, message: String) {
     let error = #expect(throws: GridError.self) { try TileID(zoom: zoom, column: column, row: row) }
     #expect(error?.code == code)
     #expect(error?.message == message)
   }
 
-  @Test func theSetDecidesWhatIsInside() throws {
+  @Test func validityDependsOnTheTileMatrixSet() throws {
     #expect(throws: GridError.self) { try TileID(zoom: 0, column: 1, row: 0) }
     #expect(try TileID(zoom: 0, column: 1, row: 0, in: .worldCRS84Quad).column == 1)
     #expect(throws: GridError.self) { try TileID(zoom: 0, column: 0, row: 1, in: .worldCRS84Quad) }
@@ -57,7 +57,7 @@ import TileIndex
 }
 
 extension SeededGenerator {
-  /// A tile anywhere in a set, all zooms equally likely.
+  /// A random tile of a set; all zooms are equally likely.
   mutating func tile(zooms: ClosedRange<Int>, in set: TileMatrixSet = .webMercatorQuad) -> TileID {
     let zoom = Int.random(in: zooms, using: &self)
     return TileID(

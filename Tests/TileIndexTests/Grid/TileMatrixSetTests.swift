@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// The levels of the map trade: 32°, 8°, 2°, 30′, 7.5′, 2.5′.
+/// A set in degrees as used by map publishers: 32°, 8°, 2°, 30′, 7.5′, 2.5′.
 let tradeDegrees: TileMatrixSet = {
   do {
     return try TileMatrixSet(
@@ -12,14 +12,14 @@ let tradeDegrees: TileMatrixSet = {
 }()
 
 @Suite(.ownThread) struct TileMatrixSetTests {
-  /// Values of OGC 17-083r4, tables of annex D.
+  /// Values from OGC 17-083r4, annex D.
   @Test(arguments: [
     ("WebMercatorQuad", 0, 559082264.028717, 156543.033928041, 1, 1),
     ("WebMercatorQuad", 18, 2132.72958384978, 0.5971642834779395, 262144, 262144),
     ("WorldCRS84Quad", 0, 279541132.014358, 0.703125, 2, 1),
     ("WorldCRS84Quad", 17, 2132.72958384978, 0.00000536441802978516, 262144, 131072),
   ])
-  func wellKnownSetsAreThoseOfOGC(
+  func wellKnownSetsMatchOGC(
     name: String, zoom: Int, scale: Double, cell: Double, columns: Int, rows: Int
   ) throws {
     let set = try #require(TileMatrixSet.named(name))
@@ -44,7 +44,7 @@ let tradeDegrees: TileMatrixSet = {
     #expect(TileMatrixSet.webMercatorQuad.latitudes == -85.0511287798066...85.0511287798066)
   }
 
-  @Test func degreeLevelsStepAsTheMapTradeDoes() {
+  @Test func degreeLevelsStepBy4And3() {
     #expect(tradeDegrees.zooms == 0...5)
     #expect((0..<5).map(tradeDegrees.ratio(below:)) == [4, 4, 4, 4, 3])
     #expect(tradeDegrees.matrices.map(\.matrixWidth) == [12, 45, 180, 720, 2880, 8640])
@@ -53,8 +53,8 @@ let tradeDegrees: TileMatrixSet = {
     #expect(tradeDegrees[5].cellSize * 3 == tradeDegrees[4].cellSize)
   }
 
-  @Test func degreeTilesHaveTheBoundsOfTheirEdges() {
-    // The sheet of 32° that holds Tennessee, and the 2.5′ one in it that holds Jacksboro (84.18 W, 36.33 N).
+  @Test func degreeTilesHaveExactBounds() {
+    // The tile of 32° that contains Tennessee, and the one of 2.5′ within it that contains Jacksboro (84.18 W, 36.33 N).
     let sheet = tradeDegrees.tile(longitude: -84.18, latitude: 36.33, zoom: 0)!
     #expect(sheet.description == "0/2/1")
     #expect(tradeDegrees.bounds(of: sheet) == BoundingBox(west: -116, south: 26, east: -84, north: 58))
@@ -63,7 +63,7 @@ let tradeDegrees: TileMatrixSet = {
     #expect(box.contains(SIMD2(-84.18, 36.33)))
     #expect(abs(box.width - 2.5 / 60) < 1e-12 && abs(box.height - 2.5 / 60) < 1e-12)
     #expect(abs(box.west * 24 - (box.west * 24).rounded()) < 1e-9)
-    // The last column reaches beyond the world; in degrees it is cut there.
+    // The last column extends beyond the world; its geographic bounds are clipped.
     let last = TileID(unchecked: 0, 11, 5)
     #expect(tradeDegrees.bounds(of: last) == BoundingBox(west: 172, south: -102, east: 204, north: -70))
     #expect(tradeDegrees.geographicBounds(of: last) == BoundingBox(west: 172, south: -90, east: 180, north: -70))
@@ -73,7 +73,7 @@ let tradeDegrees: TileMatrixSet = {
   static let sets: [TileMatrixSet] = [.webMercatorQuad, .worldCRS84Quad, tradeDegrees]
 
   @Test(arguments: sets)
-  func childrenTileTheirParent(set: TileMatrixSet) throws {
+  func childrenCoverTheirParent(set: TileMatrixSet) throws {
     var random = SeededGenerator(seed: 13)
     for _ in 0..<500 {
       let tile = random.tile(zooms: 0...(set.zooms.upperBound - 1), in: set)
@@ -94,7 +94,7 @@ let tradeDegrees: TileMatrixSet = {
   }
 
   @Test(arguments: sets)
-  func everyTileHasAParentThatHasIt(set: TileMatrixSet) throws {
+  func everyTileIsAChildOfItsParent(set: TileMatrixSet) throws {
     var random = SeededGenerator(seed: 14)
     for _ in 0..<500 {
       let tile = random.tile(zooms: 1...set.zooms.upperBound, in: set)
@@ -130,7 +130,7 @@ let tradeDegrees: TileMatrixSet = {
     }
   }
 
-  @Test func levelsThatDoNotFitAreRefused() {
+  @Test func incompatibleLevelsAreRefused() {
     func refused(_ edges: [Double], _ sizes: [Int] = [256]) -> String? {
       do {
         _ = try TileMatrixSet(identifier: "x", uri: "x", tileEdges: edges, tileSizes: sizes)
@@ -148,7 +148,7 @@ let tradeDegrees: TileMatrixSet = {
     #expect(refused([32, 8], [0]) != nil)
   }
 
-  @Test func theNearestZoomIsTheRoundedLogarithm() {
+  @Test func nearestZoomIsTheRoundedLogarithm() {
     let set = TileMatrixSet.webMercatorQuad
     for zoom in 0...30 {
       let cell = set[zoom].cellSize

@@ -5,7 +5,7 @@ import TileIndex
 @Suite(.ownThread) struct TileRangeTests {
   let set = TileMatrixSet.webMercatorQuad
 
-  @Test func aRangeIsItsTiles() {
+  @Test func rangesAreSequencesOfTiles() {
     let range = TileRange(zoom: 3, columns: 2...4, rows: 5...6)
     #expect(range.count == 6)
     #expect(range.map(\.description) == ["3/2/5", "3/3/5", "3/4/5", "3/2/6", "3/3/6", "3/4/6"])
@@ -15,7 +15,7 @@ import TileIndex
     #expect(!range.contains(TileID(unchecked: 4, 3, 5)))
   }
 
-  @Test func intersectionsAreTheTilesOfBoth() {
+  @Test func setOperationsMatchSetsOfTiles() {
     var random = SeededGenerator(seed: 31)
     for _ in 0..<300 {
       let (a, b) = (random.range(zoom: 4), random.range(zoom: 4))
@@ -30,9 +30,9 @@ import TileIndex
         == nil)
   }
 
-  /// A box made of tile edges, in whichever units, gives just the tiles it was made of.
+  /// A box made of tile edges, in CRS units or degrees, covers exactly those tiles.
   @Test(arguments: TileMatrixSetTests.sets)
-  func alignedBoxesGiveNoExtraTiles(set: TileMatrixSet) throws {
+  func alignedBoxesHaveNoExtraTiles(set: TileMatrixSet) throws {
     var random = SeededGenerator(seed: 32)
     for _ in 0..<2_000 {
       let zoom = Int.random(in: set.zooms, using: &random)
@@ -46,8 +46,8 @@ import TileIndex
     }
   }
 
-  /// A box that reaches one hundredth of a pixel into its neighbours meets them.
-  @Test func boxesThatReachOverAnEdgeMeetTheNextTile() {
+  /// A box that extends a hundredth of a pixel into the neighbouring tiles includes them.
+  @Test func boxesBeyondAnEdgeIncludeTheNextTile() {
     for zoom in [2, 8, 16, 22] {
       let middle = 1 << (zoom - 1)
       let tile = TileID(unchecked: zoom, middle, middle)
@@ -61,9 +61,9 @@ import TileIndex
     }
   }
 
-  /// Against the definition: the tiles whose bounds overlap the box.
+  /// Compared with the definition: the tiles whose bounds overlap the box.
   @Test(arguments: TileMatrixSetTests.sets)
-  func rangesAreTheTilesThatOverlap(set: TileMatrixSet) {
+  func rangesContainExactlyTheOverlappingTiles(set: TileMatrixSet) {
     var random = SeededGenerator(seed: 33)
     for _ in 0..<300 {
       let zoom = Int.random(in: 0...min(3, set.zooms.upperBound) - (set == tradeDegrees ? 2 : 0), using: &random)
@@ -92,7 +92,7 @@ import TileIndex
     (-180, -170, ["4/0-0/7-8"]),
     (-180, 180, ["4/0-15/7-8"]),
     (-200, 200, ["4/0-15/7-8"]),
-    // Nearly all the way round: both parts end in the same tile.
+    // Nearly all longitudes: both parts end in the same tile.
     (10, 5, ["4/0-15/7-8"]),
     (530, 550, ["4/15-15/7-8", "4/0-0/7-8"]),
   ])
@@ -101,7 +101,7 @@ import TileIndex
     #expect(set.ranges(covering: box, zoom: 4).map(\.description) == expected)
   }
 
-  @Test func boxesOutsideGiveNothing() {
+  @Test func boxesOutsideTheGridHaveNoRange() {
     #expect(set.ranges(covering: BoundingBox(west: 0, south: 86, east: 10, north: 89), zoom: 5).isEmpty)
     #expect(set.ranges(covering: BoundingBox(west: 0, south: -90, east: 10, north: -86), zoom: 5).isEmpty)
     #expect(set.ranges(covering: BoundingBox(west: 0, south: 10, east: 10, north: -10), zoom: 5).isEmpty)
@@ -109,7 +109,7 @@ import TileIndex
     #expect(set.range(coveringCRSBounds: beyond, zoom: 5) == nil)
   }
 
-  @Test func aPointIsInOneTile() {
+  @Test func pointsHaveOneTile() {
     let point = BoundingBox(west: 10, south: 10, east: 10, north: 10)
     for zoom in 0...30 {
       let tile = set.tile(longitude: 10, latitude: 10, zoom: zoom)!
@@ -119,7 +119,7 @@ import TileIndex
     #expect(set.ranges(covering: edge, zoom: 2).map(\.description) == ["2/3-3/2-2"])
   }
 
-  @Test func theWorldIsEveryTile() {
+  @Test func worldBoxHasEveryTile() {
     for zoom in 0...30 {
       #expect(set.ranges(covering: .world, zoom: zoom) == [set.wholeRange(zoom: zoom)])
       #expect(TileMatrixSet.worldCRS84Quad.ranges(covering: .world, zoom: zoom).first?.count == 2 << (2 * zoom))
@@ -128,7 +128,7 @@ import TileIndex
 }
 
 extension SeededGenerator {
-  /// A range anywhere in a zoom of a set.
+  /// A random range of a zoom of a set.
   mutating func range(zoom: Int, in set: TileMatrixSet = .webMercatorQuad) -> TileRange {
     let a = tile(zooms: zoom...zoom, in: set)
     let b = tile(zooms: zoom...zoom, in: set)

@@ -6,7 +6,7 @@ import TileIndex
 @Suite(.ownThread) struct JSONValueTests {
   func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: Array(text.utf8)) }
 
-  @Test func documentsAreReadAndWritten() throws {
+  @Test func documentsRoundTrip() throws {
     let text =
       #" { "a" : [ 1 , -2.50e+3, true, false, null, { } , [ ] ], "b\u00e9\n" : "x\"\\\/\b\f\r\t\ud83d\ude00" } "#
     let value = try parse(text)
@@ -23,29 +23,29 @@ import TileIndex
     "", " ", "{", "[", "\"", "\"a", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}", "01", "1.", ".5", "+1", "-",
     "1e", "nul",
     "tru", "[1 2]", "1 2", "\"\n\"", "\"\\x\"", "\"\\u12g4\"", "{\"a\":1 \"b\":2}", "'a'", "NaN",
-  ]) func whatIsNoJSON(_ text: String) {
+  ]) func invalidJSONIsRefused(_ text: String) {
     #expect(throws: JSONValue.SyntaxError.self) { try parse(text) }
   }
 
-  @Test func oddSurrogatesAreReplaced() throws {
+  @Test func unpairedSurrogatesAreReplaced() throws {
     #expect(try parse(#""\ud83dx""#).string == "\u{fffd}x")
     #expect(try parse(#""\ude00""#).string == "\u{fffd}")
     #expect(try parse(#""\ud83d\u0041""#).string == "\u{fffd}A")
   }
 
-  @Test func deepDocumentsEndInAnError() {
+  @Test func deepDocumentsAreRefused() {
     for text in ["[", "{\"a\":"] {
       #expect(throws: JSONValue.SyntaxError.self) { try parse(String(repeating: text, count: 200_000)) }
     }
   }
 
-  @Test func errorsNameTheLine() {
+  @Test func errorsStateTheLine() {
     let error = #expect(throws: JSONValue.SyntaxError.self) { try parse("{\n\"a\": 1,\n}") }
     #expect(error?.line == 3)
   }
 
-  /// Random bytes, and documents with one byte changed: the parser and Foundation's agree on what is JSON.
-  @Test func asFoundationSees() throws {
+  /// Documents with one byte changed.
+  @Test func parserAgreesWithFoundation() throws {
     var random = SeededGenerator(seed: 9)
     let document = Array(#"{"a":[1,-2.5e3,true,null],"b":{"c":"d\u00e9\n"},"e":0.25}"#.utf8)
     let letters = Array(#"{}[]",:\0123eE+-. tfnu"#.utf8)
@@ -60,7 +60,7 @@ import TileIndex
       let ours = (try? JSONValue(parsing: bytes)) != nil
       let theirs = (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
       let text = String(decoding: bytes, as: UTF8.self)
-      // Foundation lets a last comma pass; RFC 8259 does not.
+      // Foundation accepts a trailing comma; RFC 8259 does not.
       let hasLastComma = text.contains(",}") || text.contains(",]")
       #expect(ours == theirs || (theirs && hasLastComma), "\(text)")
     }

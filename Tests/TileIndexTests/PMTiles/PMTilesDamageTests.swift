@@ -3,9 +3,9 @@ import Testing
 
 @testable import TileIndex
 
-/// Archives with flipped bytes, wild numbers and lost parts: an answer or a ``BundleError``, in bounded time, and never a crash.
+/// Archives with modified bytes, extreme numbers and missing parts give a result or a ``BundleError``, in bounded time, and never crash.
 @Suite(.ownThread) struct PMTilesDamageTests {
-  /// Reads all there is to read. Returns whether the archive was refused somewhere.
+  /// Reads everything. Returns true if the archive was refused.
   private func readAll(_ path: String) throws -> Bool {
     do {
       let reader = try PMTilesReader(path: path)
@@ -23,14 +23,14 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>) func damagedArchivesDoNoHarm(seed: UInt64) throws {
+  @Test(arguments: 0..<8 as Range<UInt64>) func damagedArchivesNeverCrash(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var random = SeededGenerator(seed: 77 + seed)
     var refused = 0
     let start = ContinuousClock.now
     for round in 0..<500 {
       var archive = SmallArchive.random(using: &random)
-      // Most damage to packed directories ends in the unpacker; the plain ones let it through to the decoder.
+      // Damage to compressed directories is usually detected by the decompressor; uncompressed ones test the decoder.
       archive.internalCompression = round % 4 == 0 ? 2 : 1
       var bytes = archive.bytes
       let directoryEnd = bytes.count - 1
@@ -52,13 +52,13 @@ import Testing
       }
       refused += try readAll(folder.write("a.pmtiles", bytes: bytes)) ? 1 : 0
     }
-    // Damage in a tile's bytes or in the figures nobody uses is not noticed; most other is.
+    // Damage to tile bytes and unused header fields is not detected; most other damage is.
     #expect((100..<500).contains(refused), "seed \(seed): \(refused) of 500 refused")
     #expect(ContinuousClock.now - start < .seconds(60), "seed \(seed)")
   }
 
-  /// Rectangles are found in bounded time when the leaf directories lie as raggedly as they can.
-  @Test func raggedLeaves() throws {
+  /// The rectangle is found in bounded time even if the tiles are scattered over many leaf directories.
+  @Test func boundsOfScatteredLeavesAreFound() throws {
     let folder = try TemporaryFolder()
     var archive = SmallArchive()
     var random = SeededGenerator(seed: 3)
@@ -73,8 +73,8 @@ import Testing
     #expect(range?.rows == tiles.map(\.row).min()!...tiles.map(\.row).max()!)
   }
 
-  /// A search that may not go on to its end finds a rectangle that is too large, never one that leaves a tile out.
-  @Test(arguments: 0..<30 as Range<UInt64>) func searchesThatAreCutShort(seed: UInt64) throws {
+  /// A search that reaches its limit gives a rectangle that is too large, never one that is too small.
+  @Test(arguments: 0..<30 as Range<UInt64>) func limitedSearchesGiveALargerRange(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var random = SeededGenerator(seed: 300 + seed)
     var archive = SmallArchive.random(using: &random)

@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 import Testing
-import TileIndex
+
+@testable import TileIndex
 
 @Suite(.ownThread) struct PMTilesReaderTests {
   let folder: TemporaryFolder
@@ -11,8 +12,8 @@ import TileIndex
     try PMTilesReader(path: folder.write("a.pmtiles", bytes: archive.bytes))
   }
 
-  /// Every tile, every zoom and every rectangle as the writer had them, whatever the directories look like.
-  @Test(arguments: 0..<40 as Range<UInt64>) func randomArchivesAreReadWhole(seed: UInt64) throws {
+  /// Tiles, zooms and rectangles match the written ones for random directory structures.
+  @Test(arguments: 0..<40 as Range<UInt64>) func randomArchivesReadBack(seed: UInt64) throws {
     var random = SeededGenerator(seed: 1000 + seed)
     let archive = SmallArchive.random(using: &random)
     let reader = try reader(archive)
@@ -22,7 +23,7 @@ import TileIndex
     for id in 0..<UInt64(6000) where archive.tiles[id] == nil {
       missing += try reader.tile(TileID(hilbertID: id)) == nil ? 0 : 1
     }
-    #expect(missing == 0, "seed \(seed): tiles that nobody wrote")
+    #expect(missing == 0, "seed \(seed): tiles that were not written")
     #expect(try reader.zooms() == Set(tiles.map(\.0.zoom)).sorted(), "seed \(seed)")
     for zoom in 0...8 {
       let places = tiles.map(\.0).filter { $0.zoom == zoom }
@@ -36,8 +37,8 @@ import TileIndex
     }
   }
 
-  /// A run of 2^32 - 1 equal tiles: an ocean at zoom 16 and nothing to count one by one.
-  @Test func aRunAsLongAsCanBe() throws {
+  /// A run of 2^32 - 1 equal tiles, which must not be enumerated.
+  @Test func longestRunsAreRead() throws {
     let first = TileID(unchecked: 16, 0, 0).hilbertID
     let entry = SmallArchive.Entry(id: first, run: UInt64(UInt32.max), bytes: 3, offset: 0)
     let archive = SmallArchive()
@@ -50,7 +51,7 @@ import TileIndex
     #expect(try reader.range(zoom: 16) == TileRange(zoom: 16, columns: 0...65535, rows: 0...65535))
   }
 
-  @Test func tilesOutsideTheGridAreNone() throws {
+  @Test func tilesOutsideTheGridAreNil() throws {
     var archive = SmallArchive()
     archive.tiles = [0: [1], 1: [2], 4: [3]]
     let reader = try reader(archive)
@@ -60,8 +61,8 @@ import TileIndex
     #expect(try reader.tile(TileID(unchecked: 1, 1, 0)) == [3])
   }
 
-  /// Asking for a tile while another is in hand must not change that.
-  @Test func oneTileInsideAnother() throws {
+  /// Reading a tile inside the closure of another must not change the outer tile.
+  @Test func readsMayBeNested() throws {
     var archive = SmallArchive()
     archive.tiles = [0: blob(1), 1: blob(2)]
     let reader = try reader(archive)
@@ -72,7 +73,7 @@ import TileIndex
     #expect(both?.0 == blob(1) && both?.1 == blob(2))
   }
 
-  @Test func metadataBecomeThoseOfMBTiles() throws {
+  @Test func metadataAreMappedToMBTiles() throws {
     var archive = SmallArchive()
     archive.tiles = [0: [1]]
     archive.tileType = 1
@@ -100,8 +101,8 @@ import TileIndex
     #expect(metadata.entries.count == Set(metadata.entries.map(\.name)).count)
   }
 
-  /// A header that does not know the place says nothing, and then the document may.
-  @Test func unknownBoundsAreNotZero() throws {
+  /// A header with zero bounds states none; those of the JSON metadata are used.
+  @Test func unknownBoundsAreNil() throws {
     var archive = SmallArchive()
     archive.tiles = [0: [1]]
     archive.bounds = [0, 0, 0, 0]
@@ -114,8 +115,8 @@ import TileIndex
     #expect(try reader(archive).metadata.entries.map(\.name) == ["format", "minzoom", "maxzoom"])
   }
 
-  /// Vector tiles are handed out as they lie there; packed images would be of no use.
-  @Test func packedTiles() throws {
+  /// Vector tiles are returned as stored; compressed images are decompressed.
+  @Test func compressedTilesAreReadByType() throws {
     var archive = SmallArchive()
     archive.tiles = [0: SmallArchive.gzip(blob(7))]
     archive.tileCompression = 2
@@ -123,5 +124,56 @@ import TileIndex
     #expect(try reader(archive).tile(TileID(unchecked: 0, 0, 0)) == SmallArchive.gzip(blob(7)))
     archive.tileType = 2
     #expect(try reader(archive).tile(TileID(unchecked: 0, 0, 0)) == blob(7))
+  }
+}
+
+@Suite(.ownThread) struct HilbertHullTests {
+  /// Compared with the tiles of the section, one by one.
+  @Test(arguments: 0...6) func hullsMatchTheTiles(zoom: Int) throws {
+    var random = SeededGenerator(seed: 40 + UInt64(zoom))
+    let first = TileID.firstHilbertID(zoom: zoom)
+    let end = TileID.firstHilbertID(zoom: zoom + 1)
+    for _ in 0..<200 {
+      let lower = UInt64.random(in: first..<end, using: &random)
+      let upper = UInt64.random(in: (lower + 1)...end, using: &random)
+      let tiles = try (lower..<upper).map { try TileID(hilbertID: $0) }
+      let expected = TileRange(
+        zoom: zoom, columns: tiles.map(\.column).min()!...tiles.map(\.column).max()!,
+        rows: tiles.map(\.row).min()!...tiles.map(\.row).max()!)
+      var hull = HilbertHull(zoom: zoom)
+      #expect(!hull.contains(lower..<upper))
+      hull.insert(lower..<upper)
+      #expect(hull.range == expected, "\(lower)..<\(upper)")
+      #expect(hull.contains(lower..<upper))
+      let other = UInt64.random(in: first..<end, using: &random)
+      #expect(try hull.contains(other..<(other + 1)) == expected.contains(TileID(hilbertID: other)))
+    }
+  }
+
+  @Test func emptySectionsAreIgnored() {
+    var hull = HilbertHull(zoom: 2)
+    hull.insert(7..<7)
+    #expect(hull.range == nil)
+    #expect(hull.contains(7..<7))
+  }
+}
+
+extension SmallArchive {
+  /// An archive of random tiles, some equal, some in runs.
+  static func random(using random: inout some RandomNumberGenerator, zoomMax: Int = 6) -> SmallArchive {
+    var archive = SmallArchive()
+    for _ in 0..<Int.random(in: 1...120, using: &random) {
+      let zoom = Int.random(in: 0...zoomMax, using: &random)
+      let side = 1 << zoom
+      let tile = TileID(
+        unchecked: zoom, Int.random(in: 0..<side, using: &random), Int.random(in: 0..<side, using: &random))
+      let bytes = blob(UInt8.random(in: 0...20, using: &random), count: Int.random(in: 0...9, using: &random))
+      let first = tile.hilbertID
+      for id in first..<(first + UInt64.random(in: 1...12, using: &random)) { archive.tiles[id] = bytes }
+    }
+    archive.leafEntries = Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil
+    archive.leafLevels = Int.random(in: 1...3, using: &random)
+    archive.internalCompression = UInt8.random(in: 1...2, using: &random)
+    return archive
   }
 }

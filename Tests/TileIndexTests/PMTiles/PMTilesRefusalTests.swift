@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// Archives that cannot be read, or that want more than they should: each is refused, with the reason.
+/// Invalid and hostile archives are refused with the reason.
 @Suite(.ownThread) struct PMTilesRefusalTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -16,7 +16,7 @@ import TileIndex
     }
   }
 
-  @Test func otherPackingsAndVersionsAreNamed() throws {
+  @Test func unsupportedCompressionsAndVersionsAreReported() throws {
     var archive = SmallArchive()
     archive.tiles = [0: [1]]
     for (code, word) in [(3, "brotli"), (4, "zstd"), (9, "unknown")] as [(UInt8, String)] {
@@ -38,8 +38,8 @@ import TileIndex
       try refusal(Array("PM".utf8) + [2, 0] + [UInt8](repeating: 0, count: 600))?.message.contains("version 2") == true)
   }
 
-  /// A copy that is under way, or was broken off.
-  @Test func cutAnywhereItIsRefused() throws {
+  /// Incomplete copies.
+  @Test func truncatedArchivesAreRefused() throws {
     var random = SeededGenerator(seed: 5)
     var archive = SmallArchive.random(using: &random)
     archive.leafEntries = 4
@@ -67,7 +67,7 @@ import TileIndex
     try refused(SmallArchive.varint(.max), "ends early")
     try refused([UInt8](repeating: 0xff, count: 12), "above 2^64")
     try refused(SmallArchive.directory([entry(0), entry(0)]), "not in order")
-    // The second id would run over 64 bits and come out below the first.
+    // The difference to the second id overflows 64 bits.
     try refused(SmallArchive.directory([entry(9), entry(3)]), "beyond zoom")
     try refused(SmallArchive.directory([entry(1 << 62)]), "beyond zoom")
     try refused(SmallArchive.directory([entry(0, bytes: 0)]), "without bytes")
@@ -79,7 +79,7 @@ import TileIndex
     try refused(SmallArchive.directory([entry(0, bytes: UInt64(UInt32.max))]), "4294967295 bytes")
     try refused(SmallArchive.directory([entry(0)]) + [0], "follows")
     try refused(SmallArchive.directory([entry(0, run: 0, bytes: 5, offset: 9)]), "outside its section")
-    // A leaf that names itself, and one that holds another leaf's tiles.
+    // A leaf that contains itself, and one that contains another leaf's tiles.
     var itself = archive.pack(SmallArchive.directory([entry(0, run: 0, bytes: 1, offset: 0)]))
     for _ in 0..<3 {
       itself = archive.pack(SmallArchive.directory([entry(0, run: 0, bytes: UInt64(itself.count), offset: 0)]))
@@ -98,8 +98,8 @@ import TileIndex
       leaves: early)
   }
 
-  /// Some kilobytes that become gigabytes.
-  @Test func bombsAreRefused() throws {
+  /// Sections that decompress to far more than their size.
+  @Test func decompressionBombsAreRefused() throws {
     let archive = SmallArchive()
     let bomb = SmallArchive.gzip([UInt8](repeating: 0, count: 40 << 20))
     #expect(bomb.count < 100_000)
@@ -109,7 +109,7 @@ import TileIndex
     #expect(try refusal(archive.archive(root: root, leaves: bomb))?.message.contains("when unpacked") == true)
   }
 
-  @Test func metadataThatAreNoObject() throws {
+  @Test func invalidMetadataAreRefused() throws {
     var archive = SmallArchive()
     archive.tiles = [0: [1]]
     for text in ["[1]", "{", "{\"a\":}", String(repeating: "[", count: 100_000)] {
@@ -118,7 +118,7 @@ import TileIndex
     }
   }
 
-  @Test func missingAndOtherFilesAreNamed() throws {
+  @Test func missingAndOtherFilesAreRefused() throws {
     #expect(throws: BundleError.self) { try PMTilesReader(path: folder.file("none.pmtiles")) }
     let error = #expect(throws: BundleError.self) { try PMTilesReader(path: folder.path) }
     #expect(error?.message.contains("folder") == true)

@@ -4,9 +4,9 @@ import Testing
 import TileIndex
 
 @Suite(.ownThread) struct BundlePatchPropertyTests {
-  /// Any change of any bundle: what is applied is the new edition's file, byte for byte.
+  /// For random changes of random bundles the result is the new edition's file byte for byte.
   @Test(arguments: 1...30 as ClosedRange<UInt64>)
-  func applyingADifferenceGivesTheNewFile(_ seed: UInt64) throws {
+  func applyingAPatchGivesTheNewFile(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     let grid = RandomBundle.grids[Int(seed % 3)]
@@ -23,9 +23,9 @@ import TileIndex
     #expect(made.resultSHA256 != nil)
   }
 
-  /// A base with the same tiles put in another order leads to the same tiles, metadata and places.
+  /// A base with the same tiles in another order gives the same tiles, metadata and places.
   @Test(arguments: 1...12 as ClosedRange<UInt64>)
-  func anotherOrderOfTheBaseGivesTheSameTiles(_ seed: UInt64) throws {
+  func reorderedBaseGivesTheSameContents(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     let grid = RandomBundle.grids[Int(seed % 3)]
@@ -41,9 +41,9 @@ import TileIndex
     #expect(try BundleContents(folder.file("applied.mbtiles"), grid) == BundleContents(new, grid))
   }
 
-  /// A patch with a damaged byte either leads to the very result or is refused, and leaves nothing.
+  /// A damaged patch gives the right result or is refused, and leaves no file.
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
-  func damagedPatchesAreRefusedOrHarmless(_ seed: UInt64) throws {
+  func damagedPatchesNeverGiveAWrongResult(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     let first = RandomBundle(.webMercatorQuad, count: 20, using: &random)

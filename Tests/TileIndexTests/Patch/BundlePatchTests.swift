@@ -23,7 +23,7 @@ import TileIndex
 
   private let changed = TileID(unchecked: 5, 7, 9)
 
-  @Test func aPatchOfOneTileIsSmall() throws {
+  @Test func patchOfOneTileIsSmall() throws {
     let old = try bundle("old.mbtiles")
     let new = try bundle("new.mbtiles", changing: [changed: blob(3, count: 1000)])
     let summary = try BundlePatch.diff(old: old, new: new, output: folder.file("patch"))
@@ -41,7 +41,7 @@ import TileIndex
     #expect(try folder.bytes("applied.mbtiles") == folder.bytes("old.mbtiles"))
   }
 
-  @Test func theBaseItselfMayBeReplaced() throws {
+  @Test func baseMayBeReplacedByTheResult() throws {
     let old = try bundle("old.mbtiles")
     let new = try bundle("new.mbtiles", changing: [changed: blob(3)], version: "2")
     _ = try BundlePatch.diff(old: old, new: new, output: folder.file("patch"))
@@ -53,7 +53,7 @@ import TileIndex
     #expect(error?.code == .mismatch && error?.description.contains("already has the tiles") == true)
   }
 
-  @Test func otherBundlesAreRefused() throws {
+  @Test func otherBasesAreRefused() throws {
     let old = try bundle("old.mbtiles")
     let new = try bundle("new.mbtiles", changing: [changed: blob(3)])
     _ = try BundlePatch.diff(old: old, new: new, output: folder.file("patch"))
@@ -68,14 +68,14 @@ import TileIndex
       #expect(error?.code == .mismatch && error?.path == other && error?.remedy?.isEmpty == false, "\(error!)")
       #expect(!folder.names.contains("out.mbtiles"))
     }
-    // The wrong way round.
+    // Arguments in the wrong order.
     let swapped = #expect(throws: BundleError.self) {
       try BundlePatch.apply(old, to: folder.file("patch"), output: folder.file("out.mbtiles"))
     }
     #expect(swapped?.code == .malformed && swapped?.remedy?.contains("the patch comes first") == true)
   }
 
-  @Test func bundlesOfDifferentKindsHaveNoPatch() throws {
+  @Test func differentGridsOrFormatsAreRefused() throws {
     let old = try bundle("old.mbtiles")
     for (other, word) in [
       (try bundle("jpeg.mbtiles", format: .jpg), "jpg"),
@@ -89,8 +89,8 @@ import TileIndex
     }
   }
 
-  /// Rewritten by somebody's tools: the order is another, the tiles are the same.
-  @Test func flatAndVacuumedBasesWillDo() throws {
+  /// Bases rewritten by other tools: the tiles are the same, in another order.
+  @Test func flatAndVacuumedBasesAreAccepted() throws {
     let old = try bundle("old.mbtiles", zoom: 3)
     let new = try bundle("new.mbtiles", zoom: 3, changing: [TileID(unchecked: 3, 1, 1): blob(3)])
     _ = try BundlePatch.diff(old: old, new: new, output: folder.file("patch"))
@@ -108,7 +108,7 @@ import TileIndex
     #expect(try BundleContents(folder.file("applied.mbtiles")) == BundleContents(new))
   }
 
-  @Test func anExistingPatchIsKeptWithoutLeave() throws {
+  @Test func existingPatchesAreKeptWithoutReplacing() throws {
     let old = try bundle("old.mbtiles")
     try folder.write("patch", "precious")
     let error = #expect(throws: BundleError.self) {

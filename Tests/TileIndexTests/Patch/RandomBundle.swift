@@ -1,10 +1,10 @@
 import TestSupport
 import TileIndex
 
-/// Bundles with a few random tiles, on any grid, and changed copies of them.
+/// Bundles with random tiles on several grids, and modified copies of them.
 struct RandomBundle {
   var matrixSet: TileMatrixSet
-  /// In the order in which they are put.
+  /// In the order in which they are written.
   var tiles: [(tile: TileID, bytes: [UInt8])]
   var places: [Place]
   var metadata: BundleMetadata
@@ -26,7 +26,7 @@ struct RandomBundle {
     metadata = BundleMetadata(name: "Random", attribution: "© nobody", version: "1", extra: ["edition": "1"])
   }
 
-  /// A bundle with the same tiles but for some that are changed, removed or new, at their places in the order.
+  /// A copy in which some tiles are changed, removed or added; the others keep their order.
   func changed(using generator: inout SeededGenerator) -> RandomBundle {
     var copy = self
     for _ in 0..<Int.random(in: 0...6, using: &generator) {
@@ -65,7 +65,7 @@ struct RandomBundle {
       Int.random(in: 0..<matrixSet[zoom].matrixHeight, using: &generator))
   }
 
-  /// Now and then equal to another tile's.
+  /// Sometimes equal to another tile's.
   private static func bytes(using generator: inout SeededGenerator) -> [UInt8] {
     blob(UInt8.random(in: 0...40, using: &generator), count: Int.random(in: 1...4, using: &generator) * 700)
   }
@@ -80,7 +80,7 @@ struct RandomBundle {
   }
 }
 
-/// All that a bundle shows.
+/// All contents of a bundle.
 struct BundleContents: Equatable {
   var tiles: [TileID: [UInt8]] = [:]
   var metadata: [StoredMetadata.Entry]
@@ -92,7 +92,7 @@ struct BundleContents: Equatable {
 
   init(_ bundle: any BundleReader) throws {
     metadata = bundle.metadata.entries
-    places = try PlaceIndex(bundle)?.places() ?? []
+    places = try PlaceTable(bundle)?.places() ?? []
     var tiles: [TileID: [UInt8]] = [:]
     try bundle.forEachTile { tiles[$0] = Array($1) }
     self.tiles = tiles

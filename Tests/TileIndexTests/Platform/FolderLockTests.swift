@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct FolderLockTests {
-  @Test func oneAtATime() throws {
+  @Test func lockIsExclusive() throws {
     let folder = try TemporaryFolder()
     var first = try FolderLock(folder.file("lock"))
     #expect(first != nil)
@@ -15,8 +15,8 @@ struct FolderLockTests {
     #expect(try FolderLock(folder.file("lock")) != nil)
   }
 
-  /// A program that is just being started has a copy of every file of the process that starts it.
-  @Test func copiesOfTheFileDoNotKeepIt() throws {
+  /// A child process between fork and exec has copies of all descriptors.
+  @Test func inheritedDescriptorsDoNotKeepTheLock() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("lock")
     var lock = try FolderLock(path)
@@ -31,7 +31,7 @@ struct FolderLockTests {
     #expect(try FolderLock(path) != nil)
   }
 
-  @Test func aFolderThatIsNotThere() {
+  @Test func missingFoldersThrow() {
     #expect(throws: FileSystem.SystemError.self) { try FolderLock("/nonexistent/lock") }
   }
 }

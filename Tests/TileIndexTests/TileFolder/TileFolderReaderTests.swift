@@ -15,7 +15,7 @@ import TileIndex
   }
   func put(_ name: String, _ text: String) throws { try put(name, Array(text.utf8)) }
 
-  /// The tiles of a foreign bundle, as mb-util leaves them.
+  /// Writes the tiles of ``ForeignBundle`` in the layout of mb-util.
   func putTiles(_ fileExtension: String = "png", isTMS: Bool = false) throws {
     for (tile, bytes) in ForeignBundle.tiles {
       let row = isTMS ? (1 << tile.zoom) - 1 - tile.row : tile.row
@@ -34,18 +34,20 @@ import TileIndex
     #expect(try reader.range(zoom: 3) == nil)
   }
 
-  @Test(arguments: ["png", "jpg", "jpeg", "webp", "pbf", "mvt", "PNG"]) func allExtensions(_ name: String) throws {
+  @Test(arguments: ["png", "jpg", "jpeg", "webp", "pbf", "mvt", "PNG"]) func extensionsAreRecognised(_ name: String)
+    throws
+  {
     try putTiles(name)
     #expect(TileFolderReader.isTileFolder(folder.path))
     try expectTiles()
     #expect(try TileFolderReader(path: folder.path).metadata.format == TileFormat(lenient: name))
   }
 
-  /// The rows of the two schemes; the document's word counts, the file of gdal2tiles only without it.
+  /// The scheme in metadata.json takes precedence over the presence of tilemapresource.xml.
   @Test(arguments: [
     (nil, false, false), ("xyz", false, false), ("tms", false, true), (nil, true, true), ("xyz", true, false),
     ("TMS", true, true),
-  ]) func schemes(scheme: String?, hasResource: Bool, isTMS: Bool) throws {
+  ]) func rowOrderFollowsScheme(scheme: String?, hasResource: Bool, isTMS: Bool) throws {
     try putTiles(isTMS: isTMS)
     if let scheme { try put("metadata.json", #"{"name": "n", "scheme": "\#(scheme)"}"#) }
     if hasResource { try put("tilemapresource.xml", Self.resource(profile: "mercator")) }
@@ -68,7 +70,7 @@ import TileIndex
     """
   }
 
-  @Test func gridsOfGDAL2Tiles() throws {
+  @Test func gridsOfGDAL2TilesAreRead() throws {
     try put("0/1/0.png", blob(1))
     try put("1/3/0.png", blob(2))
     try put("tilemapresource.xml", Self.resource(profile: "geodetic", crs: "EPSG:4326"))
@@ -87,7 +89,41 @@ import TileIndex
     #expect(error?.message.contains("EPSG:2056") == true)
   }
 
-  @Test func gridsFromTheDocument() throws {
+  /// Documents that a search for strings would misread: each states degrees and the title "A & B".
+  @Test(arguments: [
+    "<TileMap><Title>A &#38; B</Title><SRS>EPSG:4326</SRS><TileSets profile='geodetic'/></TileMap>",
+    "<TileMap><Title><![CDATA[A & B]]></Title><TileSets\n  profile = \"geodetic\" /></TileMap>",
+    "<TileMap><!-- <Title>C</Title> --><Title lang='en'>A &amp; B</Title><TileSets profile=\"geodetic\"/></TileMap>",
+    "<t:TileMap xmlns:t='urn:t'><t:Title>A &amp; B</t:Title><t:TileSets profile='geodetic'/></t:TileMap>",
+    "<TileMap><Title>A<!-- --> &amp; B</Title><SRS>&#69;PSG:4326</SRS></TileMap>",
+    "<TileMap><Title>A &amp; B</Title><X note='>'/><TileSets note='profile=\"mercator\"' profile='geodetic'/></TileMap>",
+  ]) func tileMapResourcesAreParsedAsXML(text: String) throws {
+    try put("0/1/0.png", blob(1))
+    try put("tilemapresource.xml", text)
+    let reader = try TileFolderReader(path: folder.path)
+    #expect(reader.matrixSet == .worldCRS84Quad)
+    #expect(reader.metadata.name == "A & B")
+  }
+
+  @Test(arguments: [
+    "<TileMap><Title>A</TileMap>", "<TileMap><TileSets profile=geodetic/></TileMap>", "no XML",
+    "<!DOCTYPE TileMap [<!ENTITY e \"geodetic\">]><TileMap><TileSets profile=\"&e;\"/></TileMap>",
+    "<!DOCTYPE TileMap [<!ENTITY e SYSTEM \"file:///etc/hostname\">]><TileMap><Title>&e;</Title></TileMap>",
+  ]) func malformedAndHostileTileMapResourcesAreRefused(text: String) throws {
+    try put("0/0/0.png", blob(1))
+    try put("tilemapresource.xml", text)
+    let error = #expect(throws: BundleError.self) { try TileFolderReader(path: folder.path) }
+    #expect(error?.code == .malformed && error?.message.contains("tilemapresource.xml is not well-formed XML") == true)
+    #expect(error?.remedy?.isEmpty == false)
+  }
+
+  @Test func emptyTileMapResourcesStateTheRowOrder() throws {
+    try putTiles(isTMS: true)
+    try put("tilemapresource.xml", "")
+    try expectTiles()
+  }
+
+  @Test func gridIsReadFromMetadataJSON() throws {
     try put("0/1/0.png", blob(1))
     try put("metadata.json", #"{"tile_matrix_set": "WorldCRS84Quad"}"#)
     #expect(try TileFolderReader(path: folder.path).matrixSet == .worldCRS84Quad)
@@ -97,8 +133,8 @@ import TileIndex
     #expect(try TileFolderReader(path: folder.path, matrixSet: .webMercatorQuad).matrixSet == .webMercatorQuad)
   }
 
-  /// Strings as mb-util and tippecanoe write them, or TileJSON's own kinds.
-  @Test func metadataOfBothKinds() throws {
+  /// Strings as mb-util and tippecanoe write them, or typed values as in TileJSON.
+  @Test func metadataMayBeStringsOrTypedValues() throws {
     try putTiles()
     try put(
       "metadata.json",
@@ -111,7 +147,7 @@ import TileIndex
     #expect(metadata.format == .png)
   }
 
-  @Test func brokenDocumentsAreNamed() throws {
+  @Test func malformedMetadataIsReported() throws {
     try putTiles()
     for text in ["{\n\"name\": }", "[]"] {
       try put("metadata.json", text)
@@ -122,7 +158,7 @@ import TileIndex
     try expectTiles()
   }
 
-  @Test func twoFormatsInOneFolder() throws {
+  @Test func mixedExtensionsAreRead() throws {
     try putTiles()
     try put("2/1/2.jpg", [0xff, 0xd8, 0xff, 1])
     try put("2/2/1.jpg", [0xff, 0xd8, 0xff, 2])
@@ -131,8 +167,8 @@ import TileIndex
     #expect(try TileFolderReader(path: folder.path).tile(TileID(unchecked: 2, 1, 2)) == [0xff, 0xd8, 0xff, 1])
   }
 
-  /// What lies about in real folders.
-  @Test func otherNamesAreNoTiles() throws {
+  /// Other files found in real folders.
+  @Test func otherFileNamesAreIgnored() throws {
     try putTiles()
     for name in [
       "index.html", ".DS_Store", "2/readme.txt", "2/1/0.png.aux.xml", "2/1/00.png", "2/1/-1.png", "2/01/0.png",
@@ -150,7 +186,7 @@ import TileIndex
     #expect(try reader.range(zoom: 4) == nil)
   }
 
-  @Test func tilesThatComeAndGoAreSeen() throws {
+  @Test func addedAndRemovedTilesAreVisible() throws {
     try putTiles()
     let reader = try TileFolderReader(path: folder.path)
     try put("3/7/7.png", blob(8))
@@ -160,7 +196,7 @@ import TileIndex
     #expect(try reader.zooms() == [1, 2, 3])
   }
 
-  @Test func linksMayLeadOut() throws {
+  @Test func symbolicLinksMayLeadOutOfTheFolder() throws {
     let other = try TemporaryFolder()
     try other.write("sea.png", bytes: blob(9))
     try putTiles()
@@ -170,8 +206,8 @@ import TileIndex
     #expect(try reader.tile(TileID(unchecked: 2, 1, 1)) == blob(9))
   }
 
-  /// A pipe under a tile's name would otherwise be waited for until somebody writes into it.
-  @Test func pipesAreNotWaitedFor() throws {
+  /// Opening a pipe would block until it has a writer.
+  @Test func pipesDoNotBlock() throws {
     try putTiles()
     guard let made = try run("mkfifo", [folder.file("2/1/1.png")]), made.status == 0 else {
       try Test.cancel("pipes cannot be made here")
@@ -179,7 +215,7 @@ import TileIndex
     #expect(try TileFolderReader(path: folder.path).tile(TileID(unchecked: 2, 1, 1)) == nil)
   }
 
-  @Test func whatIsATileFolder() throws {
+  @Test func tileFoldersAreDetected() throws {
     func make(_ names: [String]) throws -> Bool {
       let folder = try TemporaryFolder()
       for name in names {
@@ -200,5 +236,32 @@ import TileIndex
     #expect(try !make(["1/2/3.txt"]))
     #expect(try !make(["a.mbtiles", "b/c.mbtiles"]))
     #expect(!TileFolderReader.isTileFolder(folder.file("nothing")))
+  }
+}
+
+/// Reads the output of gdal2tiles for a real raster, in both of its row orders.
+@Suite(.ownThread) struct GDAL2TilesFolderTests {
+  @Test(arguments: [[], ["--xyz"]]) func bothRowOrdersAreRead(options: [String]) throws {
+    let folder = try TemporaryFolder()
+    let source = ProjectFiles.path("sample-regions/\(ProjectFiles.sampleRegions[1])")
+    let names = try FileManager.default.contentsOfDirectory(atPath: source)
+    let raster = try #require(names.first { $0.hasSuffix(".tif") })
+    let arguments = ["--zoom=5-8", "--webviewer=none"] + options + ["\(source)/\(raster)", folder.file("out")]
+    guard let made = try run("gdal2tiles.py", arguments), made.status == 0 else {
+      try Test.cancel("gdal2tiles does not run here")
+    }
+    let reader = try BundleFile.open(folder.file("out"))
+    #expect(reader is TileFolderReader)
+    let zooms = try reader.zooms()
+    #expect(zooms == [5, 6, 7, 8])
+    // Every tile has a parent, which would fail with flipped rows.
+    for zoom in zooms.dropFirst() {
+      let range = try #require(try reader.range(zoom: zoom))
+      for tile in range where try reader.tile(tile) != nil {
+        let parent = try #require(reader.matrixSet.parent(of: tile))
+        #expect(try reader.tile(parent) != nil, "\(tile)")
+        #expect(tile.row < 1 << (zoom - 1), "the sample lies in the north")
+      }
+    }
   }
 }

@@ -8,7 +8,7 @@ import Testing
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func ownBundlesAreDescribed() throws {
+  @Test func writtenBundlesAreDescribed() throws {
     let path = folder.file("own.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     for tile in TileRange(zoom: 4, columns: 3...6, rows: 8...9) { try writer.put(tile, Images.grey256) }
@@ -35,7 +35,7 @@ import Testing
     #expect(try JSONDecoder().decode(BundleInspection.self, from: json) == found)
   }
 
-  @Test func mixturesAreCounted() throws {
+  @Test func mixedFormatsAreCounted() throws {
     try Database(folder.file("mixed.mbtiles")).run(
       """
       CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data);

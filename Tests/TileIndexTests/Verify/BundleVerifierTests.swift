@@ -9,7 +9,7 @@ import TileIndex
 
   struct Broken: Error, CustomStringConvertible { let description = "no end" }
 
-  /// What this module can tell without a codec: the size, and that a PNG has its end.
+  /// Checks without a codec: the size, and that a PNG has its end.
   static func decode(_ bytes: UnsafeRawBufferPointer, _ format: TileFormat) throws -> (width: Int, height: Int)? {
     guard format != .pbf else { return nil }
     guard let header = ImageHeader(bytes) else { throw Broken() }
@@ -17,7 +17,7 @@ import TileIndex
     return (header.width, header.height)
   }
 
-  /// Zooms 0 to 3 over north-western America, 1 + 1 + 1 + 4 tiles of which three are equal.
+  /// Zooms 0 to 3 of north-western America: 1 + 1 + 1 + 4 tiles, three of them equal.
   func ownBundle(set: TileMatrixSet = .webMercatorQuad) throws -> String {
     let path = folder.file("own.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: set, format: .png, replacing: true)
@@ -35,7 +35,7 @@ import TileIndex
   }
 
   @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad])
-  func whatWeWriteIsClean(set: TileMatrixSet) throws {
+  func writtenBundlesHaveNoFindings(set: TileMatrixSet) throws {
     let report = try verify(try ownBundle(set: set))
     #expect(report.isValid)
     for outcome in report.outcomes { #expect(outcome.findings.isEmpty) }
@@ -47,8 +47,8 @@ import TileIndex
     #expect(try JSONDecoder().decode(VerificationReport.self, from: json) == report)
   }
 
-  /// Bounds that are too small for the tiles would be a breach of ours: the writer makes them reach every tile.
-  @Test func boundsReachEveryTile() throws {
+  /// Bounds smaller than the tiles would violate a rule, so the writer extends them.
+  @Test func boundsAreExtendedToEveryTile() throws {
     let path = folder.file("small.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     for tile in TileRange(zoom: 5, columns: 4...9, rows: 10...13) { try writer.put(tile, Images.grey256) }
@@ -59,8 +59,8 @@ import TileIndex
     #expect(try verify(path).outcomes.allSatisfy { $0.findings.isEmpty })
   }
 
-  /// A world for orientation and one region in detail: bounds can only be those of the region.
-  @Test func overviewsMayShowMore() throws {
+  /// An overview of the world and one region in detail: the bounds are those of the region.
+  @Test func overviewsMayCoverMoreThanTheBounds() throws {
     let path = folder.file("sparse.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     for zoom in 0...3 {
@@ -196,7 +196,7 @@ import TileIndex
   ]
 
   @Test(arguments: breaks)
-  func everyBreachIsFound(_ one: Break) throws {
+  func everyViolationIsFound(_ one: Break) throws {
     let path = try ownBundle()
     try Database(path).run(one.sql)
     let report = try verify(path)
@@ -229,7 +229,7 @@ import TileIndex
   ]
 
   @Test(arguments: gridBreaks)
-  func otherGridsAreHeldToTheirOwnLimits(_ one: Break) throws {
+  func otherGridsAreCheckedAgainstTheirOwnLimits(_ one: Break) throws {
     let path = try ownBundle(set: .worldCRS84Quad)
     try Database(path).run(one.sql)
     let report = try verify(path)
@@ -248,7 +248,7 @@ import TileIndex
     #expect(report.outcomes.dropLast().allSatisfy { $0.findings.isEmpty })
   }
 
-  @Test func changesInALogAreFound() throws {
+  @Test func unmergedLogsAreFound() throws {
     let path = folder.file("logged.mbtiles")
     let live = try Database(path)
     try live.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
@@ -260,7 +260,7 @@ import TileIndex
     withExtendedLifetime(live) {}
   }
 
-  @Test func repeatedFindingsAreCountedNotListed() throws {
+  @Test func repeatedFindingsAreCountedBeyondTen() throws {
     let path = folder.file("many.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     for tile in TileRange(zoom: 5, columns: 0...31, rows: 0...31) {
@@ -275,7 +275,7 @@ import TileIndex
     #expect(seen == 1024)
   }
 
-  /// A sea of one tile is decoded once.
+  /// Equal tiles share a blob, which is decoded once.
   @Test func equalTilesAreDecodedOnce() throws {
     let path = folder.file("sea.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
@@ -289,7 +289,7 @@ import TileIndex
     #expect(report.isValid && decoded == 1)
   }
 
-  @Test func damageIsAFindingOfTheDatabase() throws {
+  @Test func damagedPagesAreFindingsOfTheDatabaseRule() throws {
     let path = folder.file("damaged.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     for tile in TileRange(zoom: 5, columns: 0...31, rows: 0...31) {
@@ -308,12 +308,12 @@ import TileIndex
     #expect(try verify(path).outcomes[0].errors > 0)
   }
 
-  @Test func whatIsMissingIsNoReport() {
+  @Test func missingFilesThrow() {
     let error = #expect(throws: BundleError.self) { try verify(folder.file("missing.mbtiles")) }
     #expect(error?.code == .notFound)
   }
 
-  /// The breaches of real bundles by other tools, each looked up by hand: rule ids with an error, then those with only warnings.
+  /// Known violations of real bundles, verified by hand: ids of rules with errors, then of rules with only warnings.
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
     arguments: [
@@ -338,7 +338,7 @@ import TileIndex
       ("world_l1", ["required-metadata"], ["zooms", "center", "application-id"]),
       ("world_l1_webp", [], ["center", "descriptive-metadata", "application-id"]),
     ] as [(String, [String], [String])])
-  func realBundlesAreJudged(name: String, errors: [String], warnings: [String]) throws {
+  func realBundlesHaveTheirKnownFindings(name: String, errors: [String], warnings: [String]) throws {
     let report = try BundleVerifier(path: TestData.url("maps/tilesets/\(name).mbtiles").path) { bytes, format in
       guard format != .pbf else { return nil }
       guard let header = ImageHeader(bytes) else { throw Broken() }

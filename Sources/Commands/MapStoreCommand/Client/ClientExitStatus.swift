@@ -1,4 +1,5 @@
 import MapStoreClient
+import RegionCatalog
 import TileIndex
 
 /// What a client's process tells its caller, beside the statuses of `serve`.

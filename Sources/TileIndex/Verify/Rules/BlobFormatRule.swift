@@ -1,4 +1,4 @@
-/// The bytes are what the metadata say: readers choose their decoder by it.
+/// Tiles have the format that the metadata state, by which readers choose their decoder.
 struct BlobFormatRule: BundleRule {
   static let rule = VerificationRule(
     "blob-format", .must, "every tile's first bytes are those of the format in the metadata")

@@ -31,7 +31,7 @@ struct BoundsRule: BundleRule {
       return
     }
     let limits = matrixSet.geographicBounds(ofCRSBounds: matrixSet.boundingBox)
-    // A ten-billionth of a degree is rounding.
+    // Differences below a ten-billionth of a degree are rounding.
     let slack = 1e-10
     if bounds.west < limits.west - slack || bounds.east > limits.east + slack || bounds.south < limits.south - slack
       || bounds.north > limits.north + slack
@@ -54,19 +54,19 @@ struct BoundsRule: BundleRule {
     let box = matrixSet.crsBounds(ofGeographicBounds: bounds)
     let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
     let last = matrix.tileCoordinates(of: SIMD2(box.east, box.south))
-    // For each side: how far the bounds reach beyond the tiles, in tiles (below 0 they end inside); and how far they are
-    // from what every zoom covers, in degrees (0 or more: they could not be wider without leaving another zoom's tiles).
+    // For each side: how far the bounds extend beyond the tiles, in tiles (below 0 they end inside), and how far they lie outside
+    // what every zoom covers, in degrees (0 or more: wider bounds would leave another zoom's tiles).
     let sides = [
       ("west", Double(range.columns.lowerBound) - first.x, covered.west - bounds.west),
       ("north", Double(range.rows.lowerBound) - first.y, bounds.north - covered.north),
       ("east", last.x - Double(range.columns.upperBound + 1), bounds.east - covered.east),
       ("south", last.y - Double(range.rows.upperBound + 1), covered.south - bounds.south),
     ]
-    // Six digits after the point, which many tools write, are half a pixel at zoom 18.
+    // Six decimals, which many tools write, are half a pixel at zoom 18.
     let slack = max(1.0 / Double(matrix.tileWidth), 1e-6 / 360 * Double(matrix.matrixWidth))
     for (side, tiles, room) in sides {
       let distance = Self.rounded(abs(tiles))
-      // At the deepest zooms the slack itself is more than a tile.
+      // At the deepest zooms the slack exceeds a tile.
       if tiles >= max(1 - slack, 2 * slack) {
         findings.error(
           "at zoom \(zoom) the bounds reach \(distance) tiles further \(side) than the tiles", remedy: remedy)
@@ -86,4 +86,60 @@ struct BoundsRule: BundleRule {
   }
 
   private static func rounded(_ value: Double) -> String { DecimalText.text((value * 100).rounded() / 100) }
+}
+
+/// MBTiles 1.3, "Metadata": the position and zoom that a viewer opens with.
+struct CenterRule: BundleRule {
+  static let rule = VerificationRule("center", .should, "center is longitude,latitude,zoom inside bounds and zooms")
+  private let metadata: StoredMetadata
+
+  init(_ bundle: VerifiedBundle) { metadata = bundle.metadata }
+
+  mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
+    guard let text = metadata["center"] else {
+      findings.warning("center is not given", remedy: "add the middle of the bounds and a zoom that shows them")
+      return
+    }
+    guard let center = metadata.center else {
+      findings.error("center \"\(text)\" is not three numbers with commas", remedy: "write longitude,latitude,zoom")
+      return
+    }
+    if let bounds = metadata.bounds {
+      let slack = 1e-6
+      let isInside =
+        center.longitude >= bounds.west - slack && center.longitude <= bounds.east + slack
+        && center.latitude >= bounds.south - slack && center.latitude <= bounds.north + slack
+      if !isInside { findings.error("center \"\(text)\" lies outside the bounds", remedy: "move it inside") }
+    }
+    if let zooms = coverage.zooms, !zooms.contains(center.zoom) {
+      findings.error(
+        "center's zoom \(center.zoom) has no tiles", remedy: "choose one of \(zooms.lowerBound) to \(zooms.upperBound)")
+    }
+  }
+}
+
+/// MBTiles 1.3, "Metadata": minzoom and maxzoom.
+struct ZoomRule: BundleRule {
+  static let rule = VerificationRule(
+    "zooms", .should, "minzoom and maxzoom are the smallest and largest zoom with tiles")
+  private let metadata: StoredMetadata
+
+  init(_ bundle: VerifiedBundle) { metadata = bundle.metadata }
+
+  mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
+    guard let zooms = coverage.zooms else {
+      findings.error("the bundle has no tiles", remedy: "make it again, and see what the cut says")
+      return
+    }
+    for (name, stated, real) in [
+      ("minzoom", metadata.minZoom, zooms.lowerBound), ("maxzoom", metadata.maxZoom, zooms.upperBound),
+    ] {
+      let remedy = "set \(name) to \(real)"
+      if metadata[name] == nil {
+        findings.warning("\(name) is not given", remedy: remedy)
+      } else if stated != real {
+        findings.error("\(name) is \(metadata[name] ?? ""), but the tiles' is \(real)", remedy: remedy)
+      }
+    }
+  }
 }

@@ -8,7 +8,7 @@ struct DatabaseRule: BundleRule {
 
   mutating func begin(_ findings: inout Findings) throws {
     let connection = bundle.reader.connection
-    // A page that cannot be read ends the check with an error, which is a finding like its others.
+    // An unreadable page ends the check with an error, which is reported like its other findings.
     do {
       let check = try connection.prepare("PRAGMA integrity_check(\(Findings.keptMax + 1))")
       while try check.step() {
@@ -19,7 +19,7 @@ struct DatabaseRule: BundleRule {
     } catch let error as SQLiteError {
       findings.error("integrity_check: \(error)", remedy: "make or copy the bundle again")
     }
-    // The index of places is SQLite's own FTS5, and nothing but searching needs it.
+    // The index of places is SQLite's own FTS5, and only searching needs it.
     let virtual = try bundle.reader.reading {
       try connection.prepare(
         """
@@ -30,6 +30,31 @@ struct DatabaseRule: BundleRule {
     while try bundle.reader.reading({ try virtual.step() }) {
       findings.error(
         "the table \(virtual.text(0) ?? "") needs an SQLite extension", remedy: "drop it, readers may not have it")
+    }
+  }
+}
+
+/// A bundle is one file: side files are lost when it is copied.
+struct SideFileRule: BundleRule {
+  static let rule = VerificationRule("side-files", .practice, "no -wal, -shm or -journal file is left over beside it")
+  private let path: String
+
+  init(_ bundle: VerifiedBundle) { path = bundle.reader.path }
+
+  /// True when a log or journal with changes exists.
+  static func hasChanges(beside path: String) -> Bool {
+    ["-wal", "-journal"].contains { FileSystem.size(path + $0) > 0 }
+  }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    let remedy = "close the program that writes it, then run: sqlite3 '\(path)' 'PRAGMA journal_mode = DELETE'"
+    for suffix in ["-wal", "-journal", "-shm"] {
+      guard let status = try? FileSystem.status(path + suffix) else { continue }
+      if status.bytes > 0, suffix != "-shm" {
+        findings.error("changes that are not in the bundle lie in \(path)\(suffix)", remedy: remedy)
+      } else {
+        findings.warning("\(path)\(suffix) is left over", remedy: remedy)
+      }
     }
   }
 }

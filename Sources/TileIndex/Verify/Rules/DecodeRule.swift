@@ -1,8 +1,8 @@
-/// Every tile can be shown, and its neighbours fit.
+/// Every tile can be decoded, and all have one size.
 struct DecodeRule: BundleRule {
   static let rule = VerificationRule("decode", .must, "every tile decodes, is square and as large as the others")
 
-  /// What one blob turned out to be.
+  /// The result of decoding one blob.
   private enum Verdict {
     case sound
     case size(Int, Int)
@@ -11,7 +11,7 @@ struct DecodeRule: BundleRule {
 
   private let decode: TileDecoder
   private var size: (width: Int, height: Int)?
-  /// Verdicts by content hash: a sea of one tile is decoded once. Bounded, since most bundles are not a sea.
+  /// Results by content hash, so that a repeated tile (open sea) is decoded once. Bounded, since most bundles repeat few tiles.
   private var known: [UInt64: Verdict] = [:]
   private static let knownMax = 1 << 16
 

@@ -1,4 +1,4 @@
-/// MBTiles 1.3, "Metadata": what may be there, and what other tools are known to put there.
+/// MBTiles 1.3, "Metadata": optional rows, and common mistakes in them.
 struct DescriptiveMetadataRule: BundleRule {
   static let rule = VerificationRule(
     "descriptive-metadata", .practice,

@@ -1,4 +1,4 @@
-/// MBTiles 1.3 knows global Mercator only. Bundles of other grids must not look like it (docs/bundle-format.md).
+/// MBTiles 1.3 has only global Mercator. Bundles of other grids must not look like it (docs/bundle-format.md).
 struct GridMarkRule: BundleRule {
   static let rule = VerificationRule(
     "grid-mark", .must, "a grid other than Web Mercator is named, and hidden from readers that know no other")
@@ -22,15 +22,40 @@ struct GridMarkRule: BundleRule {
         "the grid is \(name), but readers will take \(schema.tiles) for Web Mercator",
         remedy: "call it \(MBTilesSchema.otherGridView)")
     }
-    if bundle.metadata[MBTilesSchema.crsKey] != bundle.matrixSet.crs {
+    if bundle.metadata[MetadataKey.crs] != bundle.matrixSet.crs {
       findings.error(
-        "\(MBTilesSchema.crsKey) is \(bundle.metadata[MBTilesSchema.crsKey] ?? "not given")",
+        "\(MetadataKey.crs) is \(bundle.metadata[MetadataKey.crs] ?? "not given")",
         remedy: "set it to \(bundle.matrixSet.crs)")
     }
     if bundle.metadata.matrixSetName != bundle.matrixSet.uri {
       findings.error(
-        "\(MBTilesSchema.matrixSetKey) is \(bundle.metadata.matrixSetName ?? "not given")",
+        "\(MetadataKey.matrixSet) is \(bundle.metadata.matrixSetName ?? "not given")",
         remedy: "set it to \(bundle.matrixSet.uri)")
+    }
+  }
+}
+
+/// MBTiles 1.3, "Database": the application id by which file(1) recognises the format.
+struct ApplicationIDRule: BundleRule {
+  static let rule = VerificationRule(
+    "application-id", .should, "application_id is 0x4D504258 (MPBX), and 0 for other grids than Web Mercator")
+  private let bundle: VerifiedBundle
+
+  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    let id = try bundle.reader.pragma("application_id")
+    if !bundle.isMercator {
+      guard id != 0 else { return }
+      findings.error(
+        "application_id is \(id), but the grid is not that of MBTiles", remedy: "PRAGMA application_id = 0")
+    } else if id != MBTilesSchema.applicationID {
+      let remedy = "PRAGMA application_id = \(MBTilesSchema.applicationID)"
+      if id == 0 {
+        findings.warning("application_id is not set", remedy: remedy)
+      } else {
+        findings.error("application_id is \(id), another program's", remedy: remedy)
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Where tiles share blobs, every tile has one and every blob has a tile.
+/// In a bundle whose tiles share blobs, every tile has a blob and every blob a tile.
 struct OrphanRule: BundleRule {
   static let rule = VerificationRule("orphans", .practice, "every tile has its image and every image a tile")
   private let reader: MBTilesReader
@@ -21,7 +21,7 @@ struct OrphanRule: BundleRule {
         WHERE NOT EXISTS (SELECT 1 FROM images WHERE images.tile_id = map.tile_id)
         """)
       while try missing.step() {
-        let place = MBTilesReader.Place(zoom: missing.int(0), column: missing.int(1), storedRow: missing.int(2))
+        let place = MBTilesReader.StoredKey(zoom: missing.int(0), column: missing.int(1), storedRow: missing.int(2))
         findings.error(
           "its image \(missing.text(3) ?? "NULL") is missing", tile: reader.tile(at: place),
           remedy: "make the tile again, or delete its row in map")

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// Bundles with places keep them as docs/bundle-format.md says.
+/// The tables of places are as docs/bundle-format.md specifies.
 struct PlacesRule: BundleRule {
   static let rule = VerificationRule(
     "places", .practice, "places to look for have a name, lie on Earth and are indexed")
@@ -9,8 +9,8 @@ struct PlacesRule: BundleRule {
   init(_ bundle: VerifiedBundle) { reader = bundle.reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    // Other makers' tables of this name are their own business.
-    guard try PlaceIndex(reader) != nil else { return }
+    // Tables of this name with other columns belong to other software and are not checked.
+    guard try PlaceTable(reader) != nil else { return }
     try reader.reading {
       let rows = try reader.connection.prepare(
         "SELECT id, name, kind, longitude, latitude, importance, typeof(longitude), typeof(latitude) FROM places")

@@ -1,4 +1,4 @@
-/// MBTiles 1.3, "Metadata", "Content": what must be there.
+/// MBTiles 1.3, "Metadata", "Content": required rows.
 struct RequiredMetadataRule: BundleRule {
   static let rule = VerificationRule(
     "required-metadata", .must, "name and format are given, format as png, jpg, webp, pbf or a media type")

@@ -1,4 +1,4 @@
-/// MBTiles 1.3, "Tiles": the index is a SHOULD, that no tile is there twice goes without saying.
+/// MBTiles 1.3, "Tiles": the unique index is a SHOULD; that no tile occurs twice is implied.
 struct UniqueTileRule: BundleRule {
   static let rule = VerificationRule("unique-tiles", .must, "no tile is there twice, by a unique index")
   private let bundle: VerifiedBundle
@@ -8,7 +8,7 @@ struct UniqueTileRule: BundleRule {
 
   mutating func begin(_ findings: inout Findings) throws {
     let schema = bundle.reader.schema
-    // What is behind another view is not for us to know.
+    // The tables behind another view are unknown.
     guard schema.layout != .view, try !hasUniqueIndex(schema.keys) else { return }
     findings.warning(
       "\(schema.keys) has no unique index on zoom_level, tile_column and tile_row, so every read looks at every tile",
@@ -37,5 +37,20 @@ struct UniqueTileRule: BundleRule {
       }
       return false
     }
+  }
+}
+
+/// MBTiles 1.3, "Tiles": addresses lie in the grid, with TMS rows from the south.
+struct TileRangeRule: BundleRule {
+  static let rule = VerificationRule(
+    "tile-range", .must, "every tile lies in its grid: 0 <= column, row < 2^zoom in Web Mercator")
+  private let matrixSet: TileMatrixSet
+
+  init(_ bundle: VerifiedBundle) { matrixSet = bundle.matrixSet }
+
+  mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
+    guard tile.tile == nil, tile.row.isInteger else { return }
+    findings.error(
+      "\(tile.numbers) lies outside \(matrixSet.identifier)", remedy: "delete the row, no reader can show it")
   }
 }

@@ -1,4 +1,5 @@
 import TileIndex
+import Gazetteer
 
 /// The search for places: `/{id}/places?q=&near=&limit=`.
 extension TileService {

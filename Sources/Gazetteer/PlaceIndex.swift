@@ -1,0 +1,81 @@
+public import TileIndex
+
+/// The places of a bundle, with full-text search. For one thread at a time, as the reader it uses.
+public final class PlaceIndex {
+  private let table: PlaceTable
+  private let hasIndex: Bool
+
+  /// Nil for a bundle without places, and for one that is not MBTiles.
+  ///
+  /// - Throws: ``BundleError``.
+  public init?(_ bundle: any BundleReader) throws {
+    guard let table = try PlaceTable(bundle) else { return nil }
+    self.table = table
+    hasIndex = table.hasIndex
+  }
+
+  /// The number of places.
+  public func count() throws -> Int { try table.count() }
+
+  /// All places in the order of the table, which in our own bundles is that of falling importance. Invalid rows are left out.
+  public func places() throws -> [Place] { try table.places() }
+
+  /// Finds places whose names contain all words of a query, the last as a prefix; the best matches first.
+  ///
+  /// - Complexity: bounded: at most ``workMax`` steps of SQLite's virtual machine for each of up to three queries, and some hundred candidates. Further matches
+  ///   are not found.
+  /// - Throws: ``BundleError``; `.malformed` when the places have no index, or this SQLite no FTS5.
+  public func search(_ query: PlaceQuery) throws -> [PlaceMatch] {
+    guard let words = query.match else { return [] }
+    guard hasIndex else {
+      throw BundleError(
+        .malformed, path: table.bundle.path, "its places have no index, or this SQLite has no FTS5",
+        remedy: "make the bundle again, with a libsqlite3 that has FTS5")
+    }
+    var found: [Int: Place] = [:]
+    // Rows are ordered by importance, so the first candidates of each query are its most important ones.
+    try look(words.whole, into: &found)
+    try look(words.beginning, into: &found)
+    if let near = query.near { try look(words.beginning, around: near, into: &found) }
+    return query.best(of: Array(found.values))
+  }
+
+  /// Takes a few tenths of a second at worst.
+  private static let workMax: Int32 = 5_000_000
+  private static let candidatesMax = 300
+  /// The distance in degrees to each side for a search near a position.
+  private static let nearDegrees = 0.5
+
+  private func look(
+    _ match: String, around near: PlaceQuery.Coordinate? = nil, into found: inout [Int: Place]
+  ) throws {
+    let box =
+      near == nil
+      ? "" : " AND p.longitude BETWEEN ?3 AND ?4 AND p.latitude BETWEEN ?5 AND ?6"
+    let connection = table.bundle.connection
+    try table.bundle.reading {
+      let statement = try connection.prepare(
+        """
+        SELECT p.id, p.name, p.kind, p.longitude, p.latitude, p.importance FROM places_index i \
+        CROSS JOIN places p ON p.id = i.rowid WHERE i.places_index MATCH ?1\(box) ORDER BY i.rowid LIMIT ?2
+        """)
+      try statement.bind(match, at: 1)
+      statement.bind(Self.candidatesMax, at: 2)
+      if let near {
+        statement.bind(near.longitude - Self.nearDegrees, at: 3)
+        statement.bind(near.longitude + Self.nearDegrees, at: 4)
+        statement.bind(near.latitude - Self.nearDegrees, at: 5)
+        statement.bind(near.latitude + Self.nearDegrees, at: 6)
+      }
+      connection.limitWork(to: Self.workMax)
+      defer { connection.limitWork(to: nil) }
+      do {
+        while try statement.step() {
+          if let row = PlaceTable.Row(statement) { found[row.id] = row.place }
+        }
+      } catch let error as SQLiteError where error.isInterrupted {
+        // The places found within the limit are the answer.
+      }
+    }
+  }
+}

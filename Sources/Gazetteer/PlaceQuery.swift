@@ -1,0 +1,149 @@
+public import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A search for places. Any text is valid: nothing in it is interpreted as query syntax.
+public struct PlaceQuery: Hashable, Sendable {
+  /// Degrees.
+  public struct Coordinate: Hashable, Sendable {
+    public var longitude: Double
+    public var latitude: Double
+
+    /// Nil for invalid coordinates.
+    public init?(longitude: Double, latitude: Double) {
+      guard longitude >= -180, longitude <= 180, latitude >= -90, latitude <= 90 else { return nil }
+      (self.longitude, self.latitude) = (longitude, latitude)
+    }
+  }
+
+  public var text: String
+  /// The user's position or map centre; nearer places rank higher.
+  public var near: Coordinate?
+  /// The maximum number of results, from 1 to ``limitMax``.
+  public var limit: Int
+
+  public static let limitMax = 100
+  public static let limitDefault = 10
+
+  public init(_ text: String, near: Coordinate? = nil, limit: Int = PlaceQuery.limitDefault) {
+    self.text = text
+    self.near = near
+    self.limit = min(max(limit, 1), Self.limitMax)
+  }
+
+  /// Limits the work of a query; names are shorter.
+  private static let textBytesMax = 200
+  private static let wordsMax = 8
+
+  /// The words: runs of letters, digits and combining marks.
+  var words: [String] {
+    Self.words(of: String(decoding: text.utf8.prefix(Self.textBytesMax), as: UTF8.self)).prefix(Self.wordsMax).map {
+      $0
+    }
+  }
+
+  package static func words(of text: String) -> [String] {
+    let words = text.unicodeScalars.split { scalar in
+      switch scalar.properties.generalCategory {
+      case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+        .letterNumber, .otherNumber, .nonspacingMark, .spacingMark:
+        false
+      default: true
+      }
+    }
+    return words.map { String($0) }
+  }
+
+  /// The query in FTS5 syntax: all words whole, and with the last as a prefix; nil when there are no words.
+  var match: (whole: String, beginning: String)? {
+    let quoted = words.map { "\"\($0)\"" }
+    guard !quoted.isEmpty else { return nil }
+    let whole = quoted.joined(separator: " ")
+    return (whole, whole + "*")
+  }
+}
+
+/// A search result.
+public struct PlaceMatch: Hashable, Sendable {
+  public let place: Place
+  /// Metres from the query's position, on a sphere; nil without one.
+  public let distance: Double?
+}
+
+extension PlaceQuery {
+  /// The best of the places found for this query, in order, at most ``limit``.
+  package func best(of places: [Place]) -> [PlaceMatch] { PlaceRanking(self).ranked(places) }
+
+  /// A text normalised for comparison: lower case, without diacritics.
+  package static func plain(_ text: String) -> String { PlaceRanking.plain(text) }
+}
+
+/// Ranks places: by how well the name matches, by importance, and by nearness if the query has a position.
+///
+/// The score is a sum. A name equal to the query counts 1, one that begins with its words 0.6, one that begins with its text 0.5, any other 0.25; importance
+/// counts up to 0.5; nearness up to 0.5, half of it at 10 kilometres.
+struct PlaceRanking {
+  private let query: PlaceQuery
+  private let wanted: String
+
+  init(_ query: PlaceQuery) {
+    self.query = query
+    wanted = Self.plain(query.words.joined(separator: " "))
+  }
+
+  func ranked(_ places: [Place]) -> [PlaceMatch] {
+    let scored = places.map { place in
+      let distance = query.near.map { Self.metres(from: $0, to: place) }
+      return (match: PlaceMatch(place: place, distance: distance), score: score(place, distance))
+    }
+    // A total order, so that equal queries have equal results.
+    let sorted = scored.sorted { a, b in
+      a.score != b.score ? a.score > b.score : Place.precedes(a.match.place, b.match.place)
+    }
+    return sorted.prefix(query.limit).map(\.match)
+  }
+
+  private func score(_ place: Place, _ distance: Double?) -> Double {
+    let name = Self.plain(PlaceQuery(place.name).words.joined(separator: " "))
+    let fit = name == wanted ? 1 : name.hasPrefix(wanted + " ") ? 0.6 : name.hasPrefix(wanted) ? 0.5 : 0.25
+    let nearness = distance.map { 0.5 / (1 + $0 / 10_000) } ?? 0
+    return fit + place.importance / 2 + nearness
+  }
+
+  /// Lower case, without diacritics; only for comparing, since the index has its own folding.
+  fileprivate static func plain(_ text: String) -> String {
+    var plain = String.UnicodeScalarView()
+    for character in text.lowercased() {
+      // Combining marks are dropped. A precomposed letter gives its base letter by its Unicode name, since the standard library does not expose decompositions.
+      for scalar in character.unicodeScalars where scalar.properties.canonicalCombiningClass == .notReordered {
+        plain.append(base(scalar))
+      }
+    }
+    return String(plain)
+  }
+
+  /// `é` is named LATIN SMALL LETTER E WITH ACUTE.
+  private static func base(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    guard !scalar.isASCII, let name = scalar.properties.name, name.hasPrefix(letterName),
+      let letter = name.dropFirst(letterName.count).split(separator: " ").first, letter.utf8.count == 1
+    else { return scalar }
+    return letter.lowercased().unicodeScalars.first ?? scalar
+  }
+
+  private static let letterName = "LATIN SMALL LETTER "
+
+  /// Haversine distance on a sphere of 6,371 km.
+  private static func metres(from a: PlaceQuery.Coordinate, to b: Place) -> Double {
+    let degree = Double.pi / 180
+    let latitude = sin((b.latitude - a.latitude) * degree / 2)
+    let longitude = sin((b.longitude - a.longitude) * degree / 2)
+    let h = latitude * latitude + cos(a.latitude * degree) * cos(b.latitude * degree) * longitude * longitude
+    return 2 * 6_371_000 * asin(min(1, h.squareRoot()))
+  }
+}

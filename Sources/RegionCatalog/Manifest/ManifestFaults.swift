@@ -1,0 +1,208 @@
+import Support
+import TileIndex
+
+/// Collects the errors of a document, so that reading continues after each.
+final class ManifestFaults {
+  let path: String
+  private(set) var faults: [ManifestError.Fault] = []
+
+  init(path: String) { self.path = path }
+
+  func add(_ place: String, _ message: String, remedy: String, path: String? = nil) {
+    faults.append(
+      ManifestError.Fault(path: path ?? self.path, place: place, message: message, remedy: remedy))
+  }
+
+  /// RFC 8259 permits repeated names in an object, but not which one counts.
+  func addRepeated(_ place: String) { add(place, "stands there twice", remedy: "leave one of them out") }
+}
+
+/// An object of the document. Its members are read one by one; an invalid member adds to ``ManifestFaults`` and reads as nil.
+struct ManifestObject {
+  let place: String
+  private let members: [String: JSONValue]
+  private let faults: ManifestFaults
+
+  /// - Parameter keys: the valid members; others are errors.
+  init?(_ value: JSONValue?, at place: String, keys: [String], _ faults: ManifestFaults) {
+    self.place = place
+    self.faults = faults
+    guard let value else { return nil }
+    guard let list = value.members else {
+      faults.add(place, "is \(value.kind), not an object", remedy: "write it in braces: {\"\(keys[0])\": ...}")
+      return nil
+    }
+    var members: [String: JSONValue] = [:]
+    for member in list {
+      let name = place.isEmpty ? member.name : "\(place).\(member.name)"
+      if members.updateValue(member.value, forKey: member.name) != nil {
+        faults.addRepeated(name)
+      } else if !keys.contains(member.name) {
+        let near = Spelling.nearest(to: member.name, among: keys)
+        faults.add(
+          name, "is no key that is known here",
+          remedy: near.map { "did you mean \"\($0)\"?" } ?? "the keys are \(keys.joined(separator: ", "))")
+      }
+    }
+    self.members = members
+  }
+
+  func has(_ key: String) -> Bool { members[key] != nil }
+  func value(_ key: String) -> JSONValue? { members[key] }
+  func place(_ key: String) -> String { place.isEmpty ? key : "\(place).\(key)" }
+
+  func fault(_ key: String, _ message: String, remedy: String) { faults.add(place(key), message, remedy: remedy) }
+
+  /// A non-empty string without NUL characters.
+  func text(_ key: String, required: Bool = false, remedy: String = "write a text in quotation marks") -> String? {
+    guard let value = members[key] else {
+      if required { fault(key, "is missing", remedy: remedy) }
+      return nil
+    }
+    guard let text = value.string else {
+      fault(key, "is \(value.kind), not a string", remedy: remedy)
+      return nil
+    }
+    guard !text.isEmpty else {
+      fault(key, "is empty", remedy: remedy)
+      return nil
+    }
+    guard !text.utf8.contains(0) else {
+      fault(key, "holds a NUL character", remedy: "remove it")
+      return nil
+    }
+    return text
+  }
+
+  /// A text for customers. Control characters are refused, because devices refuse a catalogue that has them.
+  ///
+  /// - Parameter keepingLines: whether line breaks are valid.
+  func shownText(
+    _ key: String, keepingLines: Bool = false, required: Bool = false,
+    remedy: String = "write a text in quotation marks"
+  ) -> String? {
+    guard let text = text(key, required: required, remedy: remedy) else { return nil }
+    guard text.isPrintable(keepingLines: keepingLines) else {
+      fault(
+        key, "holds \(keepingLines ? "" : "a line break or ")a character that controls a terminal", remedy: "remove it")
+      return nil
+    }
+    return text
+  }
+
+  /// An integer within limits.
+  func whole(_ key: String, in limits: ClosedRange<Int>) -> Int? {
+    guard let value = members[key] else { return nil }
+    guard case .number(let digits) = value, let number = Int(digits), limits.contains(number) else {
+      fault(
+        key, "is \(value.kind(withText: true)), not a whole number from \(limits.lowerBound) to \(limits.upperBound)",
+        remedy: "write such a number")
+      return nil
+    }
+    return number
+  }
+
+  /// An array of finite numbers; nil if one is not.
+  func numbers(_ key: String, count: Int? = nil, remedy: String) -> [Double]? {
+    guard let value = members[key] else { return nil }
+    let numbers = value.array?.compactMap(\.finite)
+    guard let numbers, numbers.count == value.array?.count, count.map({ $0 == numbers.count }) ?? !numbers.isEmpty
+    else {
+      let wanted = count.map { "an array of \($0) numbers" } ?? "an array of numbers"
+      fault(key, "is not \(wanted)", remedy: remedy)
+      return nil
+    }
+    return numbers
+  }
+
+  /// `[west, south, east, north]` in degrees.
+  func box(_ key: String) -> BoundingBox? {
+    let remedy = "give it as [west, south, east, north] in degrees"
+    guard let numbers = numbers(key, count: 4, remedy: remedy) else { return nil }
+    let box = BoundingBox(west: numbers[0], south: numbers[1], east: numbers[2], north: numbers[3])
+    guard box.south < box.north, box.west != box.east, abs(box.south) <= 90, abs(box.north) <= 90,
+      abs(box.west) <= 180, abs(box.east) <= 180
+    else {
+      fault(key, "is no box on Earth", remedy: remedy)
+      return nil
+    }
+    return box
+  }
+
+  /// File names: an array of non-empty strings.
+  func files(_ key: String) -> [String]? {
+    guard let value = members[key] else { return nil }
+    guard let items = value.array else {
+      fault(key, "is \(value.kind), not an array", remedy: "write the files' names in brackets: [\"map.tif\"]")
+      return nil
+    }
+    guard !items.isEmpty else {
+      fault(key, "is empty", remedy: "name at least one file, or leave it out")
+      return nil
+    }
+    var names: [String] = []
+    for (index, item) in items.enumerated() {
+      if let name = item.string, !name.isEmpty, !name.utf8.contains(0) {
+        names.append(name)
+      } else {
+        faults.add("\(place(key))[\(index)]", "is no file's name", remedy: "write the path in quotation marks")
+      }
+    }
+    return names
+  }
+}
+
+extension JSONValue {
+  /// The kind of a value with its article, for messages.
+  var kind: String { kind(withText: false) }
+
+  func kind(withText: Bool) -> String {
+    switch self {
+    case .null: "null"
+    case .bool: "a truth value"
+    case .number(let digits): withText ? digits : "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+
+  /// The value of a finite number.
+  var finite: Double? {
+    guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return nil }
+    return number
+  }
+}
+
+/// Suggestions for misspelled words.
+enum Spelling {
+  /// The most similar word, if at most a third of the letters differ, and at most three, ignoring case.
+  static func nearest(to word: String, among words: [String]) -> String? {
+    let letters = Array(word.lowercased())
+    let ranked = words.map { ($0, distance(letters, Array($0.lowercased()))) }
+    guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= min(max(letters.count / 3, 1), 3) else {
+      // Otherwise a word that is a prefix of the other: zoom for zooms, productIdentifier for productId.
+      return words.first {
+        letters.count > 2
+          && ($0.lowercased().hasPrefix(word.lowercased()) || word.lowercased().hasPrefix($0.lowercased()))
+      }
+    }
+    return best.0
+  }
+
+  /// The edit distance: letters to insert, delete, replace, or swap with their neighbour.
+  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    var rows = [Array(0...b.count)]
+    for i in a.indices {
+      var row = [i + 1]
+      for j in b.indices {
+        var best = min(row[j], rows[i][j + 1]) + 1
+        best = min(best, rows[i][j] + (a[i] == b[j] ? 0 : 1))
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, rows[i - 1][j - 1] + 1) }
+        row.append(best)
+      }
+      rows.append(row)
+    }
+    return rows[a.count][b.count]
+  }
+}

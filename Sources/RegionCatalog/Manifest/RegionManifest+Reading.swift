@@ -1,0 +1,199 @@
+import TileIndex
+
+extension RegionManifest {
+  package static let documentKeys = ["$schema", "version", "defaults", "categories", "regions"]
+  package static let regionKeys =
+    ["id", "productId", "title", "category", "description", "bounds", "boundary"] + RegionSettings.keys
+
+  /// Reads and checks a manifest and the boundary files it refers to. Its rasters need not exist.
+  ///
+  /// - Throws: ``ManifestError`` with all errors: the file, the position in the document and the remedy of each.
+  public init(path: String) throws {
+    let document: JSONValue
+    do {
+      document = try JSONFile.read(path)
+    } catch let error as JSONFile.Unreadable {
+      throw ManifestError(
+        .unreadable, path: path, "cannot be read: \(error)", remedy: "check the path and its permissions")
+    } catch let error as JSONValue.SyntaxError {
+      throw ManifestError(
+        .malformed, path: path, "is not valid JSON: \(error)", remedy: "see sample-regions for an example")
+    }
+    let faults = ManifestFaults(path: path)
+    let regions = RegionManifest(path: path, regions: []).read(document, faults)
+    guard faults.faults.isEmpty else { throw ManifestError(.malformed, faults.faults) }
+    self.init(path: path, regions: regions)
+  }
+
+  /// 1. Read the defaults. 2. Read the categories. 3. Read each region over its category over the defaults. 4. Check what must be unique.
+  private func read(_ value: JSONValue, _ faults: ManifestFaults) -> [Region] {
+    guard let document = ManifestObject(value, at: "", keys: Self.documentKeys, faults) else { return [] }
+    if let version = document.value("version"), version != .number("1") {
+      document.fault(
+        "version", "is \(version.kind(withText: true)), and only 1 is known here",
+        remedy: "write 1, or use a newer tilecut")
+    }
+    var defaults = RegionSettings()
+    if let object = ManifestObject(document.value("defaults"), at: "defaults", keys: RegionSettings.keys, faults) {
+      defaults.take(object, faults)
+    }
+    let categories = categories(document, defaults: defaults, faults)
+    guard let list = document.value("regions") else {
+      let remedy =
+        document.has("region") ? "did you mean the key \"region\" to be it?" : "list the regions: \"regions\": [...]"
+      faults.add("regions", "is missing", remedy: remedy)
+      return []
+    }
+    guard let items = list.array else {
+      faults.add("regions", "is \(list.kind), not an array", remedy: "write the regions in brackets")
+      return []
+    }
+    guard !items.isEmpty else {
+      faults.add("regions", "is empty", remedy: "add a region")
+      return []
+    }
+    let regions = items.enumerated().map { index, item in
+      region(item, at: "regions[\(index)]", defaults: defaults, categories: categories, faults)
+    }
+    checkNames(regions, faults)
+    return regions.compactMap { $0 }
+  }
+
+  /// Categories by name; nil when the document has none.
+  private func categories(
+    _ document: ManifestObject, defaults: RegionSettings, _ faults: ManifestFaults
+  ) -> [(name: String, object: ManifestObject)]? {
+    guard let value = document.value("categories") else { return nil }
+    guard let members = value.members else {
+      faults.add("categories", "is \(value.kind), not an object", remedy: "write {\"park\": {\"zooms\": [0, 12]}}")
+      return nil
+    }
+    var names: Set<String> = []
+    return members.compactMap { member in
+      let place = "categories.\(member.name)"
+      guard names.insert(member.name).inserted else {
+        faults.addRepeated(place)
+        return nil
+      }
+      guard let object = ManifestObject(member.value, at: place, keys: RegionSettings.keys, faults) else { return nil }
+      // Read once here, so that its errors are reported once, not for each of its regions.
+      var settings = defaults
+      settings.take(object, faults)
+      return (member.name, object)
+    }
+  }
+
+  private func region(
+    _ value: JSONValue, at place: String, defaults: RegionSettings,
+    categories: [(name: String, object: ManifestObject)]?, _ faults: ManifestFaults
+  ) -> Region? {
+    guard let object = ManifestObject(value, at: place, keys: Self.regionKeys, faults) else { return nil }
+    let id = object.text("id", required: true, remedy: "give each region a short name of its own")
+    if let id, !Self.isName(id) { object.fault("id", "is not a usable id: \"\(id)\"", remedy: Self.nameRemedy) }
+    let title = object.shownText("title", required: true, remedy: "say what customers shall read")
+    let category = object.shownText("category", required: true, remedy: "name its shelf, such as \"park\"")
+    var settings = defaults
+    if let category, let categories {
+      if let known = categories.first(where: { $0.name == category }) {
+        settings.take(known.object, ManifestFaults(path: path))
+      } else {
+        let near = Spelling.nearest(to: category, among: categories.map(\.name))
+        object.fault(
+          "category", "is none of the document's categories: \"\(category)\"",
+          remedy: near.map { "did you mean \"\($0)\"?" } ?? "add it to categories")
+      }
+    }
+    settings.take(object, faults)
+    if settings.sources.isEmpty, !object.has("sources") {
+      object.fault("sources", "is missing", remedy: "name at least one raster")
+    }
+    let levels = settings.matrixSet.zooms
+    if let zooms = settings.zooms, !levels.contains(zooms.upperBound) {
+      object.fault(
+        "zooms", "reach to \(zooms.upperBound), which \(settings.matrixSet.identifier) has not",
+        remedy: "its levels are \(levels.lowerBound) to \(levels.upperBound)")
+    }
+    if settings.quality != nil, settings.format == .png {
+      object.fault("quality", "means nothing for png", remedy: "leave it out, or set \"format\": \"jpeg\"")
+    }
+    let boundary = boundary(object, faults)
+    let bounds = object.box("bounds")
+    if let bounds, let boundary, bounds.west < bounds.east, boundary.bounds.intersection(bounds) == nil {
+      object.fault("bounds", "and boundary have no ground in common", remedy: "leave one of them out")
+    }
+    return Region(
+      id: id ?? "", productID: object.text("productId") ?? id ?? "", title: title ?? "", category: category ?? "",
+      description: object.shownText("description", keepingLines: true), bounds: bounds, boundary: boundary,
+      settings: settings)
+  }
+
+  /// A GeoJSON boundary, in the manifest or in its own file.
+  private func boundary(_ object: ManifestObject, _ faults: ManifestFaults) -> RegionBoundary? {
+    guard let value = object.value("boundary") else { return nil }
+    let boundaryRemedy = "give GeoJSON with a Polygon or MultiPolygon in degrees, longitude first"
+    guard let file = value.string else {
+      do {
+        return try RegionBoundary(geoJSON: value)
+      } catch {
+        // "document" means the geometry itself.
+        let steps = error.place.split(separator: ".").drop { $0 == "document" }
+        object.fault((["boundary"] + steps).joined(separator: "."), error.message, remedy: boundaryRemedy)
+        return nil
+      }
+    }
+    let path = resolved(file)
+    do {
+      return try RegionBoundary(geoJSON: JSONFile.read(path))
+    } catch let error as GeoJSONGeometry.Fault {
+      faults.add(error.place, error.message, remedy: boundaryRemedy, path: path)
+    } catch let error as JSONValue.SyntaxError {
+      faults.add("", "is not valid JSON: \(error)", remedy: boundaryRemedy, path: path)
+    } catch {
+      object.fault(
+        "boundary", "names \(path), which cannot be read: \(error)",
+        remedy: "check the path; it is relative to the manifest")
+    }
+    return nil
+  }
+
+  /// Ids, product ids and file names must be unique.
+  private func checkNames(_ regions: [Region?], _ faults: ManifestFaults) {
+    var ids: Set<String> = []
+    var products: Set<String> = []
+    var files: [String: Int] = [:]
+    for (index, region) in regions.enumerated() {
+      guard let region, !region.id.isEmpty else { continue }
+      let place = "regions[\(index)]"
+      guard ids.insert(region.id).inserted else {
+        faults.add("\(place).id", "repeats \"\(region.id)\"", remedy: "give each region an id of its own")
+        continue
+      }
+      if !products.insert(region.productID).inserted {
+        faults.add(
+          "\(place).productId", "repeats \"\(region.productID)\"", remedy: "give each region a product of its own")
+      }
+      // "a-1" in edition "2" collides with "a" in edition "1-2"; on case-insensitive disks, "A" with "a".
+      if let other = files.updateValue(index, forKey: region.stem.lowercased()) {
+        faults.add(
+          "\(place).id", "and edition make the file name \(region.stem), as those of regions[\(other)] do",
+          remedy: "change the id or the edition of one of them")
+      }
+    }
+  }
+
+  static let nameRemedy = "use letters, digits, dots, dashes and underscores, beginning with a letter or digit"
+
+  /// Whether a text may be part of file names and URLs: ids and editions, and with more bytes the names of files.
+  package static func isName(_ text: String, bytesMax: Int = 100) -> Bool {
+    func isLetterOrDigit(_ byte: UInt8) -> Bool {
+      (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+    }
+    guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= bytesMax else { return false }
+    return text.utf8.allSatisfy { isLetterOrDigit($0) || "._-".utf8.contains($0) }
+  }
+}
+
+extension RegionManifest.Region {
+  /// `id-edition`, the stem of the region's file names.
+  public var stem: String { "\(id)-\(settings.edition)" }
+}

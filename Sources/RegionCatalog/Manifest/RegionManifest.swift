@@ -1,0 +1,140 @@
+public import TileIndex
+
+/// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see docs/region-manifest.md.
+public struct RegionManifest: Hashable, Sendable {
+  /// A map that is cut and sold as a whole, with defaults and category settings applied.
+  public struct Region: Hashable, Sendable {
+    /// Short, stable name; letters, digits, dots, dashes and underscores, since it is part of file names and URLs.
+    public let id: String
+    /// The product id in the stores; by default the id.
+    public let productID: String
+    /// The title for customers.
+    public let title: String
+    /// The category: continental, state, park, recreation area, city, ...
+    public let category: String
+    public let description: String?
+    /// WGS 84 degrees; `west` greater than `east` crosses the antimeridian. Nil for the extent of the sources.
+    public let bounds: BoundingBox?
+    /// The outline; tiles that do not intersect it are left out.
+    public let boundary: RegionBoundary?
+    public let settings: RegionSettings
+
+    /// The bounds of a region across the antimeridian, with a west greater than the east; nil for all others. MBTiles metadata cannot express them (west < east).
+    package var boundsAcrossAntimeridian: BoundingBox? {
+      guard let bounds else { return boundary?.boundsAcrossAntimeridian }
+      return bounds.west > bounds.east ? bounds : nil
+    }
+  }
+
+  /// The manifest's own path.
+  public let path: String
+  /// In the order of the document, which is that of the catalogue.
+  public let regions: [Region]
+
+  /// The folder that the manifest's paths are relative to; empty for the working directory.
+  public var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "" }
+
+  /// A path of the manifest, relative to the working directory.
+  public func resolved(_ file: String) -> String { file.hasPrefix("/") ? file : folder + file }
+}
+
+/// Settings that may be given in `defaults`, in a category or in the region itself; the more specific one wins.
+public struct RegionSettings: Hashable, Sendable {
+  /// The encoding of tiles.
+  public enum Format: String, Hashable, Sendable, CaseIterable {
+    case png
+    case jpeg
+    case webp
+  }
+
+  /// Resampling methods, as TileCut names them.
+  public static let resamplings = ["nearest", "bilinear", "cubic", "average"]
+
+  /// The preview image for the shop.
+  public struct Preview: Hashable, Sendable {
+    /// WGS 84 degrees; by default the region's.
+    public var bounds: BoundingBox?
+    /// The zoom of its pixels; by default the one that shows all of the bounds.
+    public var zoom: Int?
+    /// Pixels; 512 unless a zoom or height is given.
+    public var width: Int?
+    /// Pixels; by default follows from the width and the bounds.
+    public var height: Int?
+
+    public init(bounds: BoundingBox? = nil, zoom: Int? = nil, width: Int? = nil, height: Int? = nil) {
+      (self.bounds, self.zoom, self.width, self.height) = (bounds, zoom, width, height)
+    }
+  }
+
+  /// Raster files in drawing order; relative to the manifest.
+  public var sources: [String] = []
+  /// Zoom levels; nil for 0 to the sources' own resolution.
+  public var zooms: ClosedRange<Int>?
+  public var matrixSet: TileMatrixSet = .webMercatorQuad
+  public var format: Format = .png
+  /// 1 to 100, for JPEG and WebP; nil for lossless WebP.
+  public var quality: Int?
+  public var resampling = "bilinear"
+  /// The nodata value, one for all bands or one for each.
+  public var nodata: [Double]?
+  /// The sources' coordinate reference system; overrides their own.
+  public var crs: String?
+  /// Credits for the map's data.
+  public var attribution: String?
+  /// The edition; part of file names.
+  public var edition = "1"
+  /// The price tier, as the stores name it.
+  public var priceTier: String?
+  public var preview = Preview()
+  /// Gazetteers (lists of places); relative to the manifest.
+  public var gazetteers: [String] = []
+  /// The maximum bytes of a tile pack; nil for regions that are not split.
+  public var parcelBytesMax: Int?
+
+  public init() {}
+}
+
+/// All errors of a manifest, reported together.
+public struct ManifestError: Error, CustomStringConvertible, Sendable {
+  /// The kind of failure, for programs; new kinds may be added.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    package init(_ description: String) { self.description = description }
+
+    /// There is no such file, or it may not be read.
+    public static let unreadable = Code("unreadable manifest")
+    /// It is not JSON, or violates the format.
+    public static let malformed = Code("malformed manifest")
+  }
+
+  /// One error.
+  public struct Fault: Hashable, Sendable, CustomStringConvertible {
+    /// The manifest, or another file that it refers to.
+    public let path: String
+    /// The position in the document, such as `regions[3].id`; empty for the whole.
+    public let place: String
+    /// What is wrong; starts in lower case.
+    public let message: String
+    public let remedy: String
+
+    package init(path: String, place: String, message: String, remedy: String) {
+      (self.path, self.place, self.message, self.remedy) = (path, place, message, remedy)
+    }
+
+    /// `path: place message; remedy`
+    public var description: String { "\(path): \(place.isEmpty ? "" : "\(place) ")\(message); \(remedy)" }
+  }
+
+  public let code: Code
+  /// In the order of the document; never empty.
+  public let faults: [Fault]
+
+  package init(_ code: Code, _ faults: [Fault]) { (self.code, self.faults) = (code, faults) }
+
+  package init(_ code: Code, path: String, place: String = "", _ message: String, remedy: String) {
+    self.init(code, [Fault(path: path, place: place, message: message, remedy: remedy)])
+  }
+
+  /// One line for each error.
+  public var description: String { faults.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,112 @@
+import TileIndex
+
+extension RegionSettings {
+  /// The keys of `defaults` and categories, also valid in regions.
+  package static let keys = [
+    "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "crs", "attribution", "edition",
+    "priceTier", "preview", "gazetteers", "parcelBytes",
+  ]
+  package static let previewKeys = ["bounds", "zoom", "width", "height"]
+  package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
+
+  /// Overrides settings with the members of an object.
+  mutating func take(_ object: ManifestObject, _ faults: ManifestFaults) {
+    if let files = object.files("sources") { sources = files }
+    if let files = object.files("gazetteers") { gazetteers = files }
+    if let set = Self.grid(object, faults) { matrixSet = set }
+    if object.has("zooms") { zooms = Self.zooms(object) ?? zooms }
+    if let word = Self.word(object, "format", among: Format.allCases.map(\.rawValue)) {
+      format = Format(rawValue: word) ?? format
+      // An inherited quality belongs to the inherited format.
+      if !object.has("quality") { quality = nil }
+    }
+    if let number = object.whole("quality", in: 1...100) { quality = number }
+    if let word = Self.word(object, "resampling", among: Self.resamplings) { resampling = word }
+    if let values = object.numbers("nodata", remedy: "write [0], or a number for each band") { nodata = values }
+    if let text = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string") { crs = text }
+    if let text = object.shownText("attribution") { attribution = text }
+    if let text = object.shownText("priceTier") { priceTier = text }
+    if let bytes = object.whole("parcelBytes", in: Self.parcelBytesLimits) { parcelBytesMax = bytes }
+    if let text = object.text("edition", remedy: "write it in quotation marks, such as \"2026.1\"") {
+      if RegionManifest.isName(text) {
+        edition = text
+      } else {
+        object.fault(
+          "edition", "cannot be part of a file's name: \"\(text)\"", remedy: RegionManifest.nameRemedy)
+      }
+    }
+    if let picture = ManifestObject(
+      object.value("preview"), at: object.place("preview"), keys: Self.previewKeys, faults)
+    {
+      if let box = picture.box("bounds") { preview.bounds = box }
+      if let zoom = picture.whole("zoom", in: 0...TileID.zoomMax) { preview.zoom = zoom }
+      if let width = picture.whole("width", in: 16...4096) { preview.width = width }
+      if let height = picture.whole("height", in: 16...4096) { preview.height = height }
+    }
+  }
+
+  /// The minimum is about the size of an empty bundle.
+  package static let parcelBytesLimits = 256_000...1_000_000_000_000
+
+  private static func word(_ object: ManifestObject, _ key: String, among words: [String]) -> String? {
+    guard let word = object.text(key, remedy: "write \(words.joined(separator: ", "))") else { return nil }
+    guard !words.contains(word) else { return word }
+    object.fault(
+      key, "is not one of \(words.joined(separator: ", ")): \"\(word)\"",
+      remedy: Spelling.nearest(to: word, among: words).map { "did you mean \"\($0)\"?" } ?? "choose one of them")
+    return nil
+  }
+
+  /// `[min, max]`, or one number.
+  private static func zooms(_ object: ManifestObject) -> ClosedRange<Int>? {
+    let remedy = "write [0, 12], or one number"
+    if case .number? = object.value("zooms") {
+      return object.whole("zooms", in: 0...TileID.zoomMax).map { $0...$0 }
+    }
+    guard let ends = object.numbers("zooms", count: 2, remedy: remedy) else { return nil }
+    guard let low = Int(exactly: ends[0]), let high = Int(exactly: ends[1]), 0 <= low, low <= high,
+      high <= TileID.zoomMax
+    else {
+      object.fault("zooms", "are not whole numbers from 0 to \(TileID.zoomMax) that rise", remedy: remedy)
+      return nil
+    }
+    return low...high
+  }
+
+  private static func grid(_ object: ManifestObject, _ faults: ManifestFaults) -> TileMatrixSet? {
+    guard let value = object.value("grid") else { return nil }
+    let names = TileMatrixSet.wellKnown.map(\.identifier)
+    if case .object = value {
+      guard let grid = ManifestObject(value, at: object.place("grid"), keys: gridKeys, faults) else { return nil }
+      let id = grid.text("id", required: true, remedy: "give the grid a name of its own")
+      if !grid.has("tileEdges") {
+        grid.fault(
+          "tileEdges", "is missing", remedy: "list the edges of the levels' tiles in degrees, from the coarsest")
+      }
+      let edges = grid.numbers("tileEdges", remedy: "list the edges of the levels' tiles in degrees, from the coarsest")
+      let sizes = grid.numbers("tileSizes", remedy: "write [288], or a number of pixels for each level")
+      guard let id, let edges else { return nil }
+      let wholeSizes = (sizes ?? [256]).compactMap(Int.init(exactly:))
+      let uri = grid.text("uri") ?? TileMatrixSet.ownURI(id)
+      guard TileMatrixSet.named(id) == nil, TileMatrixSet.named(uri) == nil else {
+        grid.fault("id", "is that of a well-known grid: \"\(id)\"", remedy: "give the grid a name of its own")
+        return nil
+      }
+      do {
+        return try TileMatrixSet(identifier: id, uri: uri, tileEdges: edges, tileSizes: wholeSizes)
+      } catch {
+        object.fault("grid", "is no grid: \(error)", remedy: "let each edge be a whole multiple of the next")
+        return nil
+      }
+    }
+    guard let name = object.text("grid", remedy: "write \(names.joined(separator: " or "))") else { return nil }
+    guard let known = TileMatrixSet.named(name) else {
+      object.fault(
+        "grid", "is no grid that is known here: \"\(name)\"",
+        remedy: Spelling.nearest(to: name, among: names).map { "did you mean \"\($0)\"?" }
+          ?? "write \(names.joined(separator: " or ")), or define it")
+      return nil
+    }
+    return known
+  }
+}

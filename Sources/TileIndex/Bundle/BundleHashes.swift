@@ -1,0 +1,112 @@
+import Crypto
+
+/// A hash over all tiles of a bundle: equal for bundles with equal tiles, whatever their file format, order and page size.
+///
+/// SHA-256 over the URI of the tile matrix set and a NUL, then for every tile, by zoom, column and row from the south: zoom (one byte), column and row from
+/// the north (four bytes each, big-endian), and the SHA-256 of the tile's bytes. Metadata and places are not included.
+public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
+  /// 64 hexadecimal digits in lower case.
+  public let description: String
+
+  /// - Parameter text: 64 hexadecimal digits; nil for anything else.
+  public init?(_ text: String) {
+    guard text.utf8.count == 64, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
+    description = text.lowercased()
+  }
+
+  init(_ digest: SHA256.Digest) { description = Hexadecimal.text(digest) }
+
+  /// The hash of a bundle's tiles.
+  ///
+  /// - Complexity: O(bytes), in constant memory for MBTiles; a PMTiles archive takes 8 bytes for each tile of its largest zoom.
+  /// - Throws: ``BundleError``, also `.malformed` for a tile that occurs twice, since it is undefined which one counts.
+  public static func of(_ bundle: any BundleReader) throws -> TilesHash {
+    var hasher = Hasher(matrixSet: bundle.matrixSet)
+    var last: TileID?
+    try bundle.forEachTile { tile, bytes in
+      // In index order, equal addresses are adjacent.
+      if tile == last { throw BundleError.repeated(tile, path: bundle.path) }
+      last = tile
+      hasher.insert(tile, bytes)
+    }
+    return hasher.finalize()
+  }
+
+  /// Computes the hash from tiles in its order.
+  package struct Hasher {
+    private var hash = SHA256()
+    /// Tiles inserted so far.
+    package private(set) var tileCount = 0
+
+    package init(matrixSet: TileMatrixSet) {
+      hash.update(data: Array(matrixSet.uri.utf8) + [0])
+    }
+
+    package mutating func insert(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) {
+      var digest = SHA256()
+      digest.update(bufferPointer: bytes)
+      hash.update(data: [UInt8(truncatingIfNeeded: tile.zoom)] + Self.big(tile.column) + Self.big(tile.row))
+      digest.finalize().withUnsafeBytes { hash.update(bufferPointer: $0) }
+      tileCount += 1
+    }
+
+    package func finalize() -> TilesHash { TilesHash(hash.finalize()) }
+
+    private static func big(_ number: Int) -> [UInt8] {
+      (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+  }
+}
+
+extension TilesHash: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let hash = TilesHash(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a hash of 64 hexadecimal digits")
+    }
+    self = hash
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+/// The SHA-256 of a file, as downloads are checked with.
+package enum FileHash {
+  /// - Returns: 64 hexadecimal digits in lower case.
+  /// - Throws: ``BundleError`` with `.notFound` or `.readFailed`.
+  /// - Complexity: O(bytes), a quarter of a megabyte at a time.
+  package static func sha256(ofFile path: String) throws -> String {
+    do {
+      let file = try ReadOnlyFile(path)
+      var hash = SHA256()
+      var offset = 0
+      while offset < file.byteCount {
+        let bytes = try file.bytes(at: offset, count: min(1 << 18, file.byteCount - offset))
+        guard !bytes.isEmpty else { break }
+        hash.update(data: bytes)
+        offset += bytes.count
+      }
+      return Hexadecimal.text(hash.finalize())
+    } catch let error as FileSystem.SystemError {
+      throw BundleError.unopened(error, path: path)
+    } catch is ReadOnlyFile.NotAFile {
+      throw BundleError(.notFound, path: path, "is not a plain file", remedy: "name a file")
+    }
+  }
+}
+
+package enum Hexadecimal {
+  /// Two digits a byte, in lower case.
+  package static func text(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}
+
+extension FileHash {
+  /// The SHA-256 of a text in UTF-8: 64 hexadecimal digits in lower case.
+  package static func sha256(ofText text: String) -> String { Hexadecimal.text(SHA256.hash(data: Array(text.utf8))) }
+}

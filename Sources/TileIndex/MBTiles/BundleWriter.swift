@@ -1,0 +1,235 @@
+import Synchronization
+
+/// Writes a new MBTiles 1.3 bundle: ``put(_:_:)`` for every tile, in any order, then ``finish(_:)``.
+///
+/// 1. Tiles go into a temporary file beside the target. 2. Equal tiles share their bytes. 3. ``finish(_:)`` adds the metadata, syncs the file and renames it to
+/// the target. Until then the target is absent or unchanged. A writer that is discarded, or released unfinished, removes its temporary file.
+///
+/// The file depends only on the sequence of tiles and the metadata: equal sequences give equal bytes.
+/// Thread-safe; calls are serialised.
+public final class BundleWriter: Sendable {
+  private enum State: Sendable {
+    case open(BundleTables)
+    case failed(BundleError)
+    case closed
+  }
+
+  /// The target, as the caller named it.
+  public let path: String
+  public let matrixSet: TileMatrixSet
+  public let format: TileFormat
+  private let file: PartialFile
+  private let state: Mutex<State>
+
+  /// Starts a bundle. Bundles of grids other than WebMercatorQuad are marked so that no Mercator reader shows them (docs/bundle-format.md).
+  ///
+  /// - Parameters:
+  ///   - path: the file to write; its folder must exist.
+  ///   - format: the format of every tile.
+  ///   - replacing: replace an existing file when ``finish(_:)`` succeeds.
+  /// - Throws: ``BundleError`` with `.exists`, `.busy` (unmerged changes beside the target) or `.writeFailed`.
+  public convenience init(
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false
+  ) throws {
+    try self.init(
+      path: path, matrixSet: matrixSet, format: format, replacing: replacing, pageBytes: Self.pageBytes)
+  }
+
+  /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), in quadtree order, the better of two runs: file size
+  /// beyond the blobs, microseconds for a put, for a random read with the page cache dropped, and for one with it warm.
+  /// docs/bundle-format.md has the same table.
+  ///
+  /// | page | 45 kB: larger | put | cold | warm | 5 kB: larger | put | cold | warm |
+  /// |---|---|---|---|---|---|---|---|---|
+  /// | 4096 | 1.8 % | 78 | 369 | 13 | 17.6 % | 8.2 | 158 | 3.9 |
+  /// | 8192 | 3.4 % | 36 | 290 | 9.8 | 35.3 % | 5.8 | 102 | 3.8 |
+  /// | 16384 | 6.3 % | 23 | 245 | 9.0 | 21.8 % | 4.6 | 93 | 4.9 |
+  /// | 32768 | 13.2 % | 19 | 231 | 9.9 | 10.8 % | 3.8 | 103 | 7.4 |
+  /// | 65536 | 27.7 % | 39 | 164 | 9.9 | 5.8 % | 3.4 | 138 | 12.9 |
+  package static let pageBytes = 16384
+
+  /// For measuring page sizes: powers of 2 from 512 to 65536.
+  package init(
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, pageBytes: Int
+  ) throws {
+    self.path = path
+    self.matrixSet = matrixSet
+    self.format = format
+    file = try PartialFile(target: path, replacing: replacing)
+    do {
+      state = Mutex(.open(try BundleTables(path: file.path, matrixSet: matrixSet, pageBytes: pageBytes)))
+    } catch {
+      file.remove()
+      throw Self.bundleError(error, path: path)
+    }
+  }
+
+  deinit { discard() }
+
+  /// Tiles so far.
+  public var tileCount: Int { tables { $0.coverage.count } ?? 0 }
+  /// Stored blobs so far.
+  public var distinctTileCount: Int { tables { $0.imageCount } ?? 0 }
+  /// Bytes of the stored blobs so far, without the tables' overhead.
+  public var distinctTileBytes: Int { tables { $0.imageBytes } ?? 0 }
+
+  /// Adds a tile.
+  ///
+  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before, or has another format; the writer remains usable.
+  ///   `.writeFailed` when the disk is full or failing; the temporary file is then gone and every later call fails alike.
+  public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    guard matrixSet.contains(tile) else {
+      throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
+    }
+    guard TileFormat(sniffing: data) == format else {
+      throw BundleError(.invalidContent, path: path, "the bytes of tile \(tile) are not \(format.rawValue)")
+    }
+    let isNew = try withTables { try $0.insert(tile, data) }
+    guard isNew else { throw BundleError(.invalidContent, path: path, "tile \(tile) was put twice") }
+  }
+
+  /// Adds a tile.
+  public func put(_ tile: TileID, _ data: [UInt8]) throws {
+    try data.withUnsafeBytes { try put(tile, $0) }
+  }
+
+  /// Sets the places of the bundle and replaces those of an earlier call. ``finish(_:)`` writes them, by falling importance.
+  ///
+  /// - Throws: ``BundleError``: `.invalidContent` when a place is invalid, or when this SQLite has no FTS5.
+  /// - Complexity: O(places log places); they are held in memory until the end.
+  public func write(places: [Place]) throws {
+    if let (index, fault) = places.enumerated().lazy.compactMap({ index, place in place.fault.map { (index, $0) } })
+      .first
+    {
+      throw BundleError(
+        .invalidContent, path: path, "place \(index + 1), \"\(places[index].name.prefix(40))\", \(fault)")
+    }
+    let sorted = places.sorted(by: Place.precedes)
+    try withTables { tables in
+      guard try tables.canIndexPlaces() else {
+        throw BundleError(
+          .invalidContent, path: path, "this SQLite cannot index places: it was built without FTS5",
+          remedy: "use a libsqlite3 with SQLITE_ENABLE_FTS5, as the systems' own have, or leave the places out")
+      }
+      tables.places = sorted
+    }
+  }
+
+  /// Completes the bundle and renames it to its target. Afterwards the writer is closed.
+  ///
+  /// Bounds are clipped to what tiles of every zoom cover; minzoom and maxzoom are those of the tiles.
+  /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles or with metadata that cannot be stored, `.exists` when the target has appeared
+  ///   meanwhile, `.writeFailed`. After an error the temporary file is gone and the target is unchanged.
+  public func finish(_ metadata: BundleMetadata) throws -> BundleSummary {
+    try finish(rows: { coverage in
+      try MetadataRows(metadata, coverage: coverage, matrixSet: matrixSet, format: format, path: path).rows
+    })
+  }
+
+  /// Completes the bundle with the given metadata rows, and renames it if the finished file passes an inspection.
+  ///
+  /// - Parameters:
+  ///   - rows: the rows of the metadata table for the bundle's coverage.
+  ///   - inspect: gets the path of the closed temporary file before it is synced; throwing discards it.
+  func finish(
+    rows: (TileCoverage) throws -> [(name: String, value: String)], inspect: (String) throws -> Void = { _ in }
+  ) throws -> BundleSummary {
+    do {
+      let (coverage, images) = try withTables { tables in
+        try tables.finish(try rows(tables.coverage))
+        return (tables.coverage, tables.imageCount)
+      }
+      // Closes the connection, which must not outlive the temporary file name.
+      state.withLock { $0 = .closed }
+      try inspect(file.path)
+      let bytes = FileSystem.size(file.path)
+      try file.commit()
+      let zooms = coverage.zooms ?? 0...0
+      return BundleSummary(
+        tiles: coverage.count, distinctTiles: images, bytes: bytes, minZoom: zooms.lowerBound,
+        maxZoom: zooms.upperBound)
+    } catch {
+      state.withLock { $0 = .closed }
+      file.remove()
+      throw error
+    }
+  }
+
+  /// Discards the bundle and removes the temporary file. No effect after ``finish(_:)``.
+  public func discard() {
+    state.withLock { state in
+      guard case .open = state else { return }
+      state = .closed
+      file.remove()
+    }
+  }
+
+  private func tables<T>(_ body: (BundleTables) -> T) -> T? {
+    state.withLock { state in
+      guard case .open(let tables) = state else { return nil }
+      return body(tables)
+    }
+  }
+
+  /// Runs a step on the open tables. An SQLite error ends the writer; other errors leave it usable.
+  private func withTables<T>(_ body: (BundleTables) throws -> T) throws -> T {
+    try state.withLock { state in
+      switch state {
+      case .failed(let error): throw error
+      case .closed:
+        throw BundleError(.writeFailed, path: path, "the bundle was already finished or discarded")
+      case .open(let tables):
+        do {
+          return try body(tables)
+        } catch let error as SQLiteError {
+          let failure = Self.bundleError(error, path: path)
+          state = .failed(failure)
+          file.remove()
+          throw failure
+        }
+      }
+    }
+  }
+
+  private static func bundleError(_ error: any Error, path: String) -> any Error {
+    guard let error = error as? SQLiteError else { return error }
+    return bundleError(error, path: path)
+  }
+
+  private static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
+    if error.isDiskFull { return PartialFile.diskFull(path) }
+    return BundleError(.writeFailed, path: path, "the bundle could not be written: \(error)")
+  }
+}
+
+extension BundleWriter {
+  /// Adds a tile of another bundle, as stored there.
+  ///
+  /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than its first; write errors as ``put(_:_:)``.
+  func copy(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, from bundle: any BundleReader) throws {
+    do {
+      try put(tile, bytes)
+    } catch let error as BundleError where error.code == .invalidContent {
+      guard TileFormat(sniffing: bytes) == format else {
+        throw BundleError(
+          .malformed, path: bundle.path, "tile \(tile) is not \(format.rawValue) like the first one",
+          remedy: "find all such tiles with: tilecut verify '\(bundle.path)'")
+      }
+      throw BundleError.repeated(tile, path: bundle.path)
+    }
+  }
+}
+
+/// The contents of a finished bundle.
+public struct BundleSummary: Hashable, Sendable, Codable {
+  /// Tiles, as readers count them.
+  public let tiles: Int
+  /// Stored blobs; equal tiles share one.
+  public let distinctTiles: Int
+  /// Size of the file in bytes.
+  public let bytes: Int
+  /// The coarsest zoom with tiles.
+  public let minZoom: Int
+  /// The finest zoom with tiles.
+  public let maxZoom: Int
+}

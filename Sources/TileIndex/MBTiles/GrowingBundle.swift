@@ -1,0 +1,307 @@
+import CSQLite
+import Synchronization
+
+/// An MBTiles bundle that is read while tiles are added one by one, as they are fetched from elsewhere. Fetched tiles stay available without a network.
+///
+/// It is an ordinary MBTiles file (a flat `tiles` table). A second table, `upstream`, records when each tile was fetched, until when
+/// it is fresh, and which tiles are known not to exist. A write-ahead log makes every tile complete or absent if the process is killed; after a power
+/// failure the last tiles may be missing.
+///
+/// For any number of threads, and several processes at a time.
+package final class GrowingBundle: @unchecked Sendable {
+  /// A tile's state besides its bytes. Times are seconds since 1970.
+  package struct State: Hashable, Sendable {
+    package var fetched: Int
+    /// After this it must be revalidated.
+    package var expires: Int
+    /// The server's entity tag (RFC 9110, section 8.8); empty without one.
+    package var entityTag: String
+    package var lastModified: String
+
+    package init(fetched: Int, expires: Int, entityTag: String = "", lastModified: String = "") {
+      self.fetched = fetched
+      self.expires = expires
+      self.entityTag = entityTag
+      self.lastModified = lastModified
+    }
+  }
+
+  /// A stored tile, or the stored fact that it does not exist.
+  package struct Found: Hashable, Sendable {
+    /// Nil: there is no such tile.
+    package var bytes: [UInt8]?
+    package var state: State
+  }
+
+  /// The tile's archive is no longer the one whose tiles are stored.
+  package struct ArchiveReplaced: Error {}
+
+  /// What happens when the file has its maximum size.
+  package enum WhenFull: String, Sendable, CaseIterable {
+    /// The least recently used tiles are evicted.
+    case evict
+    /// No more tiles are stored.
+    case stop
+  }
+
+  package let path: String
+  private let byteCountMax: Int
+  private let whenFull: WhenFull
+  private let state: Mutex<Void> = Mutex(())
+  // Guarded by `state`.
+  private let connection: SQLiteConnection
+  private let statements: Statements
+  private var storesSinceLook = 0
+  // For callers that must not block on a disk.
+  private let byteCountSeen = Atomic(0)
+  private let evictedCount = Atomic(0)
+
+  private struct Statements {
+    let find, use, storeTile, storeState, refresh, deleteTile, archive: SQLiteStatement
+  }
+
+  /// Opens or creates the file.
+  ///
+  /// - Parameters:
+  ///   - metadata: rows of the metadata table; replace existing rows of the same name.
+  ///   - byteCountMax: the file's maximum size in bytes, exceeded by a few tiles at most.
+  /// - Throws: ``BundleError``: `.exists` for a bundle that was made otherwise and must not be changed, `.malformed`, `.writeFailed`, `.busy`.
+  package init(
+    path: String, metadata: [StoredMetadata.Entry], byteCountMax: Int, whenFull: WhenFull = .evict
+  ) throws {
+    self.path = path
+    self.byteCountMax = byteCountMax
+    self.whenFull = whenFull
+    do {
+      connection = try SQLiteConnection(
+        uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+      sqlite3_busy_timeout(connection.handle, 5000)
+      try connection.execute("PRAGMA trusted_schema = OFF")
+      try GrowingSchema.prepare(connection, metadata, path: path)
+      let place = "zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
+      statements = Statements(
+        find: try connection.prepare(
+          """
+          SELECT fetched, expires, etag, modified, used, tile_data \
+          FROM upstream LEFT JOIN tiles USING (zoom_level, tile_column, tile_row) WHERE \(place)
+          """),
+        use: try connection.prepare("UPDATE upstream SET used = ?4 WHERE \(place)"),
+        storeTile: try connection.prepare("INSERT OR REPLACE INTO tiles VALUES (?1, ?2, ?3, ?4)"),
+        storeState: try connection.prepare("INSERT OR REPLACE INTO upstream VALUES (?1, ?2, ?3, ?4, ?5, ?4, ?6, ?7)"),
+        refresh: try connection.prepare("UPDATE upstream SET fetched = ?4, expires = ?5, used = ?4 WHERE \(place)"),
+        deleteTile: try connection.prepare("DELETE FROM tiles WHERE \(place)"),
+        archive: try connection.prepare("SELECT identity FROM upstream_archive"))
+      byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed)
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Tiles evicted since the file was opened.
+  package var evicted: Int { evictedCount.load(ordering: .relaxed) }
+
+  /// Bytes of the file in use, without its log; correct to a few tiles.
+  package var byteCount: Int { byteCountSeen.load(ordering: .relaxed) }
+
+  /// A stored tile; nil when nothing is known of it.
+  ///
+  /// - Parameter now: seconds since 1970; the day of a tile's last use is recorded.
+  /// - Complexity: O(log tiles).
+  package func find(_ tile: TileID, now: Int) throws -> Found? {
+    try writing {
+      let find = statements.find
+      Self.bind(tile, find)
+      defer { find.reset() }
+      guard try find.step() else { return nil }
+      let known = State(
+        fetched: find.int(0), expires: find.int(1), entityTag: find.text(2) ?? "", lastModified: find.text(3) ?? "")
+      let bytes = find.bytes(5)
+      let found = Found(bytes: bytes.isEmpty ? nil : Array(bytes), state: known)
+      if abs(now - find.int(4)) >= Self.useSeconds {
+        find.reset()
+        Self.bind(tile, statements.use)
+        statements.use.bind(now, at: 4)
+        // A full disk must not prevent reading.
+        _ = try? statements.use.run()
+      }
+      return found
+    }
+  }
+
+  /// Stores a tile, or the fact that it does not exist. An empty tile does not exist.
+  ///
+  /// - Parameter archive: the archive of the tile; nil for tiles that a server provides one by one.
+  /// - Returns: false when the bundle is full and ``WhenFull/stop`` was chosen.
+  /// - Throws: ``ArchiveReplaced`` when the stored tiles are of another archive; `BundleError`.
+  package func store(_ tile: TileID, _ bytes: [UInt8]?, _ known: State, of archive: String? = nil) throws -> Bool {
+    try writing {
+      let size = (bytes?.count ?? 0) + Self.rowBytes
+      guard try makeRoom(size) else { return false }
+      try transaction {
+        if let archive, try keptArchive() != archive { throw ArchiveReplaced() }
+        if let bytes, !bytes.isEmpty {
+          try bytes.withUnsafeBytes { raw in
+            Self.bind(tile, statements.storeTile)
+            try statements.storeTile.bind(raw, at: 4)
+            try statements.storeTile.run()
+          }
+        } else {
+          Self.bind(tile, statements.deleteTile)
+          try statements.deleteTile.run()
+        }
+        Self.bind(tile, statements.storeState)
+        statements.storeState.bind(known.fetched, at: 4)
+        statements.storeState.bind(known.expires, at: 5)
+        try statements.storeState.bind(known.entityTag, at: 6)
+        try statements.storeState.bind(known.lastModified, at: 7)
+        try statements.storeState.run()
+      }
+      byteCountSeen.add(size, ordering: .relaxed)
+      return true
+    }
+  }
+
+  /// Records that a tile was found unchanged.
+  package func refresh(_ tile: TileID, fetched: Int, expires: Int) throws {
+    try writing {
+      Self.bind(tile, statements.refresh)
+      statements.refresh.bind(fetched, at: 4)
+      statements.refresh.bind(expires, at: 5)
+      try statements.refresh.run()
+    }
+  }
+
+  /// The value of a metadata row.
+  package func metadata(_ name: String) throws -> String? {
+    try writing {
+      let query = try connection.prepare("SELECT value FROM metadata WHERE name = ?1")
+      try query.bind(name, at: 1)
+      return try query.step() ? query.text(0) : nil
+    }
+  }
+
+  /// All rows of the metadata.
+  package func metadata() throws -> [StoredMetadata.Entry] {
+    try writing {
+      let query = try connection.prepare("SELECT name, value FROM metadata ORDER BY rowid")
+      var entries: [StoredMetadata.Entry] = []
+      while try query.step() { entries.append(.init(name: query.text(0) ?? "", value: query.text(1) ?? "")) }
+      return entries
+    }
+  }
+
+  /// Replaces all rows of the metadata.
+  package func setMetadata(_ entries: [StoredMetadata.Entry]) throws {
+    try writing {
+      try transaction {
+        try connection.execute("DELETE FROM metadata")
+        try GrowingSchema.write(entries, connection)
+      }
+    }
+  }
+
+  /// Sets the archive of the tiles, and removes the tiles of any other in the same transaction: a bundle never has tiles of two archives, even if the process
+  /// ends in between or another process fills the same bundle.
+  ///
+  /// - Parameters:
+  ///   - identity: identifies a state of the archive.
+  ///   - entityTag: the entity tag of this archive's tiles; bundles of older versions record only that.
+  /// - Returns: true when the bundle had tiles of another archive.
+  package func adopt(archive identity: String, entityTag: String) throws -> Bool {
+    try writing {
+      if try keptArchive() == identity { return false }
+      let isOther = try transaction {
+        let kept = try keptArchive()
+        if kept == identity { return false }
+        let others = try connection.prepare("SELECT 1 FROM upstream WHERE etag <> ?1 LIMIT 1")
+        try others.bind(entityTag, at: 1)
+        let isOther = try kept != nil || others.step()
+        others.reset()
+        if isOther { for table in ["tiles", "upstream"] { try connection.execute("DELETE FROM \(table)") } }
+        try connection.execute("DELETE FROM upstream_archive")
+        let insert = try connection.prepare("INSERT INTO upstream_archive VALUES (?1)")
+        try insert.bind(identity, at: 1)
+        try insert.run()
+        return isOther
+      }
+      byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed)
+      return isOther
+    }
+  }
+
+  // MARK: - Statements, room and errors
+
+  /// The last use of a tile is recorded to the day, so that most reads do not write.
+  private static let useSeconds = 86_400
+  /// Bytes for a tile besides its own: two rows and an index entry.
+  private static let rowBytes = 120
+
+  private static func bind(_ tile: TileID, _ statement: SQLiteStatement) {
+    statement.bind(tile.zoom, at: 1)
+    statement.bind(tile.column, at: 2)
+    statement.bind(MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom), at: 3)
+  }
+
+  private func keptArchive() throws -> String? {
+    defer { statements.archive.reset() }
+    return try statements.archive.step() ? statements.archive.text(0) : nil
+  }
+
+  private func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try connection.execute("COMMIT")
+      return result
+    } catch {
+      try? connection.execute("ROLLBACK")
+      throw error
+    }
+  }
+
+  private func writing<Result>(_ body: () throws -> Result) throws -> Result {
+    try state.withLock { _ in
+      do {
+        return try body()
+      } catch let error as SQLiteError {
+        throw Self.failure(error, path)
+      }
+    }
+  }
+
+  private func makeRoom(_ size: Int) throws -> Bool {
+    func look() throws { byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed) }
+    storesSinceLook += 1
+    // Between two counts, adding up the stored bytes is accurate enough.
+    if storesSinceLook >= 64 || byteCount + size > byteCountMax {
+      try look()
+      storesSinceLook = 0
+    }
+    guard byteCount + size > byteCountMax else { return true }
+    guard whenFull == .evict, size <= byteCountMax / 4 else { return false }
+    let count = try GrowingSchema.evict(connection, downTo: max(byteCountMax - max(byteCountMax / 16, 4 * size), 0))
+    evictedCount.add(count, ordering: .relaxed)
+    try look()
+    return byteCount + size <= byteCountMax
+  }
+
+  private static func failure(_ error: SQLiteError, _ path: String) -> BundleError {
+    if error.isDiskFull {
+      return BundleError(
+        .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller file-size")
+    }
+    let systemError = FileSystem.SystemError(number: error.systemError)
+    if systemError.isOutOfDescriptors { return .unopened(systemError, path: path) }
+    switch error.primary {
+    case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_IOERR:
+      return BundleError(
+        .writeFailed, path: path, "cannot be written: \(error)", remedy: "check folder, disk and permissions")
+    case SQLITE_CORRUPT, SQLITE_NOTADB:
+      return BundleError(
+        .malformed, path: path, "is damaged: \(error)", remedy: "move it away; it is then filled anew")
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      return BundleError(.busy, path: path, "another program is writing it", remedy: "end that program")
+    default: return BundleError(.writeFailed, path: path, "could not be used: \(error)")
+    }
+  }
+}

@@ -1,0 +1,244 @@
+import CSQLite
+
+// MARK: - Zooms, counts and extents
+extension MBTilesReader {
+  /// The zooms that have tiles, in ascending order, whatever the metadata say.
+  ///
+  /// - Complexity: O(log tiles) for each zoom if the table has its index, otherwise O(tiles).
+  public func zooms() throws -> [Int] {
+    try reading {
+      let next = try connection.prepare("SELECT min(zoom_level) FROM \(schema.keys) WHERE zoom_level > ?1")
+      var zooms: [Int] = []
+      var last = -1
+      while true {
+        next.bind(last, at: 1)
+        // Text sorts after all numbers, so it ends the search.
+        guard try next.step(), next.type(0) == SQLITE_INTEGER else { return zooms }
+        let zoom = next.int(0)
+        guard matrixSet.zooms.contains(zoom) else { return zooms }
+        zooms.append(zoom)
+        last = zoom
+        next.reset()
+      }
+    }
+  }
+
+  /// The number of tiles.
+  ///
+  /// - Complexity: O(tiles), without reading blobs.
+  public func tileCount() throws -> Int {
+    try reading { try count("SELECT count(*) FROM \(schema.tiles)") }
+  }
+
+  /// The number of different blobs.
+  ///
+  /// - Complexity: O(tiles); for a flat table all blobs are read, and 8 bytes of memory taken for each.
+  public func distinctTileCount() throws -> Int {
+    if schema.layout == .mapAndImages {
+      return try reading { try count("SELECT count(DISTINCT tile_id) FROM map") }
+    }
+    var hashes: [UInt64] = []
+    try forEachRow(ordered: false) { row in hashes.append(ContentHash.hash(row.data)) }
+    return ContentHash.distinctCount(hashes)
+  }
+
+  /// The rectangle around the tiles of a zoom; nil when it has none.
+  ///
+  /// - Complexity: O(tiles of the zoom) if the table has its index.
+  public func range(zoom: Int) throws -> TileRange? {
+    guard matrixSet.zooms.contains(zoom) else { return nil }
+    let matrix = matrixSet[zoom]
+    return try reading {
+      let statement = try connection.prepare(
+        """
+        SELECT min(tile_column), max(tile_column), min(tile_row), max(tile_row) FROM \(schema.keys) \
+        WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
+        """)
+      statement.bind(zoom, at: 1)
+      statement.bind(matrix.matrixWidth - 1, at: 2)
+      statement.bind(matrix.matrixHeight - 1, at: 3)
+      guard try statement.step(), statement.type(0) == SQLITE_INTEGER else { return nil }
+      let north = MBTilesRow.flipped(statement.int(3), matrixHeight: matrix.matrixHeight)
+      let south = MBTilesRow.flipped(statement.int(2), matrixHeight: matrix.matrixHeight)
+      return TileRange(zoom: zoom, columns: statement.int(0)...statement.int(1), rows: north...south)
+    }
+  }
+
+  /// Count, bytes and rectangle of every zoom that has tiles, in ascending order.
+  ///
+  /// - Complexity: O(tiles), without reading blobs.
+  package func levels() throws -> [(range: TileRange, tiles: Int, bytes: Int)] {
+    let query = """
+      SELECT count(*), sum(length(tile_data)), min(tile_column), max(tile_column), min(tile_row), max(tile_row) \
+      FROM \(schema.tiles) WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
+      """
+    return try zooms().compactMap { zoom in
+      try reading {
+        let matrix = matrixSet[zoom]
+        let statement = try connection.prepare(query)
+        statement.bind(zoom, at: 1)
+        statement.bind(matrix.matrixWidth - 1, at: 2)
+        statement.bind(matrix.matrixHeight - 1, at: 3)
+        guard try statement.step(), statement.int(0) > 0 else { return nil }
+        let north = MBTilesRow.flipped(statement.int(5), matrixHeight: matrix.matrixHeight)
+        let south = MBTilesRow.flipped(statement.int(4), matrixHeight: matrix.matrixHeight)
+        let range = TileRange(zoom: zoom, columns: statement.int(2)...statement.int(3), rows: north...south)
+        return (range, statement.int(0), statement.int(1))
+      }
+    }
+  }
+
+  /// The value of a numeric pragma.
+  package func pragma(_ name: String) throws -> Int {
+    try reading { try count("PRAGMA \(name)") }
+  }
+
+  private func count(_ sql: String) throws -> Int {
+    let statement = try connection.prepare(sql)
+    return try statement.step() ? statement.int(0) : 0
+  }
+}
+
+// MARK: - Walking through tiles
+extension MBTilesReader {
+  /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of the index.
+  ///
+  /// The bytes are valid until the closure returns. Rows whose address is not in the grid are skipped.
+  /// - Complexity: O(tiles) in constant memory. Without an index the addresses, not the blobs, are sorted first, on disk if there are many.
+  public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    try forEachRow(ordered: true) { row in
+      guard let tile = tile(of: row), !row.data.isEmpty else { return }
+      try body(tile, row.data)
+    }
+  }
+
+  /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
+  ///
+  /// - Complexity: O(tiles in the rectangle's columns) if the table has its index, otherwise O(tiles of the bundle).
+  public func forEachTile(
+    in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard matrixSet.zooms.contains(range.zoom) else { return }
+    let height = matrixSet[range.zoom].matrixHeight
+    let south = MBTilesRow.flipped(range.rows.upperBound, matrixHeight: height)
+    let north = MBTilesRow.flipped(range.rows.lowerBound, matrixHeight: height)
+    let condition =
+      "zoom_level = \(range.zoom) AND tile_column BETWEEN \(range.columns.lowerBound) AND \(range.columns.upperBound) "
+      + "AND tile_row BETWEEN \(south) AND \(north)"
+    try forEachRow(ordered: true, where: condition) { row in
+      guard let tile = tile(of: row), !row.data.isEmpty else { return }
+      try body(tile, row.data)
+    }
+  }
+
+  /// A stored row of the tiles.
+  struct Row {
+    let zoom: Int
+    let column: Int
+    /// From the south.
+    let storedRow: Int
+    /// False when one of the three numbers is not stored as an integer.
+    let isInteger: Bool
+    /// False for NULL and text.
+    let isBlob: Bool
+    let data: UnsafeRawBufferPointer
+  }
+
+  /// The stored address of a tile.
+  struct StoredKey {
+    let zoom: Int
+    let column: Int
+    /// From the south.
+    let storedRow: Int
+  }
+
+  /// The tile of a row; nil when its address is not in the grid.
+  func tile(of row: Row) -> TileID? {
+    row.isInteger ? tile(at: StoredKey(zoom: row.zoom, column: row.column, storedRow: row.storedRow)) : nil
+  }
+
+  /// The tile of a stored address; nil when it is not in the grid.
+  func tile(at place: StoredKey) -> TileID? {
+    guard matrixSet.zooms.contains(place.zoom) else { return nil }
+    let height = matrixSet[place.zoom].matrixHeight
+    // Checked first, because flipping a huge number would overflow.
+    guard place.storedRow >= 0, place.storedRow < height else { return nil }
+    let tile = TileID(unchecked: place.zoom, place.column, MBTilesRow.flipped(place.storedRow, matrixHeight: height))
+    return matrixSet.contains(tile) ? tile : nil
+  }
+
+  /// Every row, including those whose address is not in the grid.
+  ///
+  /// - Parameter condition: trusted SQL; nil for all rows.
+  func forEachRow(ordered: Bool, where condition: String? = nil, _ body: (Row) throws -> Void) throws {
+    let columns = "zoom_level, tile_column, tile_row"
+    let order = (condition.map { " WHERE \($0)" } ?? "") + (ordered ? " ORDER BY \(columns)" : "")
+    let all = "SELECT \(columns), tile_data FROM \(schema.tiles)\(order)"
+    if ordered, schema.layout == .flat, try reading({ try sorts(all) }),
+      let keys = try? connection.prepare("SELECT rowid FROM \(schema.tiles)\(order)"),
+      let single = try? connection.prepare("SELECT \(columns), tile_data FROM \(schema.tiles) WHERE rowid = ?1")
+    {
+      while try reading({ try keys.step() }) {
+        single.bind(keys.int(0), at: 1)
+        defer { single.reset() }
+        if try reading({ try single.step() }) { try body(Self.row(single)) }
+      }
+      return
+    }
+    let statement = try reading { try connection.prepare(all) }
+    while try reading({ try statement.step() }) { try body(Self.row(statement)) }
+  }
+
+  /// Every stored blob once, in no particular order.
+  func forEachBlob(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    let table = schema.layout == .mapAndImages ? "images" : schema.tiles
+    let statement = try reading { try connection.prepare("SELECT tile_data FROM \(table)") }
+    while try reading({ try statement.step() }) { try body(statement.bytes(0)) }
+  }
+
+  private static func row(_ statement: SQLiteStatement) -> Row {
+    // Types are read first: reading a value may convert it.
+    let isInteger = (0..<3).allSatisfy { statement.type($0) == SQLITE_INTEGER }
+    let isBlob = statement.type(3) == SQLITE_BLOB
+    return Row(
+      zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2), isInteger: isInteger,
+      isBlob: isBlob, data: statement.bytes(3))
+  }
+
+  /// True when SQLite would sort all rows, including blobs, before it returns the first.
+  private func sorts(_ sql: String) throws -> Bool {
+    let plan = try connection.prepare("EXPLAIN QUERY PLAN \(sql)")
+    while try plan.step() {
+      if plan.text(3)?.contains("TEMP B-TREE") == true { return true }
+    }
+    return false
+  }
+}
+
+extension MBTilesReader {
+  /// Every tile with the size of its blob, in index order, without reading the blobs.
+  ///
+  /// - Complexity: O(tiles), and 32 bytes of memory for each.
+  package func sizedTiles() throws -> [SizedTile] {
+    try reading {
+      let statement = try connection.prepare(
+        "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM \(schema.tiles) ORDER BY 1, 2, 3")
+      var tiles: [SizedTile] = []
+      while try statement.step() {
+        let place = StoredKey(zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2))
+        if let tile = tile(at: place), statement.int(3) > 0 {
+          tiles.append(SizedTile(tile, bytes: statement.int(3)))
+        }
+      }
+      return tiles
+    }
+  }
+}
+
+/// A tile and the size of its blob.
+package struct SizedTile: Hashable, Sendable {
+  package let tile: TileID
+  package let bytes: Int
+
+  package init(_ tile: TileID, bytes: Int) { (self.tile, self.bytes) = (tile, bytes) }
+}

@@ -1,0 +1,99 @@
+import CSQLite
+
+/// The tables of the bundles that ``BundleWriter`` writes (MBTiles 1.3); see docs/bundle-format.md.
+enum MBTilesSchema {
+  /// `MPBX`, which file(1) and others recognise as MBTiles.
+  static let applicationID = 0x4D50_4258
+
+  /// Blobs have their own table so that equal tiles share one. The map table has only numbers, so looking up a tile touches few pages.
+  static func statements(tilesView: String) -> [String] {
+    [
+      "CREATE TABLE metadata (name text, value text)",
+      "CREATE UNIQUE INDEX metadata_name ON metadata (name)",
+      "CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id INTEGER)",
+      "CREATE UNIQUE INDEX map_tile ON map (zoom_level, tile_column, tile_row)",
+      "CREATE TABLE images (tile_id INTEGER PRIMARY KEY, tile_data BLOB)",
+      """
+      CREATE VIEW \(tilesView) AS \
+      SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row, \
+      images.tile_data AS tile_data FROM map JOIN images ON images.tile_id = map.tile_id
+      """,
+    ]
+  }
+
+  /// The name of the view in MBTiles.
+  static let mercatorView = "tiles"
+  /// Its name for other grids than WebMercatorQuad, so that no MBTiles reader shows such tiles in the wrong place.
+  static let otherGridView = "grid_tiles"
+}
+
+/// The row numbers of MBTiles files, which count from the bottom as in TMS. The only place where rows are flipped.
+public enum MBTilesRow {
+  /// The stored row of a tile, or the row of a stored tile: the flip is its own inverse.
+  ///
+  /// In Web Mercator the matrix is 2^zoom high: tile 11/327/791 is stored in row 1256.
+  public static func flipped(_ row: Int, matrixHeight: Int) -> Int { matrixHeight - 1 - row }
+}
+
+/// The tables of an opened bundle: which one has the tiles, and what is behind it.
+struct BundleSchema {
+  /// `tiles`, or `grid_tiles` in bundles of other grids.
+  let tiles: String
+  let layout: BundleLayout
+  /// The smallest table that has the addresses of all tiles.
+  let keys: String
+  /// True when the blobs' ids are integers, false when they are text such as an MD5; nil for a flat table.
+  let hasIntegerIDs: Bool?
+
+  /// - Throws: ``BundleError`` with `.malformed` when there is no table of tiles.
+  init(_ connection: SQLiteConnection, path: String) throws {
+    var objects: [String: String] = [:]
+    let list = try connection.prepare("SELECT lower(name), type FROM sqlite_master WHERE type IN ('table', 'view')")
+    while try list.step() {
+      if let name = list.text(0), let type = list.text(1) { objects[name] = type }
+    }
+    let candidates = [MBTilesSchema.mercatorView, MBTilesSchema.otherGridView]
+    guard let tiles = candidates.first(where: { objects[$0] != nil }) else {
+      throw BundleError(
+        .malformed, path: path, "is an SQLite database, but has no table or view called tiles",
+        remedy: "check that it is an MBTiles bundle")
+    }
+    let columns = try Self.columns(of: tiles, connection)
+    for column in ["zoom_level", "tile_column", "tile_row", "tile_data"] where columns[column] == nil {
+      throw BundleError(.malformed, path: path, "its \(tiles) has no column \(column), so it is not an MBTiles bundle")
+    }
+    self.tiles = tiles
+    guard objects[tiles] == "view" else {
+      (layout, keys, hasIntegerIDs) = (.flat, tiles, nil)
+      return
+    }
+    let map = objects["map"] == "table" ? try Self.columns(of: "map", connection) : [:]
+    let images = objects["images"] == "table" ? try Self.columns(of: "images", connection) : [:]
+    let isPair =
+      ["zoom_level", "tile_column", "tile_row", "tile_id"].allSatisfy { map[$0] != nil }
+      && ["tile_id", "tile_data"].allSatisfy { images[$0] != nil }
+    layout = isPair ? .mapAndImages : .view
+    keys = isPair ? "map" : tiles
+    hasIntegerIDs = images["tile_id"].map { $0.uppercased().contains("INT") }
+  }
+
+  /// Column names in lower case with their declared types.
+  static func columns(of table: String, _ connection: SQLiteConnection) throws -> [String: String] {
+    let statement = try connection.prepare("PRAGMA table_info(\(table))")
+    var columns: [String: String] = [:]
+    while try statement.step() {
+      if let name = statement.text(1) { columns[name.lowercased()] = statement.text(2) ?? "" }
+    }
+    return columns
+  }
+}
+
+/// The layout of a bundle's tables.
+public enum BundleLayout: String, Sendable, Codable {
+  /// One table with the blobs in it.
+  case flat
+  /// A view over `map` and `images`, where equal tiles share a blob.
+  case mapAndImages = "map and images"
+  /// Another view.
+  case view
+}

@@ -1,0 +1,163 @@
+/// A named place on a map. A bundle may hold a table of them (``PlaceTable``); the module Gazetteer searches it.
+public struct Place: Hashable, Sendable, Codable {
+  /// Not empty.
+  public var name: String
+  /// A word or two for people, such as `city`, `lake` or `peak`; empty when unknown.
+  public var kind: String
+  /// Degrees, from -180 to 180.
+  public var longitude: Double
+  /// Degrees, from -90 to 90.
+  public var latitude: Double
+  /// 0 to 1. Of two places with one name, the one that is more often meant has more.
+  public var importance: Double
+
+  public init(name: String, kind: String = "", longitude: Double, latitude: Double, importance: Double = 0) {
+    self.name = name
+    self.kind = kind
+    self.longitude = longitude
+    self.latitude = latitude
+    self.importance = importance
+  }
+
+  /// Why the place cannot be stored; nil when it can.
+  package var fault: String? {
+    if name.isEmpty { return "has no name" }
+    if name.utf8.contains(0) || kind.utf8.contains(0) { return "holds a NUL character" }
+    if name.utf8.count > Self.textBytesMax || kind.utf8.count > Self.textBytesMax {
+      return "has a name or kind of more than \(Self.textBytesMax) bytes"
+    }
+    if !(longitude >= -180 && longitude <= 180) { return "has the longitude \(longitude), outside -180 to 180" }
+    if !(latitude >= -90 && latitude <= 90) { return "has the latitude \(latitude), outside -90 to 90" }
+    if !(importance >= 0 && importance <= 1) { return "has the importance \(importance), outside 0 to 1" }
+    return nil
+  }
+
+  /// Longer names and kinds are refused.
+  static let textBytesMax = 1000
+
+  /// The order in which bundles store places: by falling importance, so that reading a few rows gives the most important ones; then by
+  /// all other members, so that equal sets of places give equal tables.
+  package static func precedes(_ a: Place, _ b: Place) -> Bool {
+    if a.importance != b.importance { return a.importance > b.importance }
+    if a.name != b.name { return a.name.unicodeScalars.lexicographicallyPrecedes(b.name.unicodeScalars) }
+    if a.kind != b.kind { return a.kind.unicodeScalars.lexicographicallyPrecedes(b.kind.unicodeScalars) }
+    return (a.longitude, a.latitude) < (b.longitude, b.latitude)
+  }
+}
+
+/// A place as consecutive columns of a row: name, kind, longitude, latitude, importance.
+extension Place {
+  /// Reads the columns of a result row without checking them; see ``fault``.
+  package init(_ statement: SQLiteStatement, from column: Int32) {
+    self.init(
+      name: statement.text(column) ?? "", kind: statement.text(column + 1) ?? "",
+      longitude: statement.double(column + 2), latitude: statement.double(column + 3),
+      importance: statement.double(column + 4))
+  }
+
+  /// Binds the members to consecutive parameters of a statement.
+  func bind(to statement: SQLiteStatement, from parameter: Int32) throws {
+    try statement.bind(name, at: parameter)
+    try statement.bind(kind, at: parameter + 1)
+    statement.bind(longitude, at: parameter + 2)
+    statement.bind(latitude, at: parameter + 3)
+    statement.bind(importance, at: parameter + 4)
+  }
+}
+
+/// The table of places of an opened MBTiles bundle. For one thread at a time, as the reader it uses.
+///
+/// Places are two tables (docs/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a full-text index over the names (FTS5 with
+/// external content). The list is part of a bundle's content, which extracts, merges and patches carry over; the module Gazetteer searches the index.
+package struct PlaceTable {
+  package let bundle: MBTilesReader
+
+  /// Nil for a bundle without places, and for one that is not MBTiles.
+  ///
+  /// - Throws: ``BundleError``.
+  package init?(_ bundle: any BundleReader) throws {
+    guard let bundle = bundle as? MBTilesReader else { return nil }
+    let columns = try bundle.reading { try BundleSchema.columns(of: PlaceTables.table, bundle.connection) }
+    guard Self.columns.allSatisfy({ columns[$0] != nil }) else { return nil }
+    self.bundle = bundle
+  }
+
+  private static let columns = ["id", "name", "kind", "longitude", "latitude", "importance"]
+
+  /// True when the names are indexed and this SQLite has FTS5, without which the index cannot be read.
+  package var hasIndex: Bool {
+    (try? BundleSchema.columns(of: PlaceTables.index, bundle.connection))?["name"] != nil
+  }
+
+  /// The number of rows.
+  package func count() throws -> Int {
+    try bundle.reading {
+      let statement = try bundle.connection.prepare("SELECT count(*) FROM places")
+      return try statement.step() ? statement.int(0) : 0
+    }
+  }
+
+  /// All valid places in the order of the table, which in our own bundles is that of falling importance.
+  package func places() throws -> [Place] {
+    let statement = try bundle.reading {
+      try bundle.connection.prepare("SELECT id, name, kind, longitude, latitude, importance FROM places ORDER BY id")
+    }
+    var places: [Place] = []
+    while try bundle.reading({ try statement.step() }) {
+      if let row = Row(statement) { places.append(row.place) }
+    }
+    return places
+  }
+
+  /// A valid place and its id.
+  package struct Row {
+    package let id: Int
+    package let place: Place
+
+    /// Reads `id, name, kind, longitude, latitude, importance`; nil for a row that is not a valid place.
+    package init?(_ statement: SQLiteStatement) {
+      let place = Place(statement, from: 1)
+      guard place.fault == nil else { return nil }
+      (id, self.place) = (statement.int(0), place)
+    }
+  }
+}
+
+/// The definition of the tables, and how they are written.
+enum PlaceTables {
+  static let table = "places"
+  static let index = "places_index"
+
+  /// The tokenizer folds diacritics, in queries too: `Zurich` finds `Zürich`. Prefixes of one to three characters have their own index.
+  static let statements = [
+    """
+    CREATE TABLE places (id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, longitude REAL NOT NULL, \
+    latitude REAL NOT NULL, importance REAL NOT NULL)
+    """,
+    """
+    CREATE VIRTUAL TABLE places_index USING fts5(name, content='places', content_rowid='id', columnsize=0, \
+    prefix='1 2 3', tokenize='unicode61 remove_diacritics 2')
+    """,
+  ]
+
+  /// Writes both tables in the order of the places. Equal lists give equal bytes.
+  static func write(_ places: [Place], to connection: SQLiteConnection) throws {
+    for statement in statements { try connection.execute(statement) }
+    let insert = try connection.prepare(
+      "INSERT INTO places (id, name, kind, longitude, latitude, importance) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+    for (index, place) in places.enumerated() {
+      insert.bind(index + 1, at: 1)
+      try place.bind(to: insert, from: 2)
+      try insert.run()
+    }
+    // Indexing all rows at once gives a single segment, whatever their number.
+    try connection.execute("INSERT INTO places_index (places_index) VALUES ('rebuild')")
+    try connection.execute("INSERT INTO places_index (places_index) VALUES ('optimize')")
+  }
+
+  /// True when this SQLite has FTS5.
+  static func canIndex(_ connection: SQLiteConnection) throws -> Bool {
+    let modules = try connection.prepare("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'")
+    return try modules.step()
+  }
+}

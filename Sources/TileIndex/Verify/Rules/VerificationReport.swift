@@ -1,0 +1,114 @@
+/// The result of verifying a bundle: the findings of every rule.
+public struct VerificationReport: Hashable, Sendable, Codable {
+  /// A rule and what it found.
+  public struct Outcome: Hashable, Sendable, Codable {
+    public let rule: VerificationRule
+    /// The number of errors, including those beyond ``findings``.
+    public let errors: Int
+    /// The number of warnings, including those beyond ``findings``.
+    public let warnings: Int
+    /// The first ten.
+    public let findings: [VerificationFinding]
+  }
+
+  /// The file, as the caller named it.
+  public let path: String
+  /// Name of the grid used for the check; nil when the bundle could not be opened.
+  public let tileMatrixSet: String?
+  /// The number of checked tiles.
+  public let tiles: Int
+  /// Every checked rule, including those without findings. When the bundle cannot be opened, only the rule that reports it.
+  public let outcomes: [Outcome]
+
+  /// Errors of all rules.
+  public var errors: Int { outcomes.reduce(0) { $0 + $1.errors } }
+  /// Warnings of all rules.
+  public var warnings: Int { outcomes.reduce(0) { $0 + $1.warnings } }
+  /// True when no rule found an error.
+  public var isValid: Bool { errors == 0 }
+
+  init(path: String, tileMatrixSet: String?, tiles: Int, findings: [Findings]) {
+    self.path = path
+    self.tileMatrixSet = tileMatrixSet
+    self.tiles = tiles
+    outcomes = findings.map { found in
+      Outcome(rule: found.rule, errors: found.errors, warnings: found.warnings, findings: found.kept)
+    }
+  }
+}
+
+/// One violation of a rule.
+public struct VerificationFinding: Hashable, Sendable, Codable {
+  public enum Severity: String, Sendable, Codable {
+    /// Readers fail or show something wrong.
+    case error
+    /// Readers work, but something is missing or unusual.
+    case warning
+  }
+
+  /// ``VerificationRule/id``.
+  public let rule: String
+  public let severity: Severity
+  /// `zoom/column/row` (XYZ) of the tile, if one is concerned.
+  public let tile: String?
+  /// What is wrong; starts in lower case.
+  public let message: String
+  /// What to do about it.
+  public let remedy: String
+}
+
+/// The findings of one rule: all are counted, the first few kept.
+struct Findings {
+  /// Ten of a million bad tiles and their number are enough.
+  static let keptMax = 10
+
+  let rule: VerificationRule
+  private(set) var kept: [VerificationFinding] = []
+  private(set) var errors = 0
+  private(set) var warnings = 0
+
+  init(rule: VerificationRule) { self.rule = rule }
+
+  mutating func error(_ message: @autoclosure () -> String, tile: TileID? = nil, remedy: String) {
+    errors += 1
+    keep(.error, message, tile?.description, remedy)
+  }
+
+  mutating func warning(_ message: @autoclosure () -> String, tile: TileID? = nil, remedy: String) {
+    warnings += 1
+    keep(.warning, message, tile?.description, remedy)
+  }
+
+  private mutating func keep(
+    _ severity: VerificationFinding.Severity, _ message: () -> String, _ tile: String?, _ remedy: String
+  ) {
+    guard kept.count < Self.keptMax else { return }
+    kept.append(
+      VerificationFinding(rule: rule.id, severity: severity, tile: tile, message: message(), remedy: remedy))
+  }
+}
+
+/// A requirement on bundles.
+public struct VerificationRule: Hashable, Sendable, Codable {
+  /// The authority of a rule.
+  public enum Level: String, Sendable, Codable {
+    /// MBTiles 1.3 says MUST.
+    case must
+    /// MBTiles 1.3 says SHOULD.
+    case should
+    /// Readers rely on it, although the specification does not require it.
+    case practice
+  }
+
+  /// A short, stable name for programs.
+  public let id: String
+  /// The requirement, as a sentence.
+  public let title: String
+  public let level: Level
+
+  package init(_ id: String, _ level: Level, _ title: String) {
+    self.id = id
+    self.level = level
+    self.title = title
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import RegionCatalog
+
+/// docs/regions.schema.json and the parser agree.
+@Suite(.ownThread) struct ManifestSchemaTests {
+  private let schema: JSONValue
+
+  init() throws { schema = try JSONFile.read(ProjectFiles.path("docs/regions.schema.json")) }
+
+  private func properties(_ names: String...) -> Set<String> {
+    let object = names.reduce(Optional(schema)) { $0?[$1] }
+    return Set(object?["properties"]?.members?.map(\.name) ?? [])
+  }
+
+  @Test func schemaHasTheKeysOfTheParser() {
+    #expect(properties() == Set(RegionManifest.documentKeys))
+    #expect(properties("$defs", "settings") == Set(RegionSettings.keys))
+    #expect(properties("$defs", "region").union(RegionSettings.keys) == Set(RegionManifest.regionKeys))
+    #expect(properties("$defs", "preview") == Set(RegionSettings.previewKeys))
+    #expect(properties("$defs", "grid") == Set(RegionSettings.gridKeys))
+  }
+
+  @Test func schemaHasTheEnumerationsOfTheParser() {
+    func words(_ key: String) -> [String]? {
+      schema["$defs"]?["settings"]?["properties"]?[key]?["enum"]?.array?.compactMap(\.string)
+    }
+    #expect(words("format") == RegionSettings.Format.allCases.map(\.rawValue))
+    #expect(words("resampling") == RegionSettings.resamplings)
+    let grids = schema["$defs"]?["settings"]?["properties"]?["grid"]?["oneOf"]?.array?.first?["enum"]?.array
+    #expect(grids?.compactMap(\.string) == TileMatrixSet.wellKnown.map(\.identifier))
+    let bytes = schema["$defs"]?["settings"]?["properties"]?["parcelBytes"]
+    #expect(bytes?["minimum"] == .number(RegionSettings.parcelBytesLimits.lowerBound))
+    #expect(bytes?["maximum"] == .number(RegionSettings.parcelBytesLimits.upperBound))
+  }
+
+  private static let validator = """
+    import json, sys, jsonschema
+    schema = json.load(open(sys.argv[1]))
+    for path in sys.argv[2:]:
+        print("ok" if jsonschema.Draft202012Validator(schema).is_valid(json.load(open(path))) else "bad")
+    """
+  static let hasValidator =
+    (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
+
+  /// Compared with the Python package jsonschema.
+  @Test(.enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"))
+  func schemaAndParserAcceptTheSameDocuments() throws {
+    let region = #""id": "a", "title": "A", "category": "c", "sources": ["x"]"#
+    let documents = [
+      (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zooms": [1, 2]}]}"#),
+      (true, #"{"categories": {"c": {"zooms": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
+      (true, #"{"regions": [{\#(region), "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}}]}"#),
+      (false, #"{"regions": []}"#), (false, #"{"regions": [{\#(region), "zoom": 3}]}"#),
+      (false, #"{"regions": [{\#(region), "zooms": [0, 31]}]}"#),
+      (false, #"{"regions": [{\#(region), "format": "gif"}]}"#),
+      (false, #"{"defaults": {"id": "a"}, "regions": [{\#(region)}]}"#), (false, #"{"regions": [{"id": "a"}]}"#),
+      (false, #"{"regions": [{\#(region), "edition": "a/b"}]}"#),
+      (false, #"{"version": 2, "regions": [{\#(region)}]}"#),
+      (false, #"{"regions": [{\#(region), "parcelBytes": 5}]}"#),
+      (false, #"{"regions": [{\#(region), "bounds": [0, 0]}]}"#),
+      (false, #"{"regions": [{\#(region), "preview": {"width": "x"}}]}"#),
+    ]
+    let folder = try TemporaryFolder()
+    var paths = [ProjectFiles.path("sample-regions/regions.json")]
+    for (index, document) in documents.enumerated() { paths.append(try folder.write("\(index).json", document.1)) }
+    let python = try #require(Command(installed: "python3"))
+    let run = try python.run(["-c", Self.validator, ProjectFiles.path("docs/regions.schema.json")] + paths)
+    #expect(run.stdoutLines.map { $0 == "ok" } == [true] + documents.map(\.0), "\(run)")
+    for (path, expected) in zip(paths, [true] + documents.map(\.0)) {
+      #expect(((try? RegionManifest(path: path)) != nil) == expected, "\(path)")
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import RegionCatalog
+
+@Suite(.ownThread) struct RegionManifestTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func manifest(_ json: String) throws -> RegionManifest {
+    try RegionManifest(path: try folder.write("regions.json", json))
+  }
+
+  /// Position, message and remedy of every error.
+  private func complaints(_ json: String) -> [String] {
+    do {
+      _ = try manifest(json)
+      return []
+    } catch {
+      return (error as? ManifestError)?.faults.map { "\($0.place) \($0.message); \($0.remedy)" } ?? ["\(error)"]
+    }
+  }
+
+  private func region(_ fields: String = "", id: String = "a") -> String {
+    #"{"id": "\#(id)", "title": "A", "category": "park", "sources": ["a.tif"]\#(fields)}"#
+  }
+
+  private func document(_ fields: String, _ top: String = "") -> String {
+    #"{\#(top)"regions": [\#(region(fields))]}"#
+  }
+
+  @Test func regionsAreRead() throws {
+    let read = try manifest(document(#", "attribution": "us""#))
+    #expect(read.regions.map(\.id) == ["a"])
+    let settings = read.regions[0].settings
+    #expect(settings.sources == ["a.tif"] && settings.attribution == "us")
+    #expect(read.regions[0].description == nil && read.regions[0].productID == "a")
+    #expect(settings.edition == "1" && settings.zooms == nil && settings.matrixSet == .webMercatorQuad)
+    #expect(read.resolved("a.tif") == folder.file("a.tif") && read.resolved("/b.tif") == "/b.tif")
+  }
+
+  /// A region's keys override its category's, and those override the defaults.
+  @Test func specificSettingsOverrideGeneralOnes() throws {
+    let read = try manifest(
+      """
+      {"defaults": {"edition": "2026.1", "zooms": [0, 3], "format": "jpeg", "quality": 70, "attribution": "all",
+          "preview": {"width": 300}},
+       "categories": {"park": {"zooms": [2, 9], "priceTier": "low", "preview": {"zoom": 4}}, "city": {"zooms": 7}},
+       "regions": [
+         {"id": "a", "title": "A", "category": "park", "sources": ["a.tif"]},
+         {"id": "b", "title": "B", "category": "park", "sources": ["a.tif"], "zooms": 5, "format": "png",
+          "attribution": "mine", "edition": "2"},
+         {"id": "c", "title": "C", "category": "city", "sources": ["a.tif"], "format": "webp"}]}
+      """)
+    let (a, b, c) = (read.regions[0].settings, read.regions[1].settings, read.regions[2].settings)
+    #expect(a.zooms == 2...9 && a.priceTier == "low" && a.format == .jpeg && a.quality == 70 && a.edition == "2026.1")
+    #expect(a.preview == RegionSettings.Preview(zoom: 4, width: 300))
+    #expect(b.zooms == 5...5 && b.format == .png && b.quality == nil && b.attribution == "mine" && b.edition == "2")
+    #expect(c.zooms == 7...7 && c.format == .webp && c.quality == nil && c.priceTier == nil)
+  }
+
+  @Test func gridsAreReferencedOrDefined() throws {
+    #expect(try manifest(document(#", "grid": "WorldCRS84Quad""#)).regions[0].settings.matrixSet == .worldCRS84Quad)
+    let own = try manifest(
+      document(#", "grid": {"id": "Levels", "tileEdges": [8, 2, 0.5], "tileSizes": [288]}"#)
+    ).regions[0].settings.matrixSet
+    #expect(own.identifier == "Levels" && own.ratio(below: 0) == 4 && own[2].tileWidth == 288)
+    #expect(own.uri == "urn:tile-matrix-set:Levels")
+  }
+
+  @Test func boundariesAreInlineOrFiles() throws {
+    let polygon = #"{"type": "Polygon", "coordinates": [[[10, 40], [20, 40], [20, 50], [10, 40]]]}"#
+    try folder.write("outline.geojson", #"{"type": "Feature", "properties": {}, "geometry": \#(polygon)}"#)
+    for value in [polygon, #""outline.geojson""#] {
+      let boundary = try #require(try manifest(document(", \"boundary\": \(value)")).regions[0].boundary)
+      #expect(boundary.bounds == BoundingBox(west: 10, south: 40, east: 20, north: 50))
+      #expect(boundary.contains(longitude: 18, latitude: 42) && !boundary.contains(longitude: 11, latitude: 49))
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"regions": ["#, " is not valid JSON: line 1: the text ends early"),
+    (#"{"regions": []"#, " is not valid JSON: line 1"), ("[]", " is an array, not an object"),
+    (#"{"region": []}"#, #"region is no key that is known here; did you mean "regions"?"#),
+    (#"{"regions": []}"#, "regions is empty"), (#"{"regions": {}}"#, "regions is an object, not an array"),
+    (#"{"regions": [7]}"#, "regions[0] is a number, not an object"),
+    (#"{"regions": [{"id": "a", "title": "A", "sources": ["x"]}]}"#, "regions[0].category is missing"),
+    (#"{"regions": [{"id": 3, "title": "A", "category": "c", "sources": ["x"]}]}"#, "regions[0].id is a number, not"),
+    (#"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": []}]}"#, "regions[0].sources is empty"),
+    (#"{"regions": [{"id": "a", "title": "A", "category": "c"}]}"#, "regions[0].sources is missing"),
+    (
+      #"{"regions": [{"id": "a/b", "title": "A", "category": "c", "sources": ["x"]}]}"#,
+      #"regions[0].id is not a usable id: "a/b""#
+    ),
+    (
+      #"{"regions": [{"id": "..", "title": "A", "category": "c", "sources": ["x"]}]}"#,
+      #"regions[0].id is not a usable id: "..""#
+    ),
+    (
+      #"{"version": 2, "regions": [{"id": "a", "title": "A", "category": "c", "sources": ["x"]}]}"#,
+      "version is 2, and only 1 is known here; "
+    ),
+    (
+      #"{"categories": {"park": {}}, "regions": [{"id": "a", "title": "A", "category": "prak", "sources": ["x"]}]}"#,
+      #"regions[0].category is none of the document's categories: "prak"; did you mean "park"?"#
+    ),
+    (
+      #"{"categories": {"p": {"zooms": "all"}}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
+      "categories.p.zooms is not an array of 2 numbers"
+    ),
+    (
+      #"{"categories": {"p": {"zooms": 3}, "p": {"zooms": 4}}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
+      "categories.p stands there twice; leave one of them out"
+    ),
+    (
+      #"{"defaults": {"titel": 1}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
+      "defaults.titel is no key that is known here"
+    ),
+  ])
+  func documentErrorsAreReportedWithTheirPosition(json: String, expected: String) {
+    let found = complaints(json)
+    #expect(found.contains { $0.hasPrefix(expected) }, "\(found)")
+  }
+
+  /// Members added to a region, and the expected error after `regions[0].`.
+  @Test(arguments: [
+    (#", "zoom": 3"#, #"zoom is no key that is known here; did you mean "zooms"?"#),
+    (#", "productid": "x""#, #"productid is no key that is known here; did you mean "productId"?"#),
+    (#", "title": "B""#, "title stands there twice"), (#", "description": """#, "description is empty"),
+    (#", "description": "a\u0000b""#, "description holds a NUL"), (#", "zooms": [3, 1]"#, "zooms are not whole"),
+    (#", "zooms": [0, 31]"#, "zooms are not whole"), (#", "zooms": [0.5, 2]"#, "zooms are not whole"),
+    (#", "zooms": -1"#, "zooms is -1"), (#", "grid": "WebMercatorQad""#, #"grid is no grid that is known here"#),
+    (#", "grid": {"id": "G", "tileEdges": [3, 2]}"#, "grid is no grid: tile matrix set G"),
+    (#", "grid": {"id": "G"}"#, "grid.tileEdges is missing"),
+    (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a well-known grid"),
+    (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
+    (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
+    (#", "format": "jpeg", "quality": 101"#, "quality is 101, not a whole number"),
+    (#", "resampling": "bilinea""#, #"resampling is not one of nearest, bilinear, cubic, average: "bilinea"; did"#),
+    (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),
+    (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),
+    (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"),
+    (#", "bounds": [1, 2, 3, 1]"#, "bounds is no box"),
+    (#", "bounds": [1, 2, 300, 4]"#, "bounds is no box"),
+    (#", "parcelBytes": 1000"#, "parcelBytes is 1000, not a whole"),
+    (#", "preview": {"size": 3}"#, "preview.size is no key"), (#", "preview": {"width": 9}"#, "preview.width is 9"),
+    (#", "gazetteers": "x""#, "gazetteers is a string, not an array"), (#", "gazetteers": [7]"#, "gazetteers[0] is no"),
+    (#", "boundary": {"type": "Point", "coordinates": [1, 2]}"#, "boundary has no Polygon"),
+    (#", "boundary": {"type": "Polygon", "coordinates": [[[1, 2], [3, 4]]]}"#, "boundary.coordinates[0] is no ring"),
+    (#", "boundary": "gone.geojson""#, "boundary names "), (#", "boundary": 5"#, "boundary"),
+    (
+      #", "bounds": [0, 0, 1, 1], "boundary": {"type": "Polygon", "coordinates": [[[5, 5], [6, 5], [6, 6], [5, 5]]]}"#,
+      "bounds and boundary have no ground in common"
+    ),
+  ])
+  func invalidKeysOfRegionsAreReported(fields: String, expected: String) {
+    let found = complaints(document(fields))
+    #expect(found.contains { $0.hasPrefix("regions[0].\(expected)") }, "\(found)")
+    // Each error has a remedy and is reported once.
+    #expect(found.allSatisfy { $0.contains("; ") } && Set(found).count == found.count, "\(found)")
+  }
+
+  @Test func allErrorsAreReportedTogether() {
+    let found = complaints(
+      #"{"region": 1, "regions": [{"id": "a b", "titel": "A"}, {"id": "b", "title": "", "category": 3, "sources": 3}]}"#
+    )
+    for place in [
+      "region ", "regions[0].id ", "regions[0].titel ", "regions[0].title ", "regions[0].category ",
+      "regions[0].sources ", "regions[1].title ", "regions[1].category ", "regions[1].sources ",
+    ] {
+      #expect(found.contains { $0.hasPrefix(place) }, "\(place) is not in \(found)")
+    }
+  }
+
+  @Test func identifiersMustBeUnique() {
+    #expect(
+      complaints(#"{"regions": [\#(region()), \#(region())]}"#).first?.hasPrefix(#"regions[1].id repeats "a""#) == true)
+    #expect(
+      complaints(#"{"regions": [\#(region(#", "productId": "b""#)), \#(region(id: "b"))]}"#).first?
+        .hasPrefix("regions[1].productId repeats") == true)
+    let clash = complaints(
+      #"{"regions": [\#(region(#", "edition": "1-2""#)), \#(region(#", "edition": "2""#, id: "A-1"))]}"#)
+    #expect(clash.first?.hasPrefix("regions[1].id and edition make the file name A-1-2") == true, "\(clash)")
+  }
+
+  @Test func errorsInBoundaryFilesNameTheFile() throws {
+    try folder.write("bad.geojson", #"{"type": "Polygon", "coordinates": [[[1, 2], [3, 4], [500, 6], [1, 2]]]}"#)
+    #expect { try manifest(document(#", "boundary": "bad.geojson""#)) } throws: { error in
+      "\(error)".hasPrefix("\(folder.file("bad.geojson")): ")
+    }
+  }
+
+  @Test func missingFilesAreReported() {
+    #expect { try RegionManifest(path: "/nowhere/regions.json") } throws: { error in
+      (error as? ManifestError)?.code == .unreadable && "\(error)".hasPrefix("/nowhere/regions.json: cannot be read")
+    }
+  }
+
+  @Test func sampleManifestIsValid() throws {
+    let shelf = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
+    #expect(shelf.regions.count >= 12)
+    #expect(Set(shelf.regions.map(\.category)).count >= 5)
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TileIndex
+
+/// The metadata rows that the writer derives from tiles and given metadata.
+@Suite(.ownThread) struct MetadataRowsTests {
+  func values(
+    _ metadata: BundleMetadata, tiles: [TileID], set: TileMatrixSet = .webMercatorQuad
+  ) throws -> StoredMetadata {
+    var coverage = TileCoverage()
+    for tile in tiles { coverage.insert(tile) }
+    let rows = try MetadataRows(metadata, coverage: coverage, matrixSet: set, format: .png, path: "x")
+    return StoredMetadata(rows.rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) })
+  }
+
+  func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
+
+  @Test func boundsAreClippedToWhatEveryZoomCovers() throws {
+    // Zoom 3 covers 0 to 90 east, zoom 2 also 90 to 180.
+    let tiles = [tile(2, 2, 1), tile(2, 3, 1), tile(3, 4, 3), tile(3, 5, 3)]
+    let wide = try values(
+      BundleMetadata(name: "x", bounds: BoundingBox(west: -10, south: 10, east: 170, north: 80)), tiles: tiles)
+    let north = TileMatrixSet.webMercatorQuad.geographicBounds(of: tile(3, 4, 3)).north
+    #expect(wide.bounds == BoundingBox(west: 0, south: 10, east: 90, north: north))
+    #expect(wide.minZoom == 2 && wide.maxZoom == 3)
+    let inside = BoundingBox(west: 10.25, south: 10.5, east: 100.125, north: 20)
+    #expect(
+      try values(BundleMetadata(name: "x", bounds: inside), tiles: tiles).bounds
+        == BoundingBox(west: 10.25, south: 10.5, east: 90, north: 20))
+    // Missing, invalid and disjoint bounds become those of the tiles.
+    for bounds in [
+      nil, BoundingBox(west: -90, south: -20, east: -80, north: -10),
+      BoundingBox(west: .nan, south: 0, east: 1, north: 1),
+    ] {
+      let found = try values(BundleMetadata(name: "x", bounds: bounds), tiles: tiles).bounds
+      #expect(found == BoundingBox(west: 0, south: 0, east: 90, north: north))
+    }
+  }
+
+  @Test func disjointZoomsHaveTheBoundsOfTheFinest() throws {
+    let found = try values(BundleMetadata(name: "x"), tiles: [tile(3, 0, 3), tile(4, 15, 7)])
+    #expect(found.bounds?.west == 157.5 && found.bounds?.east == 180)
+  }
+
+  @Test func centerIsTheMiddleAtAZoomThatShowsAllBounds() throws {
+    let range = TileRange(zoom: 8, columns: 120...151, rows: 64...95)
+    let pyramid = (0...8).flatMap { zoom -> [TileID] in
+      let shift = 8 - zoom
+      let columns = (120 >> shift)...(151 >> shift)
+      return Array(TileRange(zoom: zoom, columns: columns, rows: (64 >> shift)...(95 >> shift)))
+    }
+    #expect(pyramid.contains { range.contains($0) })
+    let found = try values(BundleMetadata(name: "x"), tiles: pyramid)
+    // 32 x 32 tiles of zoom 8 are 4 x 4 of zoom 5 (1024 pixels, too high for 768) and 2 x 2 of zoom 4.
+    #expect(found.center?.zoom == 4)
+    let bounds = try #require(found.bounds)
+    let center = try #require(found.center)
+    #expect(bounds.contains(SIMD2(center.longitude, center.latitude)))
+    let middle = (bounds.west + bounds.east) / 2
+    #expect(abs(center.longitude - middle) < 1e-12)
+
+    let given = BundleMetadata.Center(longitude: 1.5, latitude: 999, zoom: 20)
+    let cut = try values(BundleMetadata(name: "x", center: given), tiles: pyramid).center
+    #expect(cut == BundleMetadata.Center(longitude: 1.5, latitude: bounds.north, zoom: 8))
+  }
+
+  @Test(arguments: [
+    BoundingBox(west: 170, south: -20, east: -170, north: -10),
+    BoundingBox(west: 170, south: -20, east: 190, north: -10),
+    BoundingBox(west: -190, south: -20, east: -170, north: -10),
+  ])
+  func regionsAcrossTheAntimeridianSpanAllLongitudesAndAreCentred(bounds: BoundingBox) throws {
+    let tiles = TileMatrixSet.webMercatorQuad.ranges(covering: bounds, zoom: 6).flatMap(Array.init)
+    let found = try values(BundleMetadata(name: "Fiji", bounds: bounds), tiles: tiles)
+    #expect(found.bounds == BoundingBox(west: -180, south: -20, east: 180, north: -10))
+    #expect(abs(abs(found.center?.longitude ?? 0) - 180) < 1e-9)
+    #expect(found.center?.zoom == 6)
+  }
+
+  @Test func invalidMetadataIsRefused() {
+    for metadata in [
+      BundleMetadata(name: ""), BundleMetadata(name: "a\0b"), BundleMetadata(name: "x", extra: ["format": "jpg"]),
+      BundleMetadata(name: "x", extra: ["": "y"]), BundleMetadata(name: "x", extra: ["tile_matrix_set": "y"]),
+    ] {
+      let error = #expect(throws: BundleError.self) { try values(metadata, tiles: [tile(0, 0, 0)]) }
+      #expect(error?.code == .invalidContent)
+    }
+  }
+
+  @Test(arguments: [
+    (0.0, "0"), (-0.0, "0"), (180.0, "180"), (-85.0511287798066, "-85.0511287798066"), (1e-5, "0.00001"),
+    (-1.25e-7, "-0.000000125"), (1e16, "10000000000000000"), (1.5e17, "150000000000000000"), (0.1, "0.1"),
+    (123456.789, "123456.789"),
+  ])
+  func numbersHaveNoExponent(value: Double, text: String) {
+    #expect(DecimalText.text(value) == text)
+  }
+
+  @Test func numbersRoundTrip() {
+    var random = SeededGenerator(seed: 81)
+    for _ in 0..<5_000 {
+      let scale: Double = [1e-12, 1e-6, 1, 180, 1e18].randomElement(using: &random)!
+      let value = Double.random(in: -1...1, using: &random) * scale
+      let text = DecimalText.text(value)
+      #expect(Double(text) == value, "seed 81")
+      #expect(!text.contains("e"))
+    }
+  }
+}
