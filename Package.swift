@@ -43,6 +43,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.20.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+    // Only for `make docs`.
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
   targets: [
     // The system's libraries, through their -dev packages.
@@ -245,6 +247,14 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "DocumentationTests",
+      dependencies: [
+        "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
+        "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests",
       dependencies: [

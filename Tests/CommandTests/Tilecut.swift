@@ -16,11 +16,12 @@ func startTilecut(_ arguments: String..., in folder: String? = nil) throws -> Ch
 /// The exit statuses that README.md lists.
 let documentedStatuses = statusesInReadme(of: "tilecut")
 
-/// The statuses in the README's table for a command.
+/// The statuses in the table of docs/exit-codes.md for a command.
 func statusesInReadme(of command: String) -> Set<Int32> {
-  let readme = (try? String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)) ?? ""
-  guard let chapter = readme.split(separator: "### Exit codes").last,
-    let table = chapter.split(separator: "`\(command)`:\n").dropFirst().first?.split(separator: "\n\n").first
+  let document = (try? String(contentsOfFile: ProjectFiles.path("docs/exit-codes.md"), encoding: .utf8)) ?? ""
+  guard
+    let table = document.split(separator: "`\(command)`:\n").dropFirst().first?.drop(while: \.isNewline)
+      .split(separator: "\n\n").first
   else { return [] }
   let cells = table.split(separator: "\n").filter { $0.hasPrefix("|") }.compactMap { $0.split(separator: "|").first }
   return Set(cells.flatMap { $0.split(separator: ",") }.compactMap { Int32($0.trimmingCharacters(in: .whitespaces)) })
