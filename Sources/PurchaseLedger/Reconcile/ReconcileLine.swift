@@ -1,3 +1,5 @@
+import Foundation
+
 /// One difference between the two books, and what to do about it.
 public struct ReconcileLine: Sendable, Hashable {
   /// How a transaction stands in one of the books.
@@ -75,48 +77,141 @@ extension ReconcileLine.Side {
   }
 }
 
-/// What a reconciliation found, in numbers.
-public struct ReconcileReport: Sendable, Hashable {
-  /// Transactions by class.
-  public internal(set) var counts: [ReconcileClass: Int] = [:]
-  /// Of the matched: where the store's copy is the older one.
-  public internal(set) var staleSnapshots = 0
-  /// Of those in both books: what contradicts ours still after all was booked that could be, ours being the later.
-  public internal(set) var kept = 0
-  /// Of those in both books: what ours says and the store's copy does not, which is no contradiction and settles nothing.
-  public internal(set) var unstated = 0
-  /// Pieces of the store's export that could not be read, of which nothing is known.
-  public internal(set) var unread = 0
-  /// Corrective events booked in this run.
-  public internal(set) var applied = 0
-  /// Transactions of ours outside what was asked of the store, or bought since.
-  public internal(set) var notPulled = 0
-  /// When Google's voided list was read last, if that is too long ago to be without a hole.
-  public internal(set) var windowLostSince: Int64?
-  /// Stores and environments that were compared.
-  public internal(set) var scopes: [Scope] = []
-
-  public struct Scope: Sendable, Hashable {
-    public var store: Store
-    public var environment: StoreEnvironment
-    /// When the store was asked for all of its deals, in milliseconds since 1970: of those bought until then, what the snapshot lacks is own-only. Nil if
-    /// it never was.
-    public var coveredAt: Int64?
+extension ReconcileLine {
+  /// Like a difference of two journals: what, in which book, and what to do.
+  var text: String {
+    var text = (theirs ?? ours).map { "\(Self.day($0.revocation?.date ?? $0.signedDate)) " } ?? ""
+    text += "\(subject)\n"
+    if let theirs { text += "    store: \(theirs.text)\n" }
+    if let ours { text += "    ours:  \(ours.text)\(owner.map { ", owned by \($0)" } ?? "")\n" }
+    if let claimant {
+      text += "    named by the store: \(claimant)" + (ours == nil ? owner.map { ", owned by \($0)" } ?? "" : "") + "\n"
+    }
+    for difference in differences where !difference.isSaidAbove { text += "    \(difference.text)\n" }
+    return text + "    -> \(remedy)\n"
   }
 
-  public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
-
-  /// Of `applied`: what contradicts ours still.
-  var unsettled = 0
-
-  /// Differences that are left after this run.
-  public var remaining: Int {
-    self[.storeOnly] + self[.stateDiffers] - unstated - applied + unsettled + self[.ownOnly] + self[.accountConflict]
-      + self[.quarantined]
+  private var subject: String {
+    guard let transaction else { return quarantine ?? "" }
+    let product = theirs?.productID ?? ours?.productID ?? ""
+    let environment = transaction.environment == .production ? "" : " \(transaction.environment.rawValue.lowercased())"
+    return "(\(transaction.store.rawValue)\(environment) \(transaction.id)) \(quarantine ?? product)"
   }
 
-  /// Something was compared, all of it, and nothing is left to do.
-  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil }
+  static func day(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601.year().month().day())
+  }
+}
 
-  mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
+extension ReconcileLine {
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("class", self.class.name)
+    object.add("store", transaction?.store.rawValue)
+    object.add("environment", transaction?.environment.rawValue)
+    object.add("transactionId", transaction?.id)
+    if let theirs { object.add("theirs", raw: theirs.json.text) }
+    if let ours { object.add("ours", raw: ours.json.text) }
+    object.add("owner", owner?.description)
+    object.add("claimant", claimant?.description)
+    object.add("quarantine", quarantine)
+    if !differences.isEmpty {
+      object.add("fields", raw: "[\(differences.map(\.json.text).joined(separator: ","))]")
+    }
+    object.add("kept", isKept ? true : nil)
+    object.add("applied", isApplied ? true : nil)
+    object.add("remedy", remedy)
+    return object
+  }
+
+  static let csvHeader =
+    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,theirPrice,ourPrice\n"
+
+  var csv: String {
+    let fields: [String?] = [
+      self.class.name, transaction?.store.rawValue, transaction?.environment.rawValue, transaction?.id,
+      theirs?.productID ?? ours?.productID, theirs.map { "\($0.statement)" }, ours.map { "\($0.statement)" },
+      owner?.description, claimant?.description, isApplied ? "true" : "false", quarantine, remedy,
+      differences.map(\.text).joined(separator: "; "),
+      theirs?.amount, ours?.amount,
+    ]
+    return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
+  }
+
+  /// RFC 4180: quoted where a comma, quote or line break stands in it. What a spreadsheet would take for a formula gets an apostrophe before it, which
+  /// makes it text; an amount is none.
+  private static func quoted(_ field: String) -> String {
+    let isFormula = field.utf8.first.map("=+-@\t\r\n".utf8.contains) ?? false
+    if isFormula, field.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?( [A-Z]{3})?/) == nil { return quoted("'" + field) }
+    guard field.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return field }
+    return "\"\(field.replacingOccurrences(of: "\"", with: "\"\""))\""
+  }
+}
+
+extension ReconcileLine.Side {
+  var text: String {
+    var text = "\(statement)"
+    if let amount { text += " for \(amount)" }
+    text += ", signed \(ReconcileLine.day(signedDate))"
+    if let revocation {
+      text += ", revoked \(ReconcileLine.day(revocation.date))"
+      if let type = revocation.type { text += " \(type.withoutControls)" }
+      if let share = revocation.percentageMilli { text += " \(Double(share) / 1000)%" }
+      if let reason = revocation.reason { text += " for reason \(reason.withoutControls)" }
+    }
+    return text
+  }
+
+  fileprivate var amount: String? {
+    price.map { "\(Posting.decimal($0)) \($0.currency)" }
+  }
+}
+
+extension ReconcileLine.Side {
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("productId", productID)
+    object.add("originalTransactionId", originalTransactionID)
+    object.add("statement", "\(statement)")
+    object.add("signedDate", signedDate)
+    object.add("revocationDate", revocation?.date)
+    object.add("revocationReason", revocation?.reason)
+    object.add("revocationPercentageMilli", revocation?.percentageMilli)
+    object.add("revocationType", revocation?.type)
+    object.add("priceMilliunits", price?.milliunits)
+    object.add("currency", price?.currency)
+    object.add("appAccountToken", token?.description)
+    return object
+  }
+}
+
+extension FieldDifference {
+  /// Whether the lines of the two books say it: those of a revocation do where only one of them has it.
+  fileprivate var isSaidAbove: Bool {
+    if field.hasPrefix("revocation") { return theirs == nil || ours == nil }
+    return ["statement", "appAccountToken"].contains(field)
+  }
+
+  /// Both values, when each was said, and which of them is the newer.
+  var text: String {
+    func said(_ value: String?, _ date: Int64) -> String { "\(value ?? "nothing") (\(ReconcileLine.day(date)))" }
+    let verdict =
+      switch newer {
+      case .store: "the store's is newer"
+      case .ours: "ours is newer"
+      case .neither: "both of the same date"
+      }
+    return "\(field): store \(said(theirs, theirDate)), ours \(said(ours, ourDate)); \(verdict)"
+  }
+
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("field", field)
+    object.add("theirs", theirs)
+    object.add("ours", ours)
+    object.add("theirDate", theirDate)
+    object.add("ourDate", ourDate)
+    object.add("newer", newer.rawValue)
+    return object
+  }
 }
