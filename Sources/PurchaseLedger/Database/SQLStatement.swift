@@ -181,3 +181,23 @@ struct SQLStatement {
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }
 }
+
+// MARK: Keys of transactions
+
+extension SQLStatement {
+  /// Binds store, environment and id to three consecutive parameters.
+  func bind(_ index: Int32, _ key: RowKey) {
+    bind(index, key.store)
+    bind(index + 1, key.environment)
+    bind(index + 2, key.id)
+  }
+}
+
+extension RowKey {
+  /// Reads store, environment and id from the first three columns of a row.
+  init(_ row: borrowing SQLStatement) {
+    self.init(
+      store: UInt8(truncatingIfNeeded: row.int(0)), environment: UInt8(truncatingIfNeeded: row.int(1)),
+      id: row.text(2))
+  }
+}

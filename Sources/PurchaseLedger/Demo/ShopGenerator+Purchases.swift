@@ -8,12 +8,12 @@ extension ShopGenerator {
       originalTransactionID: id, productID: product.id, productType: product.type, purchaseDate: time,
       ownership: .purchased, appAccountToken: random.happens(70) ? accounts[buyer].token : nil, price: price,
       reason: "PURCHASE", signedDate: time + 1500, trust: .signed, statement: .purchased)
-    // Families see a region that one of them bought.
+    // Some purchases are shared by a family member.
     if product.type == .nonConsumable, random.happens(2) { (bought.ownership, bought.price) = (.familyShared, nil) }
-    // Some downloads break before the app has told us.
+    // Some purchases are never reported by the app.
     let isLost = random.happens(2)
     if !isLost { try present(bought, by: buyer, at: time + 4000) }
-    // The store's notification arrives as well, unless it is lost.
+    // The store's notification usually arrives too.
     if random.happens(80), !isLost { try notify("ONE_TIME_CHARGE", bought, at: time + random.time(500..<60_000)) }
     var final = bought
     if product.type == .nonConsumable, random.happens(3), let refund = try refund(bought, by: buyer, isKnown: !isLost) {
@@ -21,32 +21,32 @@ extension ShopGenerator {
     } else if random.happens(6) {
       try reset(bought, by: buyer)
     }
-    // A receipt that somebody else presents.
+    // Another account presents the same evidence.
     if random.happens(1), !isLost {
       try present(bought, by: (buyer + 1 + random.number(0...7)) % accounts.count, at: time + 2 * Self.day)
     }
-    // A server's clock that went wrong.
+    // A signing date in the future, as from a wrong clock.
     if random.happens(0.1) {
       var early = bought
       early.signedDate = Self.end + 30 * Self.day
       try present(early, by: buyer, at: time + 5000)
     }
-    // What the store has forgotten is only in our book.
+    // A few purchases are missing in the store's list.
     if bought.environment == .production, !random.happens(0.2) { try listApple(final, of: buyer) }
   }
 
-  /// The store's list has every deal in its last state, signed anew.
+  /// Adds a transaction to the store's list in its final state, signed again.
   private mutating func listApple(_ final: StoreTransaction, of buyer: Int) throws {
     var final = final
     final.signedDate = Self.end - random.time(0..<Self.day)
-    // The app named another account than the one that presented it.
+    // Some purchases name another account than the one that presented them.
     if final.appAccountToken == nil, random.happens(0.5) {
       final.appAccountToken = accounts[(buyer + 1) % accounts.count].token
     }
     list(try authority.transaction(final, bundleID: Self.bundleID))
   }
 
-  /// A refund, in the ways in which we hear of it; returns the state that the store has.
+  /// A refund and its notifications in one of several orders; returns the store's final state.
   private mutating func refund(_ bought: StoreTransaction, by buyer: Int, isKnown: Bool) throws -> StoreTransaction? {
     let date = bought.purchaseDate + random.time(Self.day..<(8 * Self.day))
     var refunded = bought
@@ -58,13 +58,13 @@ extension ShopGenerator {
     }
     let story = random.number(0...9)
     switch story {
-    // The notification is lost for good.
+    // The notification is lost.
     case 0...3: break
-    // It overtakes the purchase, which a phone without network presents late.
+    // It arrives before the purchase, which an offline phone presents late.
     case 4, 5:
       try notify("REFUND", refunded, at: date)
       if isKnown { try present(bought, by: buyer, at: date + Self.day) }
-    // The store takes it back.
+    // The store reverses the refund.
     case 6 where refunded.revocation?.percentageMilli == nil:
       try notify("REFUND", refunded, at: date + 3000)
       var restored = bought
@@ -76,7 +76,7 @@ extension ShopGenerator {
     return refunded
   }
 
-  /// The phone is reset: the store restores the region under a new transaction.
+  /// A reset phone: the store restores the region under a new transaction.
   private mutating func reset(_ bought: StoreTransaction, by buyer: Int) throws {
     guard bought.productType == .nonConsumable else { return }
     var copy = bought
@@ -109,7 +109,7 @@ extension ShopGenerator {
     let token = random.uuid().uuidString.lowercased()
     let product = product()
     let isSlow = random.happens(5)
-    // Paid in cash at a shop: pending for a day.
+    // Cash payment: the purchase is pending for a day.
     if isSlow { arrive(time, wrapper(resource(order, time, 2, buyer), product.id, token, buyer)) }
     let bought = resource(order, time, 0, buyer)
     if !random.happens(2) {

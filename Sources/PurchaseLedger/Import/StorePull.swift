@@ -1,4 +1,4 @@
-/// Pulls a store's book into the snapshot: what it sent, what it refunded, and what hints and lost windows ask about.
+/// Pulls a store's transactions into the snapshot: notifications, refunds, and the queries that hints and gaps of the voided list request.
 package struct StorePull: Sendable {
   private let ledger: Ledger
   private let snapshot: Snapshot
@@ -12,12 +12,12 @@ package struct StorePull: Sendable {
     environment = try ledger.policy.environment
   }
 
-  /// Notifications of the window, then the histories and refunds of customers.
+  /// Pulls Apple's notifications since a date, then the histories and refunds of customers.
   ///
   /// - Parameters:
   ///   - since: Milliseconds since 1970.
-  ///   - everyone: Asks for the history of each customer, not only of those that something asks about.
-  ///   - transactions: Customers to ask for besides, each by a transaction's id.
+  ///   - everyone: Pulls the history of each customer, not only those of queued queries.
+  ///   - transactions: Additional customers, each by the id of a transaction.
   package func apple(
     _ client: AppStoreClient, since: Int64, everyone: Bool, transactions: [String],
     progress: (Int, Int) -> Void
@@ -39,16 +39,16 @@ package struct StorePull: Sendable {
     return report
   }
 
-  /// The voided list, then what hints ask about; after a hole in the list every purchase.
+  /// Pulls Google's voided list, then the queued queries; every purchase if the voided list has a gap.
   ///
-  /// - Parameter acknowledge: Tells Google of purchases that arrived, and books that it knows.
+  /// - Parameter acknowledge: Acknowledges purchases to Google and records that.
   package func google(
     _ client: GooglePlayClient, since: Int64, everyone: Bool, acknowledge: Bool, progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var report = try await client.pullVoided(since: since, into: snapshot)
-    // A hole that an earlier pull found and did not come to fill.
+    // A gap that an earlier pull found and did not close.
     if try snapshot.isWindowLost { report.isWindowLost = true }
-    // First, since it has a deadline: Google refunds what nobody acknowledged.
+    // First, because of the deadline: Google refunds purchases that are not acknowledged.
     if acknowledge { try await acknowledgeAll(client, &report) }
     let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
     var questions = hints
@@ -57,7 +57,7 @@ package struct StorePull: Sendable {
     for (index, hint) in questions.enumerated() {
       progress(index + 1, questions.count)
       guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else {
-        // Nobody could ever answer it.
+        // A query without token or product cannot be sent.
         if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
         continue
       }
@@ -68,7 +68,7 @@ package struct StorePull: Sendable {
     }
     if everyone || report.isWindowLost {
       try snapshot.cover(.google, environment)
-      // Each purchase was asked for by itself, so nothing is lost any more; what could not be believed is asked for again.
+      // Each purchase was queried, so the gap is closed unless an answer was quarantined.
       if !report.isHeld { try snapshot.closeLostWindow() }
     }
     return report
@@ -84,7 +84,7 @@ package struct StorePull: Sendable {
     }
   }
 
-  /// That the store knows nothing of one thing is an answer: what asked for it may have been forged, and must not hold up the rest.
+  /// Reports an unknown object as a refusal and continues: a forged message may have requested it.
   private func answered(
     _ report: inout PullReport, _ ask: (inout PullReport) async throws -> Void
   ) async throws {
@@ -106,21 +106,20 @@ extension PullReport {
   }
 }
 
-/// Reads an export of a store's book into the snapshot, in place of what was there of the stores and environments it names.
+/// Reads an export of a store's list into the snapshot, where it replaces the stores and environments that it names.
 package struct SnapshotReader: Sendable {
   private let importer: EvidenceImporter
   private let snapshot: Snapshot
   private let policy: LedgerPolicy
 
-  /// - Parameter importer: Knows how lines are verified; it books nothing here.
+  /// - Parameter importer: Verifies the lines; it records nothing here.
   package init(_ importer: EvidenceImporter, snapshot: Snapshot) throws {
     self.importer = importer
     self.snapshot = snapshot
     policy = try importer.ledger.policy
   }
 
-  /// - Parameter progress: Pieces so far, bytes read, bytes in all if that is known.
-  /// - Returns: What verified and what did not.
+  /// - Returns: How many pieces were read, and the refusals.
   package func read(
     _ path: String, progress: (EvidenceImporter.Progress) -> Void = { _ in }
   ) async throws -> PullReport {
@@ -144,7 +143,7 @@ package struct SnapshotReader: Sendable {
       report.pieces += page.evidence.count
       progress(.init(pieces: report.pieces, bytes: file.bytesRead, bytesTotal: file.bytesTotal))
     }
-    // An export is the store's whole book.
+    // An export is complete.
     for scope in cleared { try snapshot.cover(scope.store, scope.environment) }
     return report
   }

@@ -1,10 +1,10 @@
 import Crypto
 import GRDB
 
-/// Evidence against its digests and the events that name it.
+/// Checks evidence against its digests and the events that name it.
 struct EvidenceCheck {
   private let db: Database
-  /// Digests of evidence that left quarantine without being booked, by the kind of audit that says so.
+  /// Digests of evidence that left quarantine, by the kind of audit event that records it.
   private let leftQuarantine: [String: Set<String>]
 
   init(_ db: Database, leftQuarantine: [String: Set<String>]) {
@@ -45,7 +45,7 @@ struct EvidenceCheck {
     for seq in try missing.all({ $0.int(0) }) { report.find("event \(seq)", "its evidence is missing") }
   }
 
-  /// Bytes that count as booked are not verified again, so an event has to say that they are.
+  /// Checks that an event confirms the outcome, because evidence that counts as recorded is not verified again.
   private func check(
     _ outcome: EvidenceStore.Outcome?, isNamed: Bool, _ sha256: [UInt8], _ location: String,
     _ report: inout VerifyReport
@@ -62,8 +62,8 @@ struct EvidenceCheck {
   }
 }
 
-/// What no event says: people's logins and sessions, what was pulled and is not booked, places to go on from. It is counted, and
-/// compared with what events do say.
+/// Counts rows that follow from no event (logins, sessions, pulled evidence, cursors) and checks them against events as far
+/// as possible.
 struct OutsideCheck {
   private let db: Database
 
@@ -75,7 +75,7 @@ struct OutsideCheck {
     ] {
       try count(table, "SELECT count(*) FROM \(table)", &report)
     }
-    // What was pulled stays so when a part of it is booked by `reconcile --apply`.
+    // Evidence keeps the outcome `pulled` if `reconcile --apply` records a part of it.
     try count(
       "evidence not booked",
       """
@@ -101,7 +101,7 @@ struct OutsideCheck {
     if rows > 0 { report.outside.append(.init(table: name, rows: rows)) }
   }
 
-  /// `reconcile --apply` books what stands there.
+  /// Checks the snapshot, because `reconcile --apply` records its facts.
   private func checkSnapshot(_ report: inout VerifyReport) throws {
     let select = try SQLStatement(
       db, "SELECT store, environment, transaction_id, digest, token, fact, evidence FROM store_snapshot")

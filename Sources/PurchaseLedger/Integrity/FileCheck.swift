@@ -1,15 +1,14 @@
 import GRDB
 
-/// What SQLite itself can say of the file: pages, indexes against their tables, references; and whether the schema is
-/// ours, and what stands in it of its types.
+/// Checks the database file: pages, indexes against their tables, foreign keys, the schema and the types of values.
 ///
-/// Answers come out of indexes, and SQLite believes them: a changed page of one answers something else than the table.
+/// Indexes are checked because queries are answered from them: a changed page of an index gives other answers than the table.
 struct FileCheck {
   private let db: Database
 
   init(_ db: Database) { self.db = db }
 
-  /// - Returns: The tables that are defined as a ledger has them.
+  /// - Returns: The tables whose definition is that of a ledger.
   func run(_ report: inout VerifyReport) throws -> [String] {
     let tables = try checkSchema(&report)
     try checkPages(&report)
@@ -21,13 +20,13 @@ struct FileCheck {
 
   // MARK: Types
 
-  /// SQLite takes values of any type into any column, finds text by no bytes and bytes by no text, and hands out one as
-  /// the other.
+  /// Reports values of another type than their column's. SQLite stores any type in any column; a text and a blob of the same bytes
+  /// are read alike but not found by each other.
   func checkTypes(of table: String, _ report: inout VerifyReport) throws {
     let columns = try db.columns(in: table)
     let others = columns.map { (name: $0.name, isSo: "typeof(\($0.name)) NOT IN ('\($0.type.lowercased())', 'null')") }
     let names = others.map { "iif(\($0.isSo), ', \($0.name)', '')" }.joined(separator: " || ")
-    // Digests are no names for people.
+    // Blobs are left out of the location, because they are not readable.
     let key = columns.filter { $0.primaryKeyIndex > 0 && $0.type != "BLOB" }
       .sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }.map(\.name)
     let select = try SQLStatement(
@@ -49,7 +48,7 @@ struct FileCheck {
 
   private func checkPages(_ report: inout VerifyReport) throws {
     let names = try roots()
-    // One finding for each index or table: a damaged page has hundreds of rows.
+    // One finding for each index or table, because a damaged page affects hundreds of rows.
     var places: [String] = []
     var messages: [String: [String]] = [:]
     for text in try String.fetchAll(db, sql: "PRAGMA integrity_check") where text != "ok" {
@@ -66,7 +65,7 @@ struct FileCheck {
     }
   }
 
-  /// What a line of SQLite's is about: an index by its name, a tree by the number of its first page.
+  /// The index or table that a line of SQLite's integrity check names, by index name or number of the root page.
   private static func place(_ line: String, _ names: [Int64: String]) -> String {
     if let match = line.firstMatch(of: /(?:in|from) index (\S+)$/) { return "index \(match.1)" }
     if let match = line.firstMatch(of: /[Tt]ree (?:page )?(\d+)/), let page = Int64(match.1), let name = names[page] {
@@ -84,7 +83,7 @@ struct FileCheck {
 
   // MARK: Schema
 
-  /// A trigger or a view changes what statements do without a row being changed.
+  /// Compares the schema with a new ledger's, because a trigger or view changes what statements do without changing a row.
   private func checkSchema(_ report: inout VerifyReport) throws -> [String] {
     let ours = try Self.objects(db)
     let expected = try LedgerDatabase.scratch().write { db in
@@ -106,10 +105,10 @@ struct FileCheck {
     }
   }
 
-  /// What a file has beside a ledger's own: which migrations ran, and SQLite's statistics.
+  /// GRDB's table of migrations, which a file has besides the ledger's tables.
   private static let known: Set<String> = ["table grdb_migrations", "index sqlite_autoindex_grdb_migrations_1"]
 
-  /// Definitions by type and name, without white space, which is as it was typed.
+  /// Definitions by type and name, without white space.
   private static func objects(_ db: Database) throws -> [String: String] {
     let rows = try SQLStatement(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema").all {
       ("\($0.text(0)) \($0.text(1))", "\($0.text(2)) " + $0.text(3).filter { !$0.isWhitespace })

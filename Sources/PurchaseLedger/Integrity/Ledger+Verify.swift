@@ -1,17 +1,16 @@
 import GRDB
 
 extension Ledger {
-  /// Checks everything that can be checked without the stores' keys, on one view of the file:
-  /// 1. the file: every index has what its table has, nothing is in the schema that we did not put there, and every
-  ///    value is of its column's type;
-  /// 2. numbers without gaps, each hash from the one before, each key from its body, bodies that can be read;
-  /// 3. evidence equal to its digest, there for every event that names one, and named by an event if it counts as booked;
-  /// 4. postings that balance;
-  /// 5. projections equal to a fold beside them, row by row, and so what look-ups answer out of an index alone;
-  /// 6. what no event says, as far as the rest says anything about it.
+  /// Checks everything that can be checked without the stores' keys, in one read transaction:
+  /// 1. the file: indexes match their tables, the schema has only the ledger's objects, and values have their column's type;
+  /// 2. the chain: numbers without gaps, each hash follows from the previous one, each key from its body, bodies can be decoded;
+  /// 3. the evidence: it matches its digest, exists for every event that names it, and is named by an event if it counts as recorded;
+  /// 4. the postings: they balance;
+  /// 5. the projections: they and their covering indexes equal a fold of the events in a scratch database, row by row;
+  /// 6. rows that follow from no event, as far as events say anything about them.
   ///
-  /// - Parameter head: A hash that was kept elsewhere; it has to be in the chain.
-  /// - Complexity: O(rows), in constant memory; the fold beside takes room in the folder for temporary files.
+  /// - Parameter head: A hash kept elsewhere, which must be in the chain.
+  /// - Complexity: O(rows), in constant memory; the scratch database takes space in the folder for temporary files.
   public func verify(head: [UInt8]? = nil, progress: (Int, Int) -> Void = { _, _ in }) throws -> VerifyReport {
     try read { db in
       var report = VerifyReport()
@@ -31,7 +30,7 @@ extension Ledger {
       } catch let error as DatabaseError
         where [.SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode) && !report.isClean
       {
-        // Of what the file's check has named already.
+        // The check of the file has reported the damage already.
         report.find(
           "file", "cannot be read to its end (\(error.message ?? "")), so the rest was not checked; restore a backup")
       }
@@ -39,7 +38,7 @@ extension Ledger {
     }
   }
 
-  /// - Returns: The digests of evidence that left quarantine without being booked, as audits say.
+  /// - Returns: The digests of evidence that left quarantine, by the kind of audit event that records it.
   private static func checkEvents(
     _ db: Database, _ beside: Database, path: String, head: [UInt8]?, progress: (Int, Int) -> Void,
     report: inout VerifyReport
@@ -63,7 +62,7 @@ extension Ledger {
     for key in try unknown.all({ "\($0.int(0))/\($0.int(1))/\($0.text(2))/\($0.int(3))" }) {
       report.find("posting \(key)", "does not balance: its accounts are not those of a sale or refund")
     }
-    // In halves: a sum of whole amounts may be more than 64 bits hold.
+    // Summed in halves, because a sum of amounts may exceed 64 bits.
     report.totals = try SQLStatement(
       db,
       """
@@ -79,17 +78,17 @@ extension Ledger {
   }
 }
 
-/// Follows the chain, and what in it decides about the rest.
+/// Checks the hash chain and collects what later checks need.
 private struct EventCheck {
   private let path: String
   private let head: [UInt8]?
   private var chain = EventChain()
   private var hasHead: Bool
   private(set) var leftQuarantine: [String: Set<String>] = [:]
-  /// As it is where the chain has come to.
+  /// The policies at the current position of the chain.
   private var policy = LedgerPolicy()
-  /// Unsigned facts that no import may have brought: events by their transaction, until `reconcile --apply` says that
-  /// it booked them.
+  /// Events with unsigned facts that the policy refused at their time, by transaction. An event of `reconcile --apply` for the
+  /// transaction removes them.
   private var refused: [TransactionKey: [Int64]] = [:]
 
   init(path: String, head: [UInt8]?) {
@@ -98,7 +97,7 @@ private struct EventCheck {
     hasHead = head == nil || head == chain.hash
   }
 
-  /// - Returns: The event of a row, nil if it cannot be read.
+  /// - Returns: The event of a row; nil if it cannot be decoded.
   mutating func event(_ row: borrowing SQLStatement, _ report: inout VerifyReport) -> LedgerEvent? {
     let location = "event \(row.int(0))"
     let last = chain.seq
@@ -137,52 +136,5 @@ private struct EventCheck {
     if !hasHead { report.find("head", "is not in the chain: its end was cut off, or the history rewritten") }
     report.events = Int(chain.seq)
     report.head = chain.hash
-  }
-}
-
-/// What `verify` found.
-public struct VerifyReport: Sendable {
-  public struct Finding: Sendable, Hashable, CustomStringConvertible {
-    /// Table and key of the row, or what it is about.
-    public var location: String
-    public var message: String
-
-    public var description: String { "\(location): \(message)" }
-  }
-
-  /// How many events there are.
-  public internal(set) var events = 0
-  /// The hash of the last one: kept elsewhere, it finds a history that was cut off or rewritten as a whole.
-  public internal(set) var head: [UInt8] = EventChain.genesis
-  public internal(set) var evidence = 0
-  /// Facts in the chain that no store signed: the operator vouched for them.
-  public internal(set) var unsigned = 0
-  /// The first hundred; `findingCount` counts all.
-  public private(set) var findings: [Finding] = []
-  public private(set) var findingCount = 0
-  /// What the books say per currency, in minor units: sales and refunds of the production environment.
-  public internal(set) var totals: [Total] = []
-
-  public struct Total: Sendable, Hashable {
-    public var currency: String
-    public var sales: Int128
-    public var refunds: Int128
-  }
-
-  /// What no event says, so that nothing here can tell whether somebody changed it: tables and how many rows they have.
-  public internal(set) var outside: [Outside] = []
-  /// Pieces of evidence whose signature was checked again, nil where that was not asked for.
-  public internal(set) var signatures: Int?
-
-  public struct Outside: Sendable, Hashable {
-    public var table: String
-    public var rows: Int
-  }
-
-  public var isClean: Bool { findingCount == 0 }
-
-  mutating func find(_ location: String, _ message: String) {
-    findingCount += 1
-    if findings.count < 100 { findings.append(Finding(location: location, message: message)) }
   }
 }

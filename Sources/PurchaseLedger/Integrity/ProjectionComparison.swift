@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
 
-/// Walks through a projection of the ledger and the same one folded beside it, in the order of their key.
+/// Compares a projection of the ledger with the same projection folded in a scratch database, in the order of their key.
 struct ProjectionComparison {
   let table: String
   let key: [String]
-  /// What look-ups answer out of: its columns, with those of the table's key, are `key`. Nil reads the table itself.
+  /// A covering index to compare, whose columns with those of the table's key are `key`; nil compares the table.
   var index: (name: String, condition: String)?
 
-  /// The tables, and the indexes that look-ups answer out of without a look at the table.
+  /// The tables, and the covering indexes from which queries are answered without the table.
   static let all =
     LedgerSchema.projections.map { Self(table: $0.table, key: $0.key) } + [
       Self(
@@ -22,7 +22,7 @@ struct ProjectionComparison {
     ]
 
   func run(_ db: Database, _ beside: Database, report: inout VerifyReport) throws {
-    // An index that is missing was named already.
+    // A missing index was reported by the check of the file.
     let exists = try SQLStatement(db, "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?")
     exists.bind(1, index?.name)
     if index != nil, try exists.first({ _ in true }) == nil { return }
@@ -42,7 +42,7 @@ struct ProjectionComparison {
     while hasOurs || hasFolded {
       let order = !hasOurs ? 1 : !hasFolded ? -1 : ours.compare(folded, columns: 0..<keyCount)
       if let index, order != 0 {
-        // Behind it the two need not be in the same order any more.
+        // The comparison stops there, because the rest of a damaged index may be in another order.
         let row = location(order < 0 ? ours : folded)
         return report.find(
           "index \(index.name)", "answers \(row) otherwise than the events say; `rebuild` makes it anew")
@@ -71,8 +71,8 @@ struct ProjectionComparison {
 }
 
 extension SQLStatement {
-  /// Orders this row and another's by columns, as SQLite does: NULL, then numbers, then text, then bytes. Negative,
-  /// zero or positive. Values of two types are never equal: SQLite finds neither by the other.
+  /// Compares columns of this row with another's in SQLite's order: NULL, numbers, text, blobs. Negative, zero or positive.
+  /// Values of different types are never equal.
   func compare(_ other: SQLStatement, columns: Range<Int32>) -> Int {
     for column in columns {
       let types = (type(column), other.type(column))
@@ -89,7 +89,7 @@ extension SQLStatement {
     return 0
   }
 
-  /// Orders bytes as SQLite's BINARY collation does.
+  /// Compares bytes like SQLite's BINARY collation.
   static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let common = min(a.count, b.count)
     if common > 0, let a = a.baseAddress, let b = b.baseAddress {

@@ -2,14 +2,13 @@ import Foundation
 import GRDB
 
 extension Ledger {
-  /// Checks every signature again, and that what events say is what the evidence that they name says, signed or not.
-  /// What stood beside Google's evidence is nowhere but in the event; of evidence without a signature nothing can be
-  /// said but that.
+  /// Checks every signature again, and that each event states what its evidence states, signed or not.
+  /// The context of Google's evidence is taken from the event itself, because it is stored nowhere else.
   ///
   /// - Parameters:
-  ///   - verifier: Its roots and keys are those that the evidence must chain to.
-  ///   - report: What `verify` found; findings are added.
-  ///   - progress: Statements looked at, and how many there are.
+  ///   - verifier: Has the root certificates and keys to which the evidence must chain.
+  ///   - report: The report of `verify`, to which findings are added.
+  ///   - progress: Receives the number of statements checked, and the total.
   /// - Complexity: O(evidence) on all cores, in constant memory.
   public func verifySignatures(
     with verifier: EvidenceVerifier, into report: inout VerifyReport, progress: (Int, Int) -> Void = { _, _ in }
@@ -18,7 +17,7 @@ extension Ledger {
     try await check.run(&report, progress: progress)
   }
 
-  /// What is among the evidence.
+  /// The kinds of evidence in the ledger.
   package func kindsOfEvidence() throws -> Set<EvidenceKind> {
     try readStatement { db in
       Set(
@@ -29,27 +28,27 @@ extension Ledger {
   }
 }
 
-/// Goes through events, then evidence that no event states anything of, then the snapshot, some at a time.
+/// Checks, in batches, the events, then the evidence that no event states facts of, then the snapshot.
 private struct SignatureCheck: Sendable {
   let ledger: Ledger
   let verifier: EvidenceVerifier
-  /// The ledger's, for messages that name none.
+  /// The ledger's environment, for messages that name none.
   let environment: StoreEnvironment
 
   private static let batch: Int64 = 2048
 
-  /// A row that says something in the name of evidence.
+  /// A row that states something on behalf of evidence.
   private struct Statement: Sendable {
     var location: String
     var sha256: [UInt8]
-    /// What the evidence has to state; nil for evidence by itself.
+    /// The key of the event that the evidence must state; nil for evidence without such a row.
     var key: EventKey?
-    /// Whether the row says that the store signed it.
+    /// Whether the row claims the store's signature.
     var isSigned = false
-    /// What may have stood beside the evidence, as the row has it; nil where the row says nothing.
+    /// The context of the evidence as far as the row tells it; nil if the row tells nothing.
     var context: EvidenceContext?
 
-    /// Evidence by itself.
+    /// Evidence without a row that states facts of it.
     init(location: String, sha256: [UInt8]) {
       self.location = location
       self.sha256 = sha256
@@ -57,14 +56,14 @@ private struct SignatureCheck: Sendable {
 
     init(location: String, sha256: [UInt8], fact: StoreTransaction) {
       self.init(location: location, sha256: sha256)
-      // An amendment repeats a fact: what it has to be is what its evidence says.
+      // An amendment repeats a fact, so its evidence must state that fact.
       key = PreparedFact(fact, isKnown: true).key
       isSigned = fact.trust == .signed
       context = EvidenceContext(
         productID: fact.productID, purchaseToken: fact.purchaseToken, environment: fact.environment)
     }
 
-    /// What cannot be read was named already.
+    /// - Parameter content: Nil for an event that cannot be decoded, which `verify` has reported.
     init(location: String, sha256: [UInt8], content: EventContent?) {
       if let fact = content?.fact {
         self.init(location: location, sha256: sha256, fact: fact)
@@ -73,20 +72,20 @@ private struct SignatureCheck: Sendable {
       self.init(location: location, sha256: sha256)
       guard case .notification(let message)? = content else { return }
       key = content?.key(body: [])
-      // The product is not in it, whatever it was.
+      // Any product will do: the event of a notification does not contain it.
       context = EvidenceContext(
         productID: "any", purchaseToken: message.transaction?.id, environment: message.environment)
     }
   }
 
-  /// A piece of evidence, looked at again.
+  /// The result of verifying a piece of evidence again.
   private struct Verdict: Sendable {
     var id: Int64
     var kind: EvidenceKind?
     var refusal: Refusal?
-    /// The keys of the events that it states, with what the rows that name it say stood beside it.
+    /// The keys of the events that it states, in the contexts of the rows that name it.
     var keys: Set<EventKey> = []
-    /// Whether it counts as booked although something that it states is not.
+    /// Whether it counts as recorded although one of its facts is not.
     var isPartlyBooked = false
 
     var isBad: Bool { refusal != nil || isPartlyBooked }
@@ -119,7 +118,7 @@ private struct SignatureCheck: Sendable {
     var key = RowKey(store: 0, environment: 0, id: "")
     while let page = try snapshot(after: key) {
       key = page.last
-      // Its evidence was counted with what no event states anything of.
+      // The snapshot's evidence is counted with the evidence above.
       try await check(page.statements, counts: false)
     }
     report.signatures = pieces
@@ -138,7 +137,7 @@ private struct SignatureCheck: Sendable {
 
   private static func judge(_ statement: Statement, _ verdict: Verdict?, _ report: inout VerifyReport) {
     if statement.sha256.isEmpty { return report.find(statement.location, "names no evidence for what it states") }
-    // What is missing was named already, and so was what does not verify.
+    // Missing evidence and evidence that does not verify have been reported.
     guard let verdict, verdict.refusal == nil else { return }
     if statement.isSigned, verdict.kind?.isSigned != true {
       report.find(statement.location, "says that the store signed it, and its evidence has no signature")
@@ -184,8 +183,7 @@ private struct SignatureCheck: Sendable {
     }
     guard let kept else { return nil }
     var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
-    // Of a kind that there is not it states nothing; and nothing is to be said of what has no signature and is named by
-    // nobody.
+    // Evidence of an unknown kind states nothing, and unsigned evidence that no row names cannot be checked.
     guard let kind = verdict.kind, kind.isSigned || !contexts.isEmpty else { return verdict }
     var isWaiting = false
     do throws(Refusal) {
@@ -208,8 +206,7 @@ private struct SignatureCheck: Sendable {
     return verdict
   }
 
-  /// What evidence of a kind is to be decoded with: only an answer to a question leaves product and token to what
-  /// stands beside it.
+  /// The contexts in which to decode evidence: only Google's product resource takes product and token from its context.
   private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
     if stated.isEmpty { return [EvidenceContext(environment: environment)] }
     return kind == .googleProduct ? stated : Set(stated.map { EvidenceContext(environment: $0.environment) })
@@ -227,9 +224,9 @@ private struct SignatureCheck: Sendable {
 
   // MARK: Reading
 
-  /// Events that state what a store says.
+  /// Events that state a fact or notification of a store.
   private static let statingEvents = "event WHERE type IN \(EventType.list(EventType.stating))"
-  /// Evidence whose own event, if it has one, is not such an event.
+  /// Evidence that is not named by such an event.
   private static let silentEvidence = """
     evidence AS e LEFT JOIN event AS v ON v.seq = e.event AND v.evidence = e.sha256
       AND v.type IN \(EventType.list(EventType.stating)) WHERE v.seq IS NULL

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One difference between the two books, and what to do about it.
+/// One difference between the store's list and the ledger, with its remedy.
 public struct ReconcileLine: Sendable, Hashable {
-  /// How a transaction stands in one of the books.
+  /// A transaction's state on one side.
   public struct Side: Sendable, Hashable {
     public var productID: String?
     public var originalTransactionID: String
@@ -14,27 +14,27 @@ public struct ReconcileLine: Sendable, Hashable {
   }
 
   public var `class`: ReconcileClass
-  /// Nil for evidence in quarantine that names none.
+  /// Nil for quarantined evidence that names no transaction.
   public var transaction: TransactionKey?
-  /// The store's book.
+  /// The store's side.
   public var theirs: Side?
-  /// Our book.
+  /// The ledger's side.
   public var ours: Side?
-  /// Who owns our grant.
+  /// The owner of the grant in the ledger.
   public var owner: AccountID?
-  /// Whom the store names, where that is another account of ours.
+  /// The account that the store names, if it is not the owner.
   public var claimant: AccountID?
-  /// Of evidence in quarantine: the reason's code and the digest.
+  /// For quarantined evidence: the reason's code and the digest.
   public var quarantine: String?
-  /// Of what is in both books: the fields that differ.
+  /// For a transaction on both sides: the fields that differ.
   public var differences: [FieldDifference] = []
-  /// Of what is in both books: whether ours was said later, so that nothing of the store's would be booked.
+  /// For a transaction on both sides: whether the ledger's values are newer, so that nothing of the store's would be recorded.
   public internal(set) var isKept = false
-  /// Of what is in both books: whether the books agree once the store's facts are booked.
+  /// For a transaction on both sides: whether they agree once the store's facts are recorded.
   var isSettled = true
-  /// Of what is in both books: whether all that differs is what ours says and the store's copy does not: nobody contradicts it, so there is nothing to settle.
+  /// For a transaction on both sides: whether they differ only in values that the store's copy does not state, which needs no correction.
   public var isUnstated: Bool { self.class == .stateDiffers && isKept && isSettled }
-  /// Whether `--apply` booked it in this run.
+  /// Whether `--apply` recorded it in this run.
   public var isApplied: Bool
 
   init(_ kind: ReconcileClass, _ transaction: TransactionKey?) {
@@ -78,7 +78,7 @@ extension ReconcileLine.Side {
 }
 
 extension ReconcileLine {
-  /// Like a difference of two journals: what, in which book, and what to do.
+  /// The text format: the transaction, both sides and the remedy.
   var text: String {
     var text = (theirs ?? ours).map { "\(Self.day($0.revocation?.date ?? $0.signedDate)) " } ?? ""
     text += "\(subject)\n"
@@ -138,8 +138,8 @@ extension ReconcileLine {
     return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
   }
 
-  /// RFC 4180: quoted where a comma, quote or line break stands in it. What a spreadsheet would take for a formula gets an apostrophe before it, which
-  /// makes it text; an amount is none.
+  /// RFC 4180: a field with a comma, quote or line break is quoted. A field that a spreadsheet would take for a formula gets a leading apostrophe;
+  /// amounts do not.
   private static func quoted(_ field: String) -> String {
     let isFormula = field.utf8.first.map("=+-@\t\r\n".utf8.contains) ?? false
     if isFormula, field.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?( [A-Z]{3})?/) == nil { return quoted("'" + field) }
@@ -186,13 +186,13 @@ extension ReconcileLine.Side {
 }
 
 extension FieldDifference {
-  /// Whether the lines of the two books say it: those of a revocation do where only one of them has it.
+  /// Whether the lines of the two sides show the difference already; for a revocation they do if only one side has it.
   fileprivate var isSaidAbove: Bool {
     if field.hasPrefix("revocation") { return theirs == nil || ours == nil }
     return ["statement", "appAccountToken"].contains(field)
   }
 
-  /// Both values, when each was said, and which of them is the newer.
+  /// Both values with their dates, and which is newer.
   var text: String {
     func said(_ value: String?, _ date: Int64) -> String { "\(value ?? "nothing") (\(ReconcileLine.day(date)))" }
     let verdict =

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What a reconciliation found, in numbers.
+/// The result of a reconciliation, in numbers.
 public struct ReconcileReport: Sendable, Hashable {
   /// Transactions by class.
   public internal(set) var counts: [ReconcileClass: Int] = [:]
-  /// Of the matched: where the store's copy is the older one.
+  /// Matched transactions whose copy in the snapshot is older than the ledger's.
   public internal(set) var staleSnapshots = 0
-  /// Of those in both books: what contradicts ours still after all was booked that could be, ours being the later.
+  /// Transactions on both sides that still differ after the store's facts are recorded, because the ledger's values are newer.
   public internal(set) var kept = 0
-  /// Of those in both books: what ours says and the store's copy does not, which is no contradiction and settles nothing.
+  /// Transactions on both sides that differ only in values that the store's copy does not state, which is no contradiction.
   public internal(set) var unstated = 0
-  /// Pieces of the store's export that could not be read, of which nothing is known.
+  /// Pieces of the store's export that could not be read.
   public internal(set) var unread = 0
-  /// Corrective events booked in this run.
+  /// Corrective events recorded in this run.
   public internal(set) var applied = 0
-  /// Transactions of ours outside what was asked of the store, or bought since.
+  /// The ledger's transactions that the pull did not cover, or that were bought since.
   public internal(set) var notPulled = 0
-  /// When Google's voided list was read last, if that is too long ago to be without a hole.
+  /// When Google's voided list was read last, if that is so long ago that refunds may be missing.
   public internal(set) var windowLostSince: Int64?
   /// Stores and environments that were compared.
   public internal(set) var scopes: [Scope] = []
@@ -24,37 +24,37 @@ public struct ReconcileReport: Sendable, Hashable {
   public struct Scope: Sendable, Hashable {
     public var store: Store
     public var environment: StoreEnvironment
-    /// When the store was asked for all of its deals, in milliseconds since 1970: of those bought until then, what the snapshot lacks is own-only. Nil if
-    /// it never was.
+    /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then that the snapshot lacks are own-only.
+    /// Nil if not all were pulled.
     public var coveredAt: Int64?
   }
 
   public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
 
-  /// Of `applied`: what contradicts ours still.
+  /// Applied corrections after which the two sides still differ.
   var unsettled = 0
 
-  /// Differences that are left after this run.
+  /// The differences that remain after this run.
   public var remaining: Int {
     self[.storeOnly] + self[.stateDiffers] - unstated - applied + unsettled + self[.ownOnly] + self[.accountConflict]
       + self[.quarantined]
   }
 
-  /// Something was compared, all of it, and nothing is left to do.
+  /// Whether the comparison was complete and no difference remains.
   public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil }
 
   mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
 }
 
-/// In what form a reconciliation is reported.
+/// The format of a reconciliation's report.
 public enum ReconcileFormat: String, Sendable, CaseIterable { case text, json, csv }
 
-/// Writes a reconciliation: hand it every line, then the report.
+/// Writes a reconciliation: add every line, then finish with the report.
 ///
-/// JSON and CSV are written as the lines come, in constant memory; the text groups them by class and shows of each at most
-/// `groupLinesMax`.
+/// JSON and CSV are written line by line in constant memory; the text format groups lines by class and shows at most
+/// `groupLinesMax` of each.
 public struct ReconcileWriter: ~Copyable {
-  /// Differences of one class that the text shows; their number is always the true one.
+  /// The number of differences of one class that the text shows; the total is always exact.
   public static let groupLinesMax = 10_000
 
   private let format: ReconcileFormat
