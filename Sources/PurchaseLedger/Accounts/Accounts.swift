@@ -155,6 +155,8 @@ public struct AccountSummary: Sendable, Hashable {
   public var erasedAt: Int64?
 }
 
+// MARK: - Logins and passwords
+
 extension Accounts {
   /// The stored form of a login: trimmed, compatibility-normalised (NFKC), in lower case.
   ///

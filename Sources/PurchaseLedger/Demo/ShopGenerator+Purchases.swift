@@ -1,5 +1,7 @@
 import Foundation
 
+// MARK: - Apple
+
 extension ShopGenerator {
   mutating func applePurchase(by buyer: Int) throws {
     let (id, time, product, price) = (id(), random.time(Self.start..<(Self.end - 10 * Self.day)), product(), price())
@@ -101,6 +103,8 @@ extension ShopGenerator {
         environment: fact.environment, bundleID: Self.bundleID, appAppleID: Self.appAppleID, transaction: inner))
   }
 }
+
+// MARK: - Google
 
 extension ShopGenerator {
   mutating func googlePurchase(by buyer: Int) throws {

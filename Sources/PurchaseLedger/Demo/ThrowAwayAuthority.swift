@@ -107,6 +107,8 @@ package struct ThrowAwayAuthority: Sendable {
   }
 }
 
+// MARK: - Stored keys
+
 extension ThrowAwayAuthority {
   /// The material for signing, to store a fake store's keys: base64 of the leaf's key and of the three certificates.
   package struct Keys: Sendable, Hashable, Codable {
@@ -139,6 +141,8 @@ extension ThrowAwayAuthority {
       Self.header(certificates: [leafCertificate, intermediateCertificate, rootCertificate]))
   }
 }
+
+// MARK: - Payloads
 
 extension ThrowAwayAuthority {
   /// A signed transaction of a fact, with Apple's field names.

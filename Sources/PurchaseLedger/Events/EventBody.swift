@@ -1,3 +1,5 @@
+// MARK: - Writing
+
 extension EventContent {
   /// The current version of every type's body.
   static let version: UInt16 = 1
@@ -84,6 +86,47 @@ extension EventContent {
   func key(body: [UInt8]) -> EventKey { EventKey(type: type, fields: keyFields ?? body) }
 }
 
+extension StoreTransaction {
+  /// Writes the body of a `transaction` event, version 1.
+  ///
+  /// - Precondition: The environment has a code; evidence of others is quarantined.
+  package func encodeBody(into encoder: inout CanonicalEncoder) {
+    guard let environment = environment.code else { preconditionFailure("environment \(environment) is never booked") }
+    encoder.u8(store.code)
+    encoder.u8(environment)
+    encoder.text(transactionID)
+    encoder.text(originalTransactionID)
+    encoder.text(productID ?? "")
+    encoder.text(productType.rawValue)
+    encoder.i64(purchaseDate)
+    encoder.optional(expiresDate) { $0.i64($1) }
+    encoder.u64(UInt64(bitPattern: quantity))
+    encoder.text(ownership.rawValue)
+    encoder.optional(appAccountToken) { $0.id16($1.uuid) }
+    encoder.optional(price) {
+      $0.i64($1.milliunits)
+      $0.text($1.currency)
+    }
+    encoder.text(reason)
+    encoder.optional(purchaseToken) { $0.text($1) }
+    encoder.bool(isAcknowledged)
+    encoder.i64(signedDate)
+    encoder.u8(trust.rawValue)
+    encoder.u8(statement.rawValue)
+    encoder.optional(revocation) { $1.encode(into: &$0) }
+  }
+}
+
+extension Revocation {
+  package func encode(into encoder: inout CanonicalEncoder) {
+    encoder.i64(date)
+    encoder.optional(reason) { $0.text($1) }
+    encoder.optional(percentageMilli) { $0.u64(UInt64(bitPattern: $1)) }
+    encoder.optional(type) { $0.text($1) }
+    encoder.optional(quantity) { $0.u64(UInt64(bitPattern: $1)) }
+  }
+}
+
 extension CanonicalEncoder {
   /// A transaction's key (`tx`). An environment without a code is written as 0; only quarantined evidence names such transactions.
   mutating func transaction(_ key: TransactionKey) {
@@ -92,6 +135,8 @@ extension CanonicalEncoder {
     text(key.id)
   }
 }
+
+// MARK: - Reading
 
 extension EventContent {
   /// Decodes a body by its type and version.
@@ -148,47 +193,6 @@ extension EventContent {
       }
       return .amendment(try StoreTransaction(from: &decoder), revision: revision)
     }
-  }
-}
-
-extension StoreTransaction {
-  /// Writes the body of a `transaction` event, version 1.
-  ///
-  /// - Precondition: The environment has a code; evidence of others is quarantined.
-  package func encodeBody(into encoder: inout CanonicalEncoder) {
-    guard let environment = environment.code else { preconditionFailure("environment \(environment) is never booked") }
-    encoder.u8(store.code)
-    encoder.u8(environment)
-    encoder.text(transactionID)
-    encoder.text(originalTransactionID)
-    encoder.text(productID ?? "")
-    encoder.text(productType.rawValue)
-    encoder.i64(purchaseDate)
-    encoder.optional(expiresDate) { $0.i64($1) }
-    encoder.u64(UInt64(bitPattern: quantity))
-    encoder.text(ownership.rawValue)
-    encoder.optional(appAccountToken) { $0.id16($1.uuid) }
-    encoder.optional(price) {
-      $0.i64($1.milliunits)
-      $0.text($1.currency)
-    }
-    encoder.text(reason)
-    encoder.optional(purchaseToken) { $0.text($1) }
-    encoder.bool(isAcknowledged)
-    encoder.i64(signedDate)
-    encoder.u8(trust.rawValue)
-    encoder.u8(statement.rawValue)
-    encoder.optional(revocation) { $1.encode(into: &$0) }
-  }
-}
-
-extension Revocation {
-  package func encode(into encoder: inout CanonicalEncoder) {
-    encoder.i64(date)
-    encoder.optional(reason) { $0.text($1) }
-    encoder.optional(percentageMilli) { $0.u64(UInt64(bitPattern: $1)) }
-    encoder.optional(type) { $0.text($1) }
-    encoder.optional(quantity) { $0.u64(UInt64(bitPattern: $1)) }
   }
 }
 

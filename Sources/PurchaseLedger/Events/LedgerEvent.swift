@@ -29,9 +29,7 @@ extension LedgerEvent {
       seq: seq, version: Int(row.int(2)), recordedAt: row.int(3), evidence: row.optionalBlob(5), hash: row.blob(7),
       content: content)
   }
-}
 
-extension LedgerEvent {
   /// The event as one line of a JSON Lines export.
   package var jsonLine: String {
     var line = JSONObjectWriter()
@@ -45,6 +43,8 @@ extension LedgerEvent {
     return line.text
   }
 }
+
+// MARK: - JSON
 
 extension EventContent {
   fileprivate func write(into line: inout JSONObjectWriter) {

@@ -177,6 +177,8 @@ package enum UTF8Mark {
   }
 }
 
+// MARK: - Lines with an account or options
+
 /// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/ledger.md, The command).
 ///
 /// Unknown members and values are refused by name, so that a typing error of the operator is not recorded as something else.

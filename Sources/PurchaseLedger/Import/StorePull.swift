@@ -106,6 +106,8 @@ extension PullReport {
   }
 }
 
+// MARK: - Exports
+
 /// Reads an export of a store's list into the snapshot, where it replaces the stores and environments that it names.
 package struct SnapshotReader: Sendable {
   private let importer: EvidenceImporter

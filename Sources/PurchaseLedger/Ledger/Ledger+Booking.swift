@@ -167,6 +167,8 @@ extension Booker {
   }
 }
 
+// MARK: - Positions of imports
+
 /// A command's position in its input, stored in the same transaction as the records up to it.
 package struct ImportPosition: Sendable, Hashable {
   package var run: Int64

@@ -1,5 +1,7 @@
 import GRDB
 
+// MARK: - Backup
+
 extension Ledger {
   /// What a backup contains.
   public struct Backup: Sendable, Hashable {
@@ -58,6 +60,8 @@ extension Ledger {
   }
 }
 
+// MARK: - Rebuilding
+
 extension Ledger {
   /// Recreates the projections from the events, and every index from its table, in one transaction. The result is byte for byte the same.
   ///
@@ -77,6 +81,8 @@ extension Ledger {
   }
 }
 
+// MARK: - Large commits
+
 extension Ledger {
   /// Enlarges the writer's cache to hold all pages that a large commit changes, so that none is written twice.
   func beginBulk() throws {
@@ -95,6 +101,8 @@ extension Ledger {
     }
   }
 }
+
+// MARK: - Quarantine
 
 extension Ledger {
   /// Evidence in quarantine.

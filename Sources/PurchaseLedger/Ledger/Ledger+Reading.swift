@@ -115,6 +115,8 @@ extension LookupHint {
   }
 }
 
+// MARK: - What a pull queries
+
 extension Ledger {
   /// One transaction of each known customer of a store: the history of one transaction is the customer's whole history.
   ///

@@ -57,7 +57,8 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` if there is no file, it is not a ledger, or the environment differs from the ledger's.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
-    let ledger = Ledger(path: path, pool: try LedgerDatabase.open(at: path, migrator: LedgerUpgrade.migrator(path)), clock: clock)
+    let ledger = Ledger(
+      path: path, pool: try LedgerDatabase.open(at: path, migrator: LedgerUpgrade.migrator(path)), clock: clock)
     if let policy { try ledger.adopt(policy) }
     return ledger
   }

@@ -131,6 +131,12 @@ package final class PreparedPiece: Sendable {
 extension PreparedPiece {
   /// The bytes of evidence that is not recorded yet.
   package var evidence: [UInt8] { prefix + rest }
+
+  /// The transactions that the evidence names.
+  fileprivate var names: [RowKey] {
+    guard case .success(let content) = result else { return [] }
+    return facts.map(\.row.key) + [content.notification?.transaction].compactMap { $0.flatMap { RowKey($0) } }
+  }
 }
 
 /// What is known of evidence whose signature was verified before.
@@ -153,13 +159,5 @@ extension EvidenceStore {
         sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
         prefix: piece.prefix, rest: piece.rest, names: outcome == .quarantined ? piece.names : []),
       event: event)
-  }
-}
-
-extension PreparedPiece {
-  /// The transactions that the evidence names.
-  fileprivate var names: [RowKey] {
-    guard case .success(let content) = result else { return [] }
-    return facts.map(\.row.key) + [content.notification?.transaction].compactMap { $0.flatMap { RowKey($0) } }
   }
 }

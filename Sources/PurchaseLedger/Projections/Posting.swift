@@ -114,6 +114,8 @@ extension TransactionRow {
   }
 }
 
+// MARK: - Storage
+
 extension Posting {
   static let upsert = """
     INSERT INTO posting (store, environment, transaction_id, entry, date, debit, credit, amount, currency)

@@ -82,6 +82,8 @@ extension Revocation {
   }
 }
 
+// MARK: - Descriptive fields
+
 extension TransactionRow {
   /// The stamp of fields without a stamp of their own.
   var stateStamp: FieldStamp { FieldStamp(date: signedDate, trust: trust) }

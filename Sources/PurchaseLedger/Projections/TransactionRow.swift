@@ -118,6 +118,8 @@ struct TransactionRow: Sendable, Equatable {
   }
 }
 
+// MARK: - Storage
+
 extension TransactionRow {
   /// The columns of `store_transaction` in the order in which they are bound and read.
   static let columns = """

@@ -77,6 +77,8 @@ extension ReconcileLine.Side {
   }
 }
 
+// MARK: - Text
+
 extension ReconcileLine {
   /// The text format: the transaction, both sides and the remedy.
   var text: String {
@@ -102,6 +104,27 @@ extension ReconcileLine {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601.year().month().day())
   }
 }
+
+extension ReconcileLine.Side {
+  var text: String {
+    var text = "\(statement)"
+    if let amount { text += " for \(amount)" }
+    text += ", signed \(ReconcileLine.day(signedDate))"
+    if let revocation {
+      text += ", revoked \(ReconcileLine.day(revocation.date))"
+      if let type = revocation.type { text += " \(type.withoutControls)" }
+      if let share = revocation.percentageMilli { text += " \(Double(share) / 1000)%" }
+      if let reason = revocation.reason { text += " for reason \(reason.withoutControls)" }
+    }
+    return text
+  }
+
+  fileprivate var amount: String? {
+    price.map { "\(Posting.decimal($0)) \($0.currency)" }
+  }
+}
+
+// MARK: - JSON and CSV
 
 extension ReconcileLine {
   var json: JSONObjectWriter {
@@ -148,43 +171,6 @@ extension ReconcileLine {
   }
 }
 
-extension ReconcileLine.Side {
-  var text: String {
-    var text = "\(statement)"
-    if let amount { text += " for \(amount)" }
-    text += ", signed \(ReconcileLine.day(signedDate))"
-    if let revocation {
-      text += ", revoked \(ReconcileLine.day(revocation.date))"
-      if let type = revocation.type { text += " \(type.withoutControls)" }
-      if let share = revocation.percentageMilli { text += " \(Double(share) / 1000)%" }
-      if let reason = revocation.reason { text += " for reason \(reason.withoutControls)" }
-    }
-    return text
-  }
-
-  fileprivate var amount: String? {
-    price.map { "\(Posting.decimal($0)) \($0.currency)" }
-  }
-}
-
-extension ReconcileLine.Side {
-  var json: JSONObjectWriter {
-    var object = JSONObjectWriter()
-    object.add("productId", productID)
-    object.add("originalTransactionId", originalTransactionID)
-    object.add("statement", "\(statement)")
-    object.add("signedDate", signedDate)
-    object.add("revocationDate", revocation?.date)
-    object.add("revocationReason", revocation?.reason)
-    object.add("revocationPercentageMilli", revocation?.percentageMilli)
-    object.add("revocationType", revocation?.type)
-    object.add("priceMilliunits", price?.milliunits)
-    object.add("currency", price?.currency)
-    object.add("appAccountToken", token?.description)
-    return object
-  }
-}
-
 extension FieldDifference {
   /// Whether the lines of the two sides show the difference already; for a revocation they do if only one side has it.
   fileprivate var isSaidAbove: Bool {
@@ -212,6 +198,24 @@ extension FieldDifference {
     object.add("theirDate", theirDate)
     object.add("ourDate", ourDate)
     object.add("newer", newer.rawValue)
+    return object
+  }
+}
+
+extension ReconcileLine.Side {
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("productId", productID)
+    object.add("originalTransactionId", originalTransactionID)
+    object.add("statement", "\(statement)")
+    object.add("signedDate", signedDate)
+    object.add("revocationDate", revocation?.date)
+    object.add("revocationReason", revocation?.reason)
+    object.add("revocationPercentageMilli", revocation?.percentageMilli)
+    object.add("revocationType", revocation?.type)
+    object.add("priceMilliunits", price?.milliunits)
+    object.add("currency", price?.currency)
+    object.add("appAccountToken", token?.description)
     return object
   }
 }
