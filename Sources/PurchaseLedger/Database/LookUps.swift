@@ -8,7 +8,7 @@ import Synchronization
 final class LookUps: Sendable {
   private let path: String
   private let files: OpenedFiles
-  private let idle = Mutex<[LookUpConnection]>([])
+  private let idle = Mutex<[ReadConnection]>([])
 
   init(path: String, files: OpenedFiles) { (self.path, self.files) = (path, files) }
 
@@ -16,14 +16,14 @@ final class LookUps: Sendable {
   func close() { idle.withLock { $0.removeAll() } }
 
   /// Runs `work` with a connection of its own. Each statement sees the last commit at its start.
-  func read<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
+  func read<Value>(_ work: (ReadConnection) throws -> Value) throws -> Value {
     let connection = try idle.withLock { $0.popLast() } ?? opened()
     defer { idle.withLock { $0.append(connection) } }
     return try work(connection)
   }
 
-  private func opened() throws -> LookUpConnection {
-    let connection = try LookUpConnection(path: path)
+  private func opened() throws -> ReadConnection {
+    let connection = try ReadConnection(path: path)
     // The path may name another file by now.
     try files.check()
     return connection
@@ -33,7 +33,7 @@ final class LookUps: Sendable {
 /// A read-only connection with its cache of prepared statements.
 ///
 /// Sendable because one thread at a time uses it: the one that took it from `LookUps`.
-final class LookUpConnection: StatementConnection, @unchecked Sendable {
+final class ReadConnection: StatementConnection, @unchecked Sendable {
   let sqliteConnection: OpaquePointer?
   private var statements: [String: OpaquePointer] = [:]
 

@@ -43,7 +43,7 @@ struct EvidenceStore {
   /// Stores a row of evidence.
   ///
   /// - Parameter event: The first event recorded from it. Only evidence that an event names counts as verified.
-  mutating func keep(_ piece: KeptEvidence, event: Int64? = nil) throws {
+  mutating func keep(_ piece: EvidenceRow, event: Int64? = nil) throws {
     insert.bind(1, piece.sha256)
     insert.bind(2, piece.kind)
     insert.bind(3, piece.outcome)
@@ -122,7 +122,7 @@ struct EvidenceStore {
 }
 
 /// A row of `evidence` with its prefix, independent of the database file.
-struct KeptEvidence: Sendable {
+struct EvidenceRow: Sendable {
   var sha256: [UInt8]
   var kind: Int64
   var outcome: Int64
@@ -133,7 +133,7 @@ struct KeptEvidence: Sendable {
   var names: [RowKey] = []
 }
 
-extension KeptEvidence {
+extension EvidenceRow {
   /// Evidence joined with its prefix: the bytes are `p.bytes` followed by `e.bytes`.
   static let source = "evidence AS e LEFT JOIN evidence_prefix AS p ON p.id = e.prefix_id"
 

@@ -18,7 +18,7 @@ struct EvidenceCheck {
       """
       SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id,
         v.evidence = e.sha256 AND v.type IN \(EventType.list(EventType.vouching))
-      FROM \(KeptEvidence.source) LEFT JOIN event AS v ON v.seq = e.event
+      FROM \(EvidenceRow.source) LEFT JOIN event AS v ON v.seq = e.event
       """)
     defer { select.reset() }
     var prefixes: Set<Int64> = []
@@ -64,7 +64,7 @@ struct EvidenceCheck {
 
 /// Counts rows that follow from no event (logins, sessions, pulled evidence, cursors) and checks them against events as far
 /// as possible.
-struct OutsideCheck {
+struct UnchainedRowsCheck {
   private let db: Database
 
   init(_ db: Database) { self.db = db }

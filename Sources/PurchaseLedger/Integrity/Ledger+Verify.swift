@@ -25,7 +25,7 @@ extension Ledger {
           try EvidenceCheck(db, leftQuarantine: dismissed).run(&report)
           try Self.checkPostings(db, report: &report)
           for comparison in ProjectionComparison.all { try comparison.run(db, beside, report: &report) }
-          try OutsideCheck(db).run(&report)
+          try UnchainedRowsCheck(db).run(&report)
         }
       } catch let error as DatabaseError
         where [.SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode) && !report.isClean

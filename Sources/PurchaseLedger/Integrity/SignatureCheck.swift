@@ -176,7 +176,7 @@ private struct SignatureCheck: Sendable {
         db,
         """
         SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
-        FROM \(KeptEvidence.source) WHERE e.sha256 = ?
+        FROM \(EvidenceRow.source) WHERE e.sha256 = ?
         """)
       select.bind(1, sha256)
       return try select.first { ($0.int(0), $0.int(1), $0.int(2) != 0, $0.blob(3) + $0.blob(4)) }

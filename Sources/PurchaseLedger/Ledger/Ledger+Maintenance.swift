@@ -129,7 +129,7 @@ extension Ledger {
       let select = try SQLStatement(
         db,
         """
-        SELECT e.id, p.bytes, e.bytes FROM \(KeptEvidence.source)
+        SELECT e.id, p.bytes, e.bytes FROM \(EvidenceRow.source)
         WHERE e.outcome = 2 AND e.id > ? ORDER BY e.id LIMIT 256
         """)
       select.bind(1, last)

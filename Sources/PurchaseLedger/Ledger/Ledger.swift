@@ -109,7 +109,7 @@ public final class Ledger: Sendable {
   }
 
   /// Runs single statements, each of which sees the last commit at its start. Cheaper than `read`.
-  func readStatement<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
+  func readStatement<Value>(_ work: (ReadConnection) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     return try LedgerDatabase.reporting(path) { try lookUps.read(work) }
   }

@@ -155,7 +155,7 @@ extension EvidenceStore {
     _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil, event: Int64? = nil
   ) throws {
     try keep(
-      KeptEvidence(
+      EvidenceRow(
         sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
         prefix: piece.prefix, rest: piece.rest, names: outcome == .quarantined ? piece.names : []),
       event: event)

@@ -22,7 +22,7 @@ struct TransactionRow: Sendable, Equatable {
   /// The revocation of the latest fact; `refund` combines all facts.
   var revocation: Revocation?
   /// The partial refunds of a purchase of several items (Google).
-  var voided: VoidedPieces
+  var voided: PartialRefunds
   var token: UUID?
   var tokenDate: Int64?
   var isAcknowledged: Bool
@@ -50,7 +50,7 @@ struct TransactionRow: Sendable, Equatable {
     statement = fact.statement
     trust = fact.trust
     revocation = fact.revocation
-    voided = VoidedPieces(fact)
+    voided = PartialRefunds(fact)
     token = fact.appAccountToken?.uuid
     tokenDate = fact.appAccountToken == nil ? nil : fact.signedDate
     isAcknowledged = fact.isAcknowledged
@@ -61,7 +61,7 @@ struct TransactionRow: Sendable, Equatable {
   init(
     key: RowKey, originalID: String, productID: String, productType: ProductType, purchaseDate: Int64,
     expiresDate: Int64?, quantity: Int64, ownership: String, price: Money?, reason: String, purchaseToken: String?,
-    signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, voided: VoidedPieces,
+    signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, voided: PartialRefunds,
     token: UUID?, tokenDate: Int64?, isAcknowledged: Bool, stamps: FieldStamps
   ) {
     self.key = key
@@ -185,7 +185,7 @@ extension TransactionRow {
       price: price, reason: row.text(15), purchaseToken: row.optionalText(16), signedDate: row.int(17),
       statement: Statement(rawValue: UInt8(truncatingIfNeeded: row.int(18))) ?? .pending,
       trust: Trust(rawValue: UInt8(truncatingIfNeeded: row.int(19))) ?? .unsigned, revocation: revocation,
-      voided: row.isNull(25) ? VoidedPieces() : VoidedPieces(row.blob(25)), token: row.uuid(4),
+      voided: row.isNull(25) ? PartialRefunds() : PartialRefunds(row.blob(25)), token: row.uuid(4),
       tokenDate: row.optionalInt(5), isAcknowledged: row.int(26) != 0,
       stamps: row.isNull(27) ? FieldStamps() : FieldStamps(row.blob(27)))
   }
@@ -194,7 +194,7 @@ extension TransactionRow {
 /// The partial refunds of one purchase by date. Each revokes some items; their sum says how many are left.
 ///
 /// Joined like sets: overlapping lists count nothing twice.
-struct VoidedPieces: Sendable, Equatable {
+struct PartialRefunds: Sendable, Equatable {
   /// Dates in milliseconds since 1970 and numbers of items, sorted by date.
   private var entries: [(date: Int64, count: Int64)] = []
 

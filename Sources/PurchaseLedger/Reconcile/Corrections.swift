@@ -11,7 +11,7 @@ final class Corrections {
   private let isApart: Bool
   private var lines: [ReconcileLine] = []
   private var facts: [Int: SnapshotFacts] = [:]
-  private var evidence: [KeptEvidence] = []
+  private var evidence: [EvidenceRow] = []
   private(set) var applied = 0
 
   init(_ ledger: Ledger, isApart: Bool) throws {

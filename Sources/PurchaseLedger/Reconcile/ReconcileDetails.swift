@@ -29,8 +29,8 @@ struct ReconcileDetails {
     selectQuarantine = try (theirs === db ? [db] : [db, theirs]).map {
       try SQLStatement($0, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
     }
-    selectEvidence = try SQLStatement(theirs, KeptEvidence.select)
-    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try SQLStatement($0, KeptEvidence.selectNames) }
+    selectEvidence = try SQLStatement(theirs, EvidenceRow.select)
+    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try SQLStatement($0, EvidenceRow.selectNames) }
     selectWaiting = try SQLStatement(
       theirs,
       """
@@ -40,9 +40,9 @@ struct ReconcileDetails {
   }
 
   /// A row of the snapshot's evidence.
-  func evidence(_ sha256: [UInt8]) throws -> KeptEvidence? {
+  func evidence(_ sha256: [UInt8]) throws -> EvidenceRow? {
     selectEvidence.bind(1, sha256)
-    guard var evidence = try selectEvidence.first({ KeptEvidence($0) }) else { return nil }
+    guard var evidence = try selectEvidence.first({ EvidenceRow($0) }) else { return nil }
     evidence.names = try selectNames.last.map { try names(sha256, $0) } ?? []
     return evidence
   }
