@@ -1,12 +1,13 @@
+import Crypto
 import Foundation
 import GRDB
 
 extension Accounts {
   /// Opens a session for a login and its password.
   ///
-  /// An unknown login costs as much as a known one, so that the time does not tell which exist.
+  /// An unknown login takes as long as a known one, so that the time does not reveal which logins exist.
   ///
-  /// - Parameter isPreferred: does not wait behind the passwords of those who are not.
+  /// - Parameter isPreferred: Takes priority over callers without it in the queue of password checks.
   /// - Throws: `LedgerError` with code `wrong-password`, the same for an unknown login and a wrong password.
   public func signIn(
     login: String, password: String, lasting milliseconds: Int64, isPreferred: Bool = false
@@ -28,7 +29,7 @@ extension Accounts {
     }
     let token = SessionToken.random()
     try await ledger.commits.perform { booker in
-      // The password may have changed, or the account gone, since it was looked at.
+      // The password may have changed, or the account been erased, since it was read.
       let row = try Self.living(credential.id, in: booker)
       guard let name, try Self.credential(booker.db, login: name)?.password == credential.password else {
         throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
@@ -47,9 +48,9 @@ extension Accounts {
     return token
   }
 
-  /// Looks whether a password is an account's: before what must not happen to a session that was left open.
+  /// Checks an account's password, for actions that an open session alone must not allow.
   ///
-  /// - Throws: `LedgerError` with code `wrong-password`, also for an account that is gone.
+  /// - Throws: `LedgerError` with code `wrong-password`, also for an account that is erased.
   public func check(_ password: String, of account: AccountID) async throws {
     let stored = try ledger.readStatement { db in
       let select = try SQLStatement(
@@ -60,14 +61,14 @@ extension Accounts {
       select.bind(1, account.uuid)
       return try select.first { $0.text(0) }.flatMap { try Self.credential(db, login: $0) }
     }
-    // Whoever has a session is no stranger.
+    // The caller has a session, so it takes priority over strangers.
     let matches = try await Self.hash(isPreferred: true) {
       try stored.map { try password.utf8.count <= Self.passwordBytesMax && $0.password.matches(password) } ?? false
     }
     guard matches else { throw LedgerError(.wrongPassword, at: "password", "the password is wrong") }
   }
 
-  /// Whose session it is; nil once it is over, revoked or the account erased.
+  /// The account of a session; nil if the session has expired or ended, or the account is erased.
   public func account(for token: SessionToken) throws -> AccountID? {
     try ledger.readStatement { db in
       let select = try SQLStatement(
@@ -82,7 +83,7 @@ extension Accounts {
     }
   }
 
-  /// Ends a session; one that is over already is none of our concern.
+  /// Ends a session. Does nothing if it has ended already.
   public func signOut(_ token: SessionToken) async throws {
     try await ledger.commits.perform { booker in
       let delete = try SQLStatement(booker.db, "DELETE FROM session WHERE token_sha256 = ?")
@@ -105,10 +106,10 @@ extension Accounts {
     try delete.run()
   }
 
-  /// Whoever signs in again and again has no more sessions than devices can be.
+  /// The largest number of sessions of an account; repeated sign-ins end the oldest ones.
   private static let sessionsMax = 100
 
-  /// - Parameter token: of the newest, whatever the clock says.
+  /// - Parameter token: The newest session's, which is kept whatever the clock says.
   private static func endOldest(of account: Int64, but token: SessionToken, in db: Database) throws {
     let delete = try SQLStatement(
       db,
@@ -128,4 +129,24 @@ extension Accounts {
     delete.bind(2, now)
     try delete.run()
   }
+}
+
+/// The token of a session: 32 random bytes as base64url. The ledger stores only its SHA-256.
+public struct SessionToken: Sendable, Hashable, CustomStringConvertible {
+  public let text: String
+
+  /// A token as a client sent it. Any text is accepted, because it is only looked up.
+  public init(_ text: String) { self.text = text }
+
+  static func random() -> Self {
+    let base64 = Data([UInt8].random(count: 32)).base64EncodedString()
+    return Self(
+      base64.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        .replacingOccurrences(of: "=", with: ""))
+  }
+
+  var sha256: [UInt8] { [UInt8](SHA256.hash(data: Array(text.utf8))) }
+
+  /// Does not contain the token, because descriptions are logged.
+  public var description: String { "SessionToken" }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// The people who buy: login and password, sessions, and the token that ties what they buy to them.
+/// The buyers' accounts: login and password, sessions, and the token that assigns purchases to the account.
 ///
-/// Events know an account only by its random ids; what names a person stands in tables that an erasure empties.
+/// Events contain only random ids of an account; personal data is in tables from which an erasure deletes it.
 public struct Accounts: Sendable {
   let ledger: Ledger
   let cost: PasswordHash.Cost
@@ -17,11 +17,11 @@ public struct Accounts: Sendable {
 
   /// Opens an account. Without a token it gets a random one; grants that already carry the token become its own.
   ///
-  /// - Throws: `LedgerError` with code `login-taken`, or `account`: the token is another account's, the password too short.
+  /// - Throws: `LedgerError` with code `login-taken`, or `account` if the token is another account's or the password is too short.
   public func add(login: String, password: String, token: AccountToken? = nil) async throws -> AccountID {
     let login = try Self.normalised(login)
     try Self.check(password)
-    // Before the expensive hash; it is decided within the transaction.
+    // A check before the expensive hash; the transaction below checks again.
     guard try find(login) == nil else { throw Self.taken(login) }
     let hash = try await Self.worker.run { [cost] in try PasswordHash(of: password, cost: cost) }
     let id = AccountID.random()
@@ -39,7 +39,7 @@ public struct Accounts: Sendable {
     return id
   }
 
-  /// The living account with this login or printed id; nil if there is none.
+  /// The open account with this login or printed id; nil if there is none.
   public func find(_ loginOrID: String) throws -> AccountID? {
     try ledger.readStatement { db in
       if let id = AccountID(loginOrID) {
@@ -52,7 +52,7 @@ public struct Accounts: Sendable {
     }
   }
 
-  /// The token that the app hands to the store for this account.
+  /// The token that the app passes to the store for this account.
   public func token(of account: AccountID) throws -> AccountToken? {
     try ledger.readStatement { db in
       let select = try SQLStatement(db, "SELECT token FROM account WHERE id = ?")
@@ -61,7 +61,7 @@ public struct Accounts: Sendable {
     }
   }
 
-  /// All accounts, erased ones too, in the order in which they were opened.
+  /// All accounts, also erased ones, in the order in which they were opened.
   public func list() throws -> [AccountSummary] {
     try ledger.readStatement { db in
       try SQLStatement(
@@ -80,9 +80,9 @@ public struct Accounts: Sendable {
     }
   }
 
-  /// Removes the person: login, password and sessions go, what was bought stays under the pseudonym and can be claimed anew.
+  /// Erases the personal data: login, password and sessions are deleted; purchases stay under the pseudonymous id and can be claimed again.
   ///
-  /// - Returns: whether the write-ahead log was emptied too. Who reads meanwhile keeps the rows in it; then ``emptyLog()`` is to be called later.
+  /// - Returns: Whether the write-ahead log was emptied too. It is not while somebody reads; then call ``emptyLog()`` later.
   @discardableResult
   public func erase(_ account: AccountID) async throws -> Bool {
     try await ledger.commits.perform { booker in
@@ -97,9 +97,9 @@ public struct Accounts: Sendable {
     return await emptyLog()
   }
 
-  /// Empties the write-ahead log, where rows that were removed stand until then. Waits for nobody who reads or writes, so that nobody who writes has to wait for it.
+  /// Empties the write-ahead log, which contains deleted rows until then. Does not wait for readers or writers, so that no writer has to wait for it.
   ///
-  /// - Returns: false when somebody was reading or another process writing; it is to be called again then.
+  /// - Returns: False if a reader or another process was active; then call it again later.
   public func emptyLog() async -> Bool {
     do {
       try await ledger.pool.writeWithoutTransaction { try LedgerDatabase.emptyLog($0) }
@@ -109,7 +109,7 @@ public struct Accounts: Sendable {
     }
   }
 
-  /// Sets another password and ends all sessions.
+  /// Changes the password and ends all sessions.
   public func changePassword(of account: AccountID, to password: String) async throws {
     try Self.check(password)
     let hash = try await Self.worker.run { [cost] in try PasswordHash(of: password, cost: cost) }
@@ -126,7 +126,7 @@ public struct Accounts: Sendable {
     try await worker.run(isPreferred: isPreferred, work)
   }
 
-  /// The row of an account that is open.
+  /// The row of an open account.
   static func living(_ account: AccountID, in booker: Booker) throws -> AccountRow {
     guard let row = try booker.projections.accounts.account(id: account), row.erasedSeq == nil else {
       throw LedgerError(.account, at: account.description, "there is no such account; `account list` shows them")
@@ -140,6 +140,109 @@ public struct Accounts: Sendable {
 }
 
 extension Ledger {
-  /// The people who buy.
+  /// The buyers' accounts.
   public var accounts: Accounts { Accounts(ledger: self) }
+}
+
+/// An account in a list.
+public struct AccountSummary: Sendable, Hashable {
+  public var id: AccountID
+  /// Nil if the account is erased.
+  public var login: String?
+  public var token: AccountToken
+  /// Milliseconds since 1970.
+  public var openedAt: Int64
+  public var erasedAt: Int64?
+}
+
+// MARK: - Logins and passwords
+
+extension Accounts {
+  /// The stored form of a login: trimmed, compatibility-normalised (NFKC), in lower case.
+  ///
+  /// Invisible and bidirectional characters are refused, because they make different logins look alike.
+  package static func normalised(_ login: String) throws(LedgerError) -> String {
+    let trimmed = login.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCompatibilityMapping
+      .lowercased()
+    guard !trimmed.isEmpty, trimmed.utf8.count <= 254, trimmed.unicodeScalars.allSatisfy(isVisible) else {
+      throw LedgerError(
+        .account, at: "login", "must have 1 to 254 bytes, and no control, bidirectional or other invisible characters")
+    }
+    return trimmed
+  }
+
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate: false
+    default: true
+    }
+  }
+
+  /// An upper bound of a password's bytes in any normalisation form; longer input is refused without hashing it.
+  static let passwordBytesMax = 16_384
+
+  /// Checks a password's length, counted in scalars of the normalised form that is hashed.
+  static func check(_ password: String) throws(LedgerError) {
+    guard password.utf8.count <= passwordBytesMax,
+      (8...1024).contains(password.precomposedStringWithCompatibilityMapping.unicodeScalars.count)
+    else { throw LedgerError(.account, at: "password", "must have 8 to 1,024 characters") }
+  }
+
+  struct Credential: Sendable {
+    var account: Int64
+    var id: AccountID
+    var password: PasswordHash
+  }
+
+  static func credential(_ db: some StatementConnection, login: String) throws -> Credential? {
+    let select = try SQLStatement(
+      db,
+      """
+      SELECT c.account, a.id, c.salt, c.hash, c.rounds, c.block_size, c.parallelism
+      FROM credential AS c JOIN account AS a ON a.number = c.account WHERE c.login = ?
+      """)
+    select.bind(1, login)
+    return try select.first { row in
+      row.uuid(1).map { id in
+        Credential(
+          account: row.int(0), id: AccountID(id),
+          password: PasswordHash(
+            salt: row.blob(2), hash: row.blob(3),
+            cost: .init(rounds: row.int(4), blockSize: row.int(5), parallelism: row.int(6))))
+      }
+    } ?? nil
+  }
+
+  static func store(_ hash: PasswordHash, of account: Int64, login: String, at now: Int64, in db: Database) throws {
+    let insert = try SQLStatement(
+      db,
+      """
+      INSERT INTO credential (login, account, salt, hash, rounds, block_size, parallelism, changed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    insert.bind(1, login)
+    bind(hash, of: account, at: now, to: insert)
+    try insert.run()
+  }
+
+  static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64, in db: Database) throws {
+    let update = try SQLStatement(
+      db,
+      """
+      UPDATE credential SET salt = ?3, hash = ?4, rounds = ?5, block_size = ?6, parallelism = ?7, changed_at = ?8
+      WHERE account = ?2
+      """)
+    bind(hash, of: account, at: now, to: update)
+    try update.run()
+  }
+
+  private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64, to statement: SQLStatement) {
+    statement.bind(2, account)
+    statement.bind(3, hash.salt)
+    statement.bind(4, hash.hash)
+    statement.bind(5, hash.cost.rounds)
+    statement.bind(6, hash.cost.blockSize)
+    statement.bind(7, hash.cost.parallelism)
+    statement.bind(8, now)
+  }
 }

@@ -1,15 +1,15 @@
 import CryptoExtras
 import Foundation
 
-/// What is kept of a password: scrypt (RFC 7914) of it, with salt and cost beside, so that the cost can be raised later.
+/// The stored form of a password: its scrypt hash (RFC 7914) with salt and cost, so that the cost can be raised later.
 struct PasswordHash: Sendable, Equatable {
-  /// The cost of a hash: 128 x rounds x block size bytes of memory while it is computed.
+  /// The cost of a hash, which takes 128 x rounds x block size bytes of memory.
   struct Cost: Sendable, Equatable {
     var rounds: Int64
     var blockSize: Int64
     var parallelism: Int64
 
-    /// 32 MB, about a tenth of a second.
+    /// 32 MB and about 0.1 s for each hash.
     static let standard = Self(rounds: 32_768, blockSize: 8, parallelism: 1)
   }
 
@@ -32,12 +32,12 @@ struct PasswordHash: Sendable, Equatable {
   func matches(_ password: String) throws -> Bool {
     let other = try Self.derive(password, salt: salt, cost: cost)
     guard other.count == hash.count else { return false }
-    // All bytes are looked at, so the time does not tell where they differ.
+    // Compares all bytes, so that the time does not reveal where they differ.
     return zip(hash, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
   private static func derive(_ password: String, salt: [UInt8], cost: Cost) throws -> [UInt8] {
-    // Equal texts have one spelling, whatever keyboard they were typed on.
+    // Normalised, because keyboards encode the same characters differently.
     let bytes = Array(password.precomposedStringWithCompatibilityMapping.utf8)
     let key = try KDF.Scrypt.deriveKey(
       from: bytes, salt: salt, outputByteCount: 32, rounds: Int(cost.rounds), blockSize: Int(cost.blockSize),
@@ -47,9 +47,36 @@ struct PasswordHash: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  /// Bytes of the system's generator, fit for keys.
+  /// Cryptographically secure random bytes.
   static func random(count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+  }
+}
+
+/// Computes password hashes on threads of its own, few at a time, because each takes 32 MB and 0.1 s.
+final class PasswordWorker: Sendable {
+  private let queue: OperationQueue
+  /// The number of waiting callers above which others are refused, so that an attacker cannot fill the memory.
+  private let waitingMax = 256
+
+  init() {
+    queue = OperationQueue()
+    queue.name = "purchase-ledger.passwords"
+    queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
+  }
+
+  /// - Parameter isPreferred: Takes priority, and has a larger limit, so that strangers cannot keep it out.
+  func run<Value: Sendable>(
+    isPreferred: Bool = false, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    guard queue.operationCount < (isPreferred ? 2 * waitingMax : waitingMax) else {
+      throw LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute")
+    }
+    return try await withCheckedThrowingContinuation { continuation in
+      let operation = BlockOperation { continuation.resume(with: Result { try work() }) }
+      if isPreferred { operation.queuePriority = .high }
+      queue.addOperation(operation)
+    }
   }
 }

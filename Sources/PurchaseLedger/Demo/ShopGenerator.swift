@@ -1,9 +1,9 @@
 import Foundation
 
-/// A year of a shop that sells 170 map regions, made up from a seed: what reached us, and what the stores have in their books.
+/// Generates a year of a shop that sells 170 map regions: the evidence that arrived, and the stores' own lists.
 ///
-/// Buyers buy, reset their phones and get a region again under a new transaction, are refunded (and we may not hear of it, or hear of it first), share with
-/// their families; some try to present what another has bought. Signatures and ids of signing keys differ from run to run, everything else follows from the seed.
+/// Buyers restore purchases under new transactions, get refunds whose notification is lost or arrives first, share with their families, and present
+/// others' evidence. Signatures and keys differ from run to run; everything else follows from the seed.
 package struct ShopGenerator {
   package static let bundleID = "org.example.maps"
   package static let packageName = "org.example.maps"
@@ -11,15 +11,15 @@ package struct ShopGenerator {
   /// 2026-01-01.
   package static let start: Int64 = 1_767_225_600_000
   package static let day: Int64 = 86_400_000
-  /// When the books are compared: the end of that year.
+  /// The end of the year, when ledger and stores are reconciled.
   package static let end = start + 365 * day
   package static let regionCount = 170
 
-  /// What reached us, as lines for `import`, in the order in which it came.
+  /// The evidence that arrived, as lines for `import`, in the order of arrival.
   package private(set) var evidence: [[UInt8]] = []
   /// The stores' own lists, as lines for `reconcile --store`.
   package private(set) var storeLists: [[UInt8]] = []
-  /// Accounts to open, with their tokens.
+  /// The accounts to open, with their tokens.
   package private(set) var accounts: [(id: AccountID, token: AccountToken)] = []
 
   let authority: ThrowAwayAuthority
@@ -28,9 +28,9 @@ package struct ShopGenerator {
   private var nextID: Int64 = 700_000_000_000_000
 
   /// - Parameters:
-  ///   - buyers: How many people buy; each buys three regions on average.
-  ///   - seed: Decides everything but the signatures.
-  /// - Complexity: about 70 microseconds a purchase.
+  ///   - buyers: The number of buyers; each buys three regions on average.
+  ///   - seed: Determines everything except the signatures.
+  /// - Complexity: About 70 microseconds for each purchase.
   package init(buyers: Int, seed: UInt64, authority: ThrowAwayAuthority) throws {
     self.authority = authority
     random = ShopRandom(seed: seed)
@@ -49,10 +49,10 @@ package struct ShopGenerator {
     return "\(nextID)"
   }
 
-  /// `region.012`, and now and then a pack of pins, which is used up and grants no region.
+  /// A region such as `region.012`, or in 4% of cases a consumable pack of pins.
   mutating func product() -> (id: String, type: ProductType) {
     if random.happens(4) { return ("pins.50", .consumable) }
-    // Some regions sell far better than others.
+    // Regions of low rank sell more often.
     let rank = min(random.number(1...Self.regionCount), random.number(1...Self.regionCount))
     return ("region." + String("00\(rank)".suffix(3)), .nonConsumable)
   }
@@ -71,7 +71,7 @@ package struct ShopGenerator {
   mutating func list(_ line: [UInt8]) { storeLists.append(line) }
 }
 
-/// SplitMix64: the same numbers on every machine.
+/// SplitMix64, which generates the same numbers on every machine.
 struct ShopRandom: RandomNumberGenerator {
   private var state: UInt64
 
@@ -86,7 +86,7 @@ struct ShopRandom: RandomNumberGenerator {
 
   mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
-  /// In so many of a hundred cases.
+  /// True with a probability of `percent`.
   mutating func happens(_ percent: Double) -> Bool { Double.random(in: 0..<100, using: &self) < percent }
 
   mutating func time(_ range: Range<Int64>) -> Int64 { Int64.random(in: range, using: &self) }
@@ -96,5 +96,19 @@ struct ShopRandom: RandomNumberGenerator {
     bytes[6] = bytes[6] & 0x0f | 0x40
     bytes[8] = bytes[8] & 0x3f | 0x80
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+}
+
+extension ShopGenerator {
+  /// Opens the buyers' accounts.
+  package func openAccounts(in ledger: Ledger) throws { try ledger.openAccounts(accounts) }
+}
+
+extension Ledger {
+  /// Opens accounts without passwords, for generated shops: hashing passwords would take longer than everything else.
+  package func openAccounts(_ accounts: [(id: AccountID, token: AccountToken)]) throws {
+    try write { booker in
+      for account in accounts { try booker.append(.accountOpened(account.id, token: account.token)) }
+    }
   }
 }

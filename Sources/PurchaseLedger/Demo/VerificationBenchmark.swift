@@ -1,11 +1,11 @@
-/// How fast signed transactions verify: `bench` and tests call it.
+/// Measures the verification of signed transactions, for `bench` and tests.
 package struct VerificationBenchmark: Sendable {
   private let verifier: EvidenceVerifier
   private let pieces: [[UInt8]]
   private let now: Int64
 
-  /// Signs distinct transactions under one throw-away chain, as a store's history has them.
-  /// - Complexity: about 25 microseconds a piece.
+  /// Signs distinct transactions under one ephemeral chain, like those of a store's history.
+  /// - Complexity: About 25 microseconds for each piece.
   package init(pieces count: Int) throws {
     let authority = try ThrowAwayAuthority()
     let date: Int64 = 1_735_689_600_000
@@ -26,12 +26,12 @@ package struct VerificationBenchmark: Sendable {
     }
   }
 
-  /// Verifies all of them on one core.
+  /// Verifies all pieces on one core.
   ///
-  /// - Parameter trusted: Only decode, as for bytes that were accepted before.
-  /// - Returns: Nanoseconds of one piece, and the facts that came out.
+  /// - Parameter trusted: Decodes only, like evidence that was accepted before.
+  /// - Returns: Nanoseconds for each piece, and the number of decoded facts.
   package func run(trusted: Bool = false) async throws -> (nanosecondsEach: Double, facts: Int) {
-    // The chain is warm, as it is in all but the first piece of an import.
+    // Caches the chain, as in all but the first piece of an import.
     if let first = pieces.first { _ = try await verifier.verify(first, at: now) }
     let start = ContinuousClock.now
     var facts = 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the pieces of a file: one piece, or JSON Lines (docs/ledger.md, The command). The memory it needs is that of a line.
+/// Reads evidence from a file: one piece, or JSON Lines (docs/ledger.md, The command). Needs the memory of one line.
 package final class EvidenceFile {
   private let name: String
   private let handle: FileHandle
@@ -10,7 +10,7 @@ package final class EvidenceFile {
   private var line = 0
   private var isAtEnd = false
   private var isWhole: Bool?
-  /// Bytes read so far; of a pipe nobody knows how many will come.
+  /// The number of bytes read so far; the total is nil for a pipe.
   package private(set) var bytesRead = 0
   package let bytesTotal: Int?
 
@@ -20,7 +20,7 @@ package final class EvidenceFile {
   /// - Throws: `LedgerError` with code `input`.
   package init(path: String, evidenceBytesMax: Int) throws(LedgerError) {
     name = path
-    // A wrapper escapes what it wraps and says more.
+    // A wrapper escapes the evidence and adds members.
     pieceBytesMax = evidenceBytesMax * 2 + 65_536
     if path == "-" {
       (handle, bytesTotal) = (.standardInput, nil)
@@ -60,10 +60,10 @@ package final class EvidenceFile {
     }
   }
 
-  /// Reads enough to see the first line and what comes behind it, unless the line is longer than a piece may be.
+  /// Reads the first line and some bytes after it, unless the line exceeds the size limit.
   private func lookAhead() throws {
     while buffer.count < Self.chunkBytes, try fill() {}
-    // What some programs put in front of UTF-8.
+    // Some programs write a byte order mark.
     if buffer.starts(with: UTF8Mark.bytes) { buffer.removeFirst(UTF8Mark.bytes.count) }
     var end: Int?
     var searched = buffer.firstIndex { $0 > 0x20 } ?? buffer.count
@@ -76,7 +76,7 @@ package final class EvidenceFile {
     while buffer.count - end < Self.chunkBytes, try fill() {}
   }
 
-  /// Where the line that begins at `start` ends; nil behind the last one. Of a line that is too long only the beginning is kept.
+  /// The end of the line that begins at `start`; nil at the end of the file. Only the beginning of an oversized line is kept.
   private func endOfLine() throws -> Int? {
     var searched = start
     while true {
@@ -91,7 +91,7 @@ package final class EvidenceFile {
     }
   }
 
-  /// - Complexity: O(bytes), many at a time.
+  /// - Complexity: O(bytes), by `memchr`.
   private func newline(from start: Int) -> Int? {
     buffer.withUnsafeBytes { bytes in
       guard start < bytes.count, let base = bytes.baseAddress else { return nil }
@@ -115,16 +115,16 @@ package final class EvidenceFile {
     return EvidencePiece(source: name, line: line, bytes: isTooLarge ? [] : Array(bytes), isTooLarge: isTooLarge)
   }
 
-  /// DER, a JSON document of several lines, or wrapped base64, judged by the beginning.
+  /// Whether the file is one piece (DER, a JSON document of several lines, or wrapped base64), judged by its beginning.
   ///
-  /// - Parameter isAll: Whether nothing comes behind these bytes.
+  /// - Parameter isAll: Whether these bytes are the whole file.
   private static func isOnePiece(_ bytes: [UInt8], isAll: Bool) -> Bool {
     guard let first = bytes.firstIndex(where: { $0 > 0x20 }) else { return false }
     if bytes[first] == 0x30, first + 1 < bytes.count, bytes[first + 1] >= 0x80 { return true }
     let line = bytes[first...].prefix { $0 != 0x0a && $0 != 0x0d }
-    // A line that is longer than a piece may be is refused by itself, and says nothing of those behind it.
+    // An oversized line is refused by itself and tells nothing about the following lines.
     if line.endIndex == bytes.count && !isAll { return false }
-    // One damaged line, or a title, is no reason to take all the others for a part of it: they look like pieces of their own.
+    // If the following lines look like pieces of their own, the first line may be damaged or a title.
     guard let next = bytes[line.endIndex...].firstIndex(where: { $0 > 0x20 }), bytes[next] != UInt8(ascii: "{") else {
       return false
     }
@@ -134,8 +134,8 @@ package final class EvidenceFile {
     return isWrappedBase64(line) && isWrappedBase64(bytes[next...].prefix { $0 != 0x0a && $0 != 0x0d })
   }
 
-  /// Whether JSON that the first line begins goes on with what begins at `next`: an object that was cut off does not, a document of many lines does,
-  /// whatever is wrong with it further on.
+  /// Whether the JSON of the first line continues at `next`: a document of several lines does, also one with a later error; a truncated object does
+  /// not.
   private static func goesOn(_ bytes: [UInt8], from first: Int, beyond next: Int) -> Bool {
     do {
       _ = try JSONReader.read(bytes[first...])
@@ -145,13 +145,107 @@ package final class EvidenceFile {
     }
   }
 
-  /// Receipts in one line are longer than any line that a mail program or `base64` makes.
+  /// Whether a line looks like wrapped base64; a receipt in one line is longer than the lines of mail programs and `base64`.
   private static func isWrappedBase64(_ line: ArraySlice<UInt8>) -> Bool {
     line.count <= 128 && Base64.isAlphabet(line)
   }
 
-  /// A JWS has points between its parts; a line of base64 may begin as one does, and has none.
+  /// Whether a line is a JWS, whose parts are separated by dots; base64 may begin alike but has no dots.
   private static func isSigned(_ line: ArraySlice<UInt8>) -> Bool {
     line.starts(with: "eyJ".utf8) && line.contains(UInt8(ascii: "."))
+  }
+}
+
+/// One piece of evidence as read: a line of a file, or the whole file.
+package struct EvidencePiece: Sendable {
+  /// The file's name as given.
+  package var source: String
+  /// From 1.
+  package var line: Int
+  package var bytes: [UInt8]
+  /// Whether it exceeds the size limit; then `bytes` is empty.
+  package var isTooLarge: Bool
+}
+
+/// The byte order mark that some programs write before UTF-8; it is not part of the text.
+package enum UTF8Mark {
+  static let bytes: [UInt8] = [0xef, 0xbb, 0xbf]
+
+  /// The text without a byte order mark.
+  package static func removed(from text: [UInt8]) -> [UInt8] {
+    text.starts(with: bytes) ? Array(text.dropFirst(bytes.count)) : text
+  }
+}
+
+// MARK: - Lines with an account or options
+
+/// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/ledger.md, The command).
+///
+/// Unknown members and values are refused by name, so that a typing error of the operator is not recorded as something else.
+struct EvidenceWrapper {
+  var account: String?
+  /// The text of the member `evidence`, or its JSON unchanged.
+  var evidence: [UInt8]
+  var kind: EvidenceKind?
+  var isExplicit = true
+  var context = EvidenceContext()
+
+  private static let names = [
+    "account", "environment", "evidence", "format", "intent", "packageName", "productId", "purchaseToken",
+  ]
+
+  /// Nil for JSON without a member `evidence`.
+  ///
+  /// - Complexity: O(bytes). The evidence's own JSON is skipped, because the verifier parses it.
+  /// - Throws: `Refusal` that names a member that is unknown, duplicate or has an invalid value.
+  init?(_ bytes: [UInt8]) throws(Refusal) {
+    guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+      let members = try? JSONReader.members(bytes[...]),
+      let place = members.first(where: { $0.name == "evidence" })?.value
+    else { return nil }
+    for (index, member) in members.enumerated() {
+      guard Self.names.contains(member.name) else { throw Self.unknown("member", member.name, Self.names) }
+      guard !members[..<index].contains(where: { $0.name == member.name }) else {
+        throw Refusal(.malformed, "the line has \"\(member.name)\" twice; leave one of them")
+      }
+    }
+    evidence = Array(bytes[place])
+    if evidence.elementsEqual("null".utf8) { return nil }
+    for (name, place) in members where name != "evidence" || evidence.first == UInt8(ascii: "\"") {
+      let value: JSONValue
+      do { value = try JSONReader.read(bytes[place]) } catch {
+        throw Refusal(.malformed, "\"\(name)\" of the line is not JSON: \(error.message)")
+      }
+      // null counts as absent.
+      if value != .null { try take(name, value) }
+    }
+  }
+
+  private mutating func take(_ name: String, _ value: JSONValue) throws(Refusal) {
+    guard let text = value.identifier else {
+      throw Refusal(.malformed, "\"\(name)\" of the line must be a text in quotation marks")
+    }
+    switch name {
+    case "account": account = text
+    case "evidence": evidence = Array(text.utf8)
+    case "productId": context.productID = text
+    case "purchaseToken": context.purchaseToken = text
+    case "packageName": context.packageName = text
+    case "intent":
+      guard ["restore", "refresh"].contains(text) else { throw Self.unknown(name, text, ["restore", "refresh"]) }
+      isExplicit = text == "restore"
+    case "format":
+      kind = EvidenceKind(name: text)
+      guard kind != nil else { throw Self.unknown(name, text, EvidenceKind.allCases.map(\.name)) }
+    default:
+      let environment = StoreEnvironment(storeText: text)
+      guard environment.code != nil else { throw Self.unknown(name, text, ["Production", "Sandbox"]) }
+      context.environment = environment
+    }
+  }
+
+  private static func unknown(_ what: String, _ text: String, _ known: [String]) -> Refusal {
+    Refusal(
+      .malformed, "\(what) \"\(text.prefix(40))\" of the line is not known; there are \(known.joined(separator: ", "))")
   }
 }

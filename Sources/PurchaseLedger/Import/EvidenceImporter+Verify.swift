@@ -3,7 +3,7 @@ import Foundation
 extension EvidenceImporter {
   /// Verifies a batch on all cores.
   ///
-  /// - Parameter keepsBooked: Whether evidence is wanted with its facts although they are in the book.
+  /// - Parameter keepsBooked: Whether recorded evidence is decoded with its facts too.
   func prepare(
     _ batch: [EvidencePiece], _ policy: LedgerPolicy, keepsBooked: Bool = false
   ) async throws -> [PreparedPiece] {
@@ -49,9 +49,9 @@ extension EvidenceImporter {
     return prepared
   }
 
-  /// What there is to say of bytes that are booked and that nobody wants described; nil for all others.
+  /// The result for recorded evidence whose facts nobody needs; nil for evidence that has to be verified or decoded.
   private func recognised(_ known: KnownEvidence, _ submission: Submission) -> VerifiedEvidence? {
-    // A missing option ends the run whatever is in the file; of which environment a notification is its bytes would have to say.
+    // A missing option ends the run for recorded evidence too. A notification's environment is not known here; production has the strictest requirements.
     guard known.isBooked, !defaults.describesBooked, submission.account == nil,
       missingOption(known.kind, in: .production) == nil
     else { return nil }
@@ -70,7 +70,7 @@ extension EvidenceImporter {
     }
   }
 
-  /// What a line asks for; with a refusal when it asks for what there is not.
+  /// The submission of a line, with a refusal if the line is not valid.
   private func submission(_ piece: EvidencePiece, _ policy: LedgerPolicy) throws -> (Submission, Refusal?) {
     var submission = Submission(
       evidence: piece.bytes, kind: defaults.kind, context: EvidenceContext(environment: policy.environment),
@@ -97,9 +97,9 @@ extension EvidenceImporter {
     return (submission, nil)
   }
 
-  /// Evidence that cannot be verified, or would be believed of any app, because an option is missing, ends the run instead of being refused.
+  /// Ends the run, instead of refusing evidence, if a missing option makes it unverifiable or would accept it for any app.
   ///
-  /// - Complexity: O(1); of what was refused while an option is missing O(bytes).
+  /// - Complexity: O(1); O(bytes) for refused evidence while an option is missing.
   private func checkOptions(
     _ piece: EvidencePiece, _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>
   ) throws {
@@ -118,7 +118,7 @@ extension EvidenceImporter {
       && identity.packageName != nil
   }
 
-  /// - Parameter environment: nil where only what was decoded would say it.
+  /// - Parameter environment: Nil if the evidence was not decoded.
   private func missingOption(_ kind: EvidenceKind, in environment: StoreEnvironment?) -> String? {
     switch kind {
     case .transaction, .notification, .renewal, .receipt:

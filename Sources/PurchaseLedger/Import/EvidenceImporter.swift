@@ -1,16 +1,16 @@
 import Crypto
 import Foundation
 
-/// Books files of evidence: verifies on all cores, commits many at once, reports what was committed.
+/// Imports files of evidence: verifies on all cores, records many pieces in each commit, reports committed pieces.
 package struct EvidenceImporter: Sendable {
-  /// What holds where a line does not say it.
+  /// The defaults for lines without their own values.
   package struct Defaults: Sendable {
     package var account: AccountID?
     package var kind: EvidenceKind?
-    /// How many pieces share a commit at most. Of a million transactions every page of the indexes with random keys gets one in a hundred, so a small
-    /// commit writes a page or more for each piece, and one of this size a fifth of that.
+    /// The largest number of pieces in a commit. Keys are random, so a small commit changes a page or more of the indexes for each piece; one of this size
+    /// changes a fifth of that.
     package var batchCount: Int
-    /// Whether lines say what is in bytes that are booked already, and for which nobody claims anything: then they are decoded again, otherwise only recognised.
+    /// Whether lines describe recorded evidence that no account claims: then it is decoded again, otherwise only recognised.
     package var describesBooked: Bool
 
     package init(
@@ -23,7 +23,7 @@ package struct EvidenceImporter: Sendable {
     }
   }
 
-  /// What became of a piece.
+  /// The result of a piece.
   package struct Line: Sendable {
     package var source: String
     package var line: Int
@@ -33,7 +33,7 @@ package struct EvidenceImporter: Sendable {
   package struct Progress: Sendable {
     package var pieces: Int
     package var bytes: Int
-    /// Nil when a pipe is read.
+    /// Nil for a pipe.
     package var bytesTotal: Int?
   }
 
@@ -43,10 +43,10 @@ package struct EvidenceImporter: Sendable {
   let clock: LedgerClock
   let defaults: Defaults
 
-  /// Pieces that are verified together, and bytes.
+  /// The limits of a batch that is verified together.
   private static let batchCount = 8192
   private static let batchBytes = 64 << 20
-  /// A commit waits no longer for its pieces than this, and not for more bytes. A file is there; whoever writes into a pipe may wait for the answer.
+  /// The limits of a commit. The writer of a pipe may wait for the results, so its commits are made earlier.
   private static let commitAge: Duration = .seconds(10)
   private static let pipedCommitAge: Duration = .seconds(1)
   private static let commitBytes = 128 << 20
@@ -62,22 +62,24 @@ package struct EvidenceImporter: Sendable {
     self.defaults = defaults
   }
 
+  /// Reads, verifies and records the files; one commit is made while the next is verified.
+  ///
   /// - Parameters:
-  ///   - quarantined: Whether what is in quarantine is judged anew, after the files.
-  ///   - each: Gets the lines of a commit after it was made, in the order of the files.
-  ///   - progress: After each commit.
-  /// - Throws: `LedgerError`; what was committed before stays.
+  ///   - quarantined: Whether quarantined evidence is verified again after the files.
+  ///   - each: Receives the lines of a commit after it was made, in the order of the files.
+  ///   - progress: Called after each commit.
+  /// - Throws: `LedgerError`; earlier commits stay.
   package func run(
     _ files: [String], quarantined: Bool = false, each: ([Line]) throws -> Void, progress: (Progress) -> Void
   ) async throws {
     let policy = try ledger.policy
     var done = Progress(pieces: 0, bytes: 0, bytesTotal: 0)
-    // How many, not which: a name may be a person's, and would outlive the account.
+    // The number of files instead of their names, which may contain personal data and would outlive an erasure.
     var run = try ledger.startRun(of: "import", input: "files: \(files.count)")
     try ledger.beginBulk()
     defer { ledger.endBulk() }
     var pending: Task<[Line], any Error>?
-    // One commit is verified while the one before it is made.
+    // One commit is verified while the previous one is written.
     func finish() async throws {
       guard let task = pending else { return }
       pending = nil
@@ -129,7 +131,7 @@ package struct EvidenceImporter: Sendable {
     _ = try ledger.commit([PreparedPiece](), progress: run)
   }
 
-  /// What was verified for the next commit.
+  /// The verified pieces of the next commit.
   private struct Waiting: Sendable {
     var places: [(source: String, line: Int)] = []
     var pieces: [PreparedPiece] = []
@@ -151,7 +153,7 @@ package struct EvidenceImporter: Sendable {
     {
       batch.append(piece)
       bytes += piece.bytes.count
-      // Of a pipe that drips, nothing waits long for its commit.
+      // A slow pipe must not delay the commit.
       if batch.count % 64 == 0, ContinuousClock.now - start > .seconds(1) { break }
     }
     return batch.isEmpty ? nil : batch

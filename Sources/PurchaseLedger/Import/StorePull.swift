@@ -1,4 +1,4 @@
-/// Pulls a store's book into the snapshot: what it sent, what it refunded, and what hints and lost windows ask about.
+/// Pulls a store's transactions into the snapshot: notifications, refunds, and the queries that hints and gaps of the voided list request.
 package struct StorePull: Sendable {
   private let ledger: Ledger
   private let snapshot: Snapshot
@@ -12,12 +12,12 @@ package struct StorePull: Sendable {
     environment = try ledger.policy.environment
   }
 
-  /// Notifications of the window, then the histories and refunds of customers.
+  /// Pulls Apple's notifications since a date, then the histories and refunds of customers.
   ///
   /// - Parameters:
   ///   - since: Milliseconds since 1970.
-  ///   - everyone: Asks for the history of each customer, not only of those that something asks about.
-  ///   - transactions: Customers to ask for besides, each by a transaction's id.
+  ///   - everyone: Pulls the history of each customer, not only those of queued queries.
+  ///   - transactions: Additional customers, each by the id of a transaction.
   package func apple(
     _ client: AppStoreClient, since: Int64, everyone: Bool, transactions: [String],
     progress: (Int, Int) -> Void
@@ -39,16 +39,16 @@ package struct StorePull: Sendable {
     return report
   }
 
-  /// The voided list, then what hints ask about; after a hole in the list every purchase.
+  /// Pulls Google's voided list, then the queued queries; every purchase if the voided list has a gap.
   ///
-  /// - Parameter acknowledge: Tells Google of purchases that arrived, and books that it knows.
+  /// - Parameter acknowledge: Acknowledges purchases to Google and records that.
   package func google(
     _ client: GooglePlayClient, since: Int64, everyone: Bool, acknowledge: Bool, progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var report = try await client.pullVoided(since: since, into: snapshot)
-    // A hole that an earlier pull found and did not come to fill.
+    // A gap that an earlier pull found and did not close.
     if try snapshot.isWindowLost { report.isWindowLost = true }
-    // First, since it has a deadline: Google refunds what nobody acknowledged.
+    // First, because of the deadline: Google refunds purchases that are not acknowledged.
     if acknowledge { try await acknowledgeAll(client, &report) }
     let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
     var questions = hints
@@ -57,7 +57,7 @@ package struct StorePull: Sendable {
     for (index, hint) in questions.enumerated() {
       progress(index + 1, questions.count)
       guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else {
-        // Nobody could ever answer it.
+        // A query without token or product cannot be sent.
         if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
         continue
       }
@@ -68,7 +68,7 @@ package struct StorePull: Sendable {
     }
     if everyone || report.isWindowLost {
       try snapshot.cover(.google, environment)
-      // Each purchase was asked for by itself, so nothing is lost any more; what could not be believed is asked for again.
+      // Each purchase was queried, so the gap is closed unless an answer was quarantined.
       if !report.isHeld { try snapshot.closeLostWindow() }
     }
     return report
@@ -84,7 +84,7 @@ package struct StorePull: Sendable {
     }
   }
 
-  /// That the store knows nothing of one thing is an answer: what asked for it may have been forged, and must not hold up the rest.
+  /// Reports an unknown object as a refusal and continues: a forged message may have requested it.
   private func answered(
     _ report: inout PullReport, _ ask: (inout PullReport) async throws -> Void
   ) async throws {
@@ -103,5 +103,55 @@ extension PullReport {
     refusals += other.refusals
     isWindowLost = isWindowLost || other.isWindowLost
     isHeld = isHeld || other.isHeld
+  }
+}
+
+// MARK: - Exports
+
+/// Reads an export of a store's list into the snapshot, where it replaces the stores and environments that it names.
+package struct SnapshotReader: Sendable {
+  private let importer: EvidenceImporter
+  private let snapshot: Snapshot
+  private let policy: LedgerPolicy
+
+  /// - Parameter importer: Verifies the lines; it records nothing here.
+  package init(_ importer: EvidenceImporter, snapshot: Snapshot) throws {
+    self.importer = importer
+    self.snapshot = snapshot
+    policy = try importer.ledger.policy
+  }
+
+  /// - Returns: How many pieces were read, and the refusals.
+  package func read(
+    _ path: String, progress: (EvidenceImporter.Progress) -> Void = { _ in }
+  ) async throws -> PullReport {
+    var report = PullReport()
+    var cleared: Set<Scope> = []
+    let file = try EvidenceFile(path: path, evidenceBytesMax: policy.evidenceBytesMax)
+    while let batch = try importer.batch(file) {
+      var page = SnapshotPage(evidence: [], cursor: nil)
+      for piece in try await importer.prepare(batch, policy, keepsBooked: true) {
+        switch piece.result {
+        case .success(let content): page.evidence.append((piece.evidence, content))
+        case .failure(let refusal): report.refusals.append(refusal)
+        }
+      }
+      for fact in page.evidence.lazy.flatMap(\.content.transactions) {
+        let scope = Scope(store: fact.store, environment: fact.environment)
+        if cleared.insert(scope).inserted { try snapshot.clear(scope.store, scope.environment) }
+      }
+      try snapshot.store(page)
+      report.pages += 1
+      report.pieces += page.evidence.count
+      progress(.init(pieces: report.pieces, bytes: file.bytesRead, bytesTotal: file.bytesTotal))
+    }
+    // An export is complete.
+    for scope in cleared { try snapshot.cover(scope.store, scope.environment) }
+    return report
+  }
+
+  private struct Scope: Hashable {
+    var store: Store
+    var environment: StoreEnvironment
   }
 }

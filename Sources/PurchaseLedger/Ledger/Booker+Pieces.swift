@@ -1,15 +1,15 @@
 extension Booker {
-  /// The kinds of the audits by which evidence leaves quarantine without being booked; their subject is its digest.
+  /// The kinds of audit events that record how evidence left quarantine; their subject is its digest.
   static let released = "evidence.released"
   static let dismissed = "evidence.dismissed"
 
-  /// Books one piece of evidence (docs/ledger.md, Outcomes):
-  /// 1. what did not verify, is for nobody we know, or asks for more than can wait is refused and leaves nothing behind;
-  /// 2. what must not be believed yet goes into quarantine;
+  /// Records one piece of evidence (docs/ledger.md, Outcomes):
+  /// 1. evidence that did not verify, is for an unknown account or requests too many queries is refused and not stored;
+  /// 2. evidence that cannot be trusted yet goes into quarantine;
   /// 3. facts and the notification become events, each once;
-  /// 4. what the operator says beside the bytes takes the place of what was said beside them before;
-  /// 5. the account's claims are booked and judged;
-  /// 6. evidence that brought something is kept.
+  /// 4. product and token given with the submission replace those given before;
+  /// 5. the account's claims are recorded and checked against the owner;
+  /// 6. evidence that added something is stored.
   func book(_ piece: PreparedPiece) throws -> Booking {
     let content: VerifiedEvidence
     switch piece.result {
@@ -52,7 +52,7 @@ extension Booker {
     if try book(content.notification, evidence: piece.sha256) { hasNews = true }
     var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
     if content.isNamedBeside {
-      // What stood beside the same bytes is the operator's word, of which the last holds.
+      // Product and token given beside the same bytes are the operator's; the last ones win.
       for (index, fact) in piece.facts.enumerated()
       where try follow(fact, in: fact.row, [.productID, .purchaseToken], evidence: piece.sha256) {
         hasNews = true
@@ -76,14 +76,14 @@ extension Booker {
     if hasNews {
       try evidence.keep(piece, kind: content.kind, outcome: .accepted, event: firstEvent)
     } else {
-      // Its facts came by other bytes meanwhile, so it waits for nothing any more.
+      // Its facts were recorded from other evidence meanwhile.
       try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .accepted, because: "duplicate")
     }
     booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
     return booking
   }
 
-  /// Takes a piece out of quarantine, if it is there, and books that, since no other event says so.
+  /// Takes evidence out of quarantine, if it is there, and records that as an audit event, because no other event does.
   func release(_ sha256: [UInt8], kind: Int64, as outcome: EvidenceStore.Outcome, because reason: String) throws {
     guard try evidence.release(sha256, kind: kind, as: outcome) else { return }
     try append(
@@ -92,12 +92,12 @@ extension Booker {
         nonce: AccountID.random()))
   }
 
-  /// Unsigned answers are believed only when the operator brings them.
+  /// Refuses unsigned answers unless the operator imports them.
   private func unsignedRefusal(of piece: PreparedPiece) -> Refusal? {
     let isAnswer: Bool
     switch piece.result {
     case .success(let content):
-      // Hints are no answers: anybody may send one, and all that it does is ask.
+      // Hints are not answers: anybody may send them, because they only cause a query to the store.
       isAnswer = !content.kind.isSigned && ![.notificationV1, .googleNotification].contains(content.kind)
     case .failure: isAnswer = false
     }
@@ -133,9 +133,9 @@ extension Booker {
     return try append(content, evidence: evidence) != nil
   }
 
-  /// Has the store asked about what an unsigned message names.
+  /// Queues queries to the store about the transactions that an unsigned message names.
   ///
-  /// - Returns: How many of its questions wait for the next pull.
+  /// - Returns: How many of them are queued for the next pull.
   func remember(_ hints: [LookupHint], from source: LookupQueue.Source = .unknown) throws -> Int {
     var count = 0
     for (place, hint) in hints.enumerated() {
@@ -147,7 +147,7 @@ extension Booker {
 }
 
 extension Submission {
-  /// Whose questions those are that it makes us ask.
+  /// The source to which the submission's queries count.
   fileprivate var source: LookupQueue.Source {
     if let account { return .named("account \(account)") }
     if let origin { return .named("network \(origin)") }
@@ -156,9 +156,9 @@ extension Submission {
 }
 
 extension NotificationFact {
-  /// What is booked of it.
+  /// The event that records the notification.
   ///
-  /// - Parameter environment: The ledger's, for a message that names none.
+  /// - Parameter environment: The ledger's environment, for a message that names none.
   func content(in environment: StoreEnvironment) -> EventContent {
     var notification = self
     if notification.environment?.code == nil { notification.environment = environment }
@@ -185,7 +185,7 @@ extension Booking {
       return
     }
     if !refusals.isEmpty { notes.append("partly-claimed") }
-    // Verifiers note what is of the sandbox; whether that grants nothing is for the ledger to say.
+    // Verifiers note sandbox evidence; whether that differs from the ledger's environment is decided here.
     let place = notes.firstIndex(of: "sandbox")
     if let place { notes.remove(at: place) }
     let environments = environment.map { [$0] } ?? transactions.map(\.environment)

@@ -1,14 +1,15 @@
 import Foundation
 import GRDB
 
-/// Decides what events a submission is and folds them. Lives within one write transaction, `finish` comes before its commit.
+/// Turns submissions into events, appends them to the chain and folds them into the projections.
+/// Lives within one write transaction; call `finish` before the commit.
 final class Booker {
   let db: Database
   var events: EventWriter
   var evidence: EvidenceStore
   let projections: Projections
   let now: Int64
-  /// Nil until there is something to ask.
+  /// Created when the first query is queued.
   private var queue: LookupQueue?
 
   var policy: LedgerPolicy { projections.policy }
@@ -24,15 +25,15 @@ final class Booker {
   static func policy(_ db: Database) throws -> LedgerPolicy {
     var policy = LedgerPolicy()
     for (name, value) in try SQLStatement(db, "SELECT name, value FROM policy").all({ ($0.text(0), $0.text(1)) }) {
-      // Values of later versions are kept in the table and mean nothing to this one.
+      // Values written by later versions stay in the table and are ignored.
       try? policy.set(name, to: value)
     }
     return policy
   }
 
-  /// Books an event of our own and folds it.
+  /// Appends an event and folds it.
   ///
-  /// - Returns: Its number, nil if there is such an event already.
+  /// - Returns: Its sequence number; nil if the event exists already.
   @discardableResult
   func append(_ content: EventContent, evidence: [UInt8]? = nil) throws -> Int64? {
     guard let seq = try events.append(content, evidence: evidence) else { return nil }
@@ -49,7 +50,7 @@ final class Booker {
 
   func finish() throws { try projections.flush() }
 
-  /// Books the facts of a piece; returns which of them are new.
+  /// Records the facts of a piece; returns which of them are new.
   func book(_ facts: [PreparedFact], evidence: [UInt8]?) throws -> [Bool] {
     try facts.map { fact in
       guard try events.append(.transaction, key: fact.key, body: fact.body, evidence: evidence) != nil else {
@@ -61,11 +62,11 @@ final class Booker {
     }
   }
 
-  /// Books that a person decides for a fact where nothing but the order of bytes, or an earlier decision, speaks against it.
+  /// Records an operator's decision for a fact, in the fields in which only the tie-break or an earlier decision favours another value.
   ///
   /// - Parameters:
-  ///   - goal: What the book shall say.
-  ///   - fields: Those that the decision is about.
+  ///   - goal: The intended row.
+  ///   - fields: The fields to decide.
   /// - Returns: Whether there was something to decide.
   func follow(
     _ fact: PreparedFact, in goal: TransactionRow, _ fields: [DescribedField] = DescribedField.allCases,
@@ -77,7 +78,7 @@ final class Booker {
     return try append(.amendment(fact.transaction, revision: revision), evidence: evidence) != nil
   }
 
-  /// What a refund that is not whole asks the policy, all facts so far taken together.
+  /// The event that records how the policy treats a partial refund, computed from all facts so far.
   private func decision(on key: RowKey) throws -> EventContent? {
     guard let row = try projections.row(key), row.statement == .revoked, let refund = row.refund,
       !refund.isWhole(of: row.quantity)
@@ -87,7 +88,7 @@ final class Booker {
       policy: "partial-refund", value: policy.partialRefund.rawValue)
   }
 
-  /// Sets what differs from the policies in force.
+  /// Records the policies that differ from the current ones.
   func record(_ wanted: LedgerPolicy) throws {
     let select = try SQLStatement(db, "SELECT value, seq FROM policy WHERE name = ?")
     for (name, value) in wanted.settings {
@@ -101,5 +102,45 @@ final class Booker {
       }
       try append(.policy(name: name, value: value, after: known?.1 ?? 0))
     }
+  }
+}
+
+extension Booker {
+  /// Records an account's claim of a fact unless it changes nothing (docs/ledger.md, Owners).
+  ///
+  /// - Returns: Whether an event was appended.
+  func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool, evidence: [UInt8]) throws -> Bool {
+    // Recorded also if the evidence carries the account's own token: a later fact may have another token, and the order of the two must not matter.
+    guard let row = try projections.row(fact.row.key) else { return false }
+    // The account's claims of this transaction, not of its grant: later evidence may change which transactions form a grant.
+    let claims = try projections.claims.claims(of: row.key).filter { $0.account == account.number }
+    if let own = claims.last(where: { $0.mode >= (isTransfer ? 1 : 0) })?.seq, projections.accounts.lastErasure <= own {
+      let wasTakenSince = try projections.members(of: row.grant).contains { member in
+        try projections.claims.claims(of: member.key).contains {
+          $0.account != account.number && $0.mode == 1 && $0.seq > own
+        }
+      }
+      if !wasTakenSince { return false }
+    }
+    let previous = claims.last?.seq ?? 0
+    return try append(
+      .claim(fact.transaction.key, account: AccountID(account.id), isTransfer: isTransfer, after: previous),
+      evidence: evidence) != nil
+  }
+
+  /// Why a transaction does not belong to the account; nil if it does.
+  func refusal(of key: RowKey, to account: AccountRow) throws -> Refusal? {
+    guard let grant = try projections.row(key)?.grant, let (fold, owners) = try projections.folds(of: grant) else {
+      return nil
+    }
+    if try projections.entitlement(of: grant)?.account == account.number { return nil }
+    if owners.tokenAccount.map({ $0.erasedSeq == nil }) ?? (fold.token != nil && policy.unknownToken == .refuse) {
+      return Refusal(
+        .tokenOfAnotherAccount,
+        "transaction \(key.id) was bought for another account; sign in to that one")
+    }
+    return Refusal(
+      .claimedByAnotherAccount,
+      "transaction \(key.id) belongs to another account already; sign in to that one")
   }
 }

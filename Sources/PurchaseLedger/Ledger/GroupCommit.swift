@@ -2,10 +2,10 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Lets concurrent writers of this process share one commit, off the threads of Swift's concurrency: the disk's
-/// flush is most of the cost of a small write.
+/// Lets concurrent writers of this process share one commit, because the fsync is most of the cost of a small write.
+/// Runs on a queue of its own, so that it does not block the threads of Swift's concurrency.
 final class GroupCommit: Sendable {
-  /// Work of one caller. It must fail, if it does, before it has changed anything.
+  /// The work of one caller. If it throws it must not have changed anything.
   private struct Item: Sendable {
     let work: @Sendable (Booker) throws -> any Sendable
     let done: @Sendable (Swift.Result<any Sendable, any Error>) -> Void
@@ -33,10 +33,10 @@ final class GroupCommit: Sendable {
     self.clock = clock
   }
 
-  /// Why the last commit failed, where the disk or the database was at fault; nil since one has worked.
+  /// The error of the last commit if the disk or the database failed; nil after a successful one.
   var failure: LedgerError? { lastFailure.withLock { $0 } }
 
-  /// Runs `work` in a write transaction that others may share; answers after the commit.
+  /// Runs `work` in a write transaction shared with other callers; returns after the commit.
   func perform<Value: Sendable>(_ work: @escaping @Sendable (Booker) throws -> Value) async throws -> Value {
     let value: any Sendable = try await withCheckedThrowingContinuation { continuation in
       let item = Item(work: work) { continuation.resume(with: $0) }
@@ -51,7 +51,7 @@ final class GroupCommit: Sendable {
     return value
   }
 
-  /// Waits until what was asked for is committed and nothing of it is held any more.
+  /// Waits until all queued work is committed.
   func finish() { queue.sync {} }
 
   private func drain() {
@@ -67,7 +67,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Commits something that changes nothing: whether the disk takes it.
+  /// Makes a commit without a change, to test whether the disk accepts writes.
   func probe() throws {
     try LedgerDatabase.reporting(path) {
       try pool.write { try $0.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)") }
@@ -89,12 +89,12 @@ final class GroupCommit: Sendable {
           return results
         }
       }
-      // Nothing is acknowledged that went into a file without a name. Whoever presents it again finds it once.
+      // A commit into a removed file is not acknowledged. Presenting the evidence again records it once.
       try files.check()
       lastFailure.withLock { $0 = nil }
       for (item, result) in zip(batch, results) { item.done(result) }
     } catch {
-      // The transaction was rolled back, or its file is gone: nothing of anybody was booked.
+      // The transaction was rolled back, or the file is gone: nothing was recorded for any caller.
       lastFailure.withLock { $0 = error as? LedgerError }
       for item in batch { item.done(.failure(error)) }
     }

@@ -3,9 +3,13 @@ import Foundation
 import GRDB
 
 extension Ledger {
-  /// Verifies, books, commits, then answers. Concurrent calls share commits.
+  /// Verifies evidence, records it and commits, in this order:
+  /// 1. evidence that was recorded before is recognised by its SHA-256;
+  /// 2. the verifier checks the signature and decodes the facts;
+  /// 3. digests, event bodies and keys are computed outside the write lock (`PreparedPiece`);
+  /// 4. `Booker` appends the events and folds them, in a commit that concurrent calls share (`GroupCommit`).
   ///
-  /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
   public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
     let now = clock.now()
     return try await book(submission) { (submission, verifiedAs) async throws(Refusal) in
@@ -15,11 +19,11 @@ extension Ledger {
     }
   }
 
-  /// The same with whatever verifies.
+  /// Records evidence with any verifier.
   ///
-  /// - Parameter verify: Verifies the submission; the second argument is the kind as which the very bytes were accepted before, so that
-  ///   their signatures need not be checked again when they are read as that kind.
-  /// - Throws: `LedgerError` when the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  /// - Parameter verify: Verifies the submission. Its second argument is the kind as which the same bytes were accepted before: read as
+  ///   that kind their signatures need not be checked again.
+  /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
   package func book(
     _ submission: Submission,
     verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(Refusal) -> VerifiedEvidence
@@ -37,21 +41,21 @@ extension Ledger {
     }
   }
 
-  /// Books a batch in one transaction of the database, together with how far the import came; nil keeps no account of that.
+  /// Records a batch in one database transaction, together with the import's position if there is one.
   package func commit(
     _ batch: [(Submission, Result<VerifiedEvidence, Refusal>)], progress: ImportPosition?
   ) throws -> [Booking] {
     try commit(batch.map { PreparedPiece($0.0, $0.1) }, progress: progress)
   }
 
-  /// The same for pieces that were prepared on other threads.
+  /// Records a batch of pieces that were prepared on other threads.
   package func commit(_ pieces: [PreparedPiece], progress: ImportPosition?) throws -> [Booking] {
     try write { booker in
       var bookings: [Booking] = []
       bookings.reserveCapacity(pieces.count)
       for piece in pieces {
         bookings.append(try booker.book(piece))
-        // Rows are joined in memory: of a large batch only so many at a time.
+        // Bounds the rows that are joined in memory.
         if bookings.count % Self.rowsMax == 0 { try booker.finish() }
       }
       for index in bookings.indices where pieces[index].submission.account != nil {
@@ -62,18 +66,19 @@ extension Ledger {
     }
   }
 
-  /// Pieces of a batch that are joined in memory before their rows are written.
+  /// The number of pieces after which their rows are written.
   private static let rowsMax = 8192
 
-  /// One row of each table by its key. What was only pulled is not known: no event says that it was verified.
+  /// Two primary-key reads. Evidence that was only pulled is not known, because no event says that it was verified.
   static let selectKnown = """
     SELECT e.kind FROM evidence AS e CROSS JOIN event AS v ON v.seq = e.event
     WHERE e.sha256 = ? AND e.outcome = 1 AND v.evidence = e.sha256 AND v.type IN \(EventType.list(EventType.vouching))
     """
 
-  /// As what evidence with each SHA-256 was accepted before, where its signature was verified then; nil for all other bytes. Bytes that were
-  /// accepted as a kind without signature are as unverified as any: a hint may hold whatever its sender liked. Only what an event of the chain names is
-  /// known: a row of evidence alone can be put into the file by whoever writes to it.
+  /// As which kind evidence with each SHA-256 was accepted before; nil if its signature was not verified then.
+  ///
+  /// Evidence of an unsigned kind is never known, because its sender chose its content. Evidence must be named by an event of the chain: a row of evidence
+  /// alone could be inserted by anybody who can write to the file.
   package func knownEvidence(_ digests: [[UInt8]]) throws -> [KnownEvidence?] {
     try readStatement { db in
       let select = try SQLStatement(db, Self.selectKnown)
@@ -89,7 +94,7 @@ extension Ledger {
     }
   }
 
-  /// Records that Google was told, or already knew, that a purchase arrived. A transaction that is not known is left alone.
+  /// Records that a purchase is acknowledged to Google. Unknown transactions are ignored.
   public func recordAcknowledgement(_ key: TransactionKey) async throws {
     try await commits.perform { booker in
       guard let row = RowKey(key), try booker.projections.row(row) != nil else { return }
@@ -97,9 +102,9 @@ extension Ledger {
     }
   }
 
-  /// Notes that something was done or tried, by whom and with what outcome: nothing personal may stand in the texts.
+  /// Records an audit event: what was done or tried, by whom and with what outcome. The texts must not contain personal data.
   ///
-  /// - Parameter occasion: what may be repeated without end is noted once a day (UTC) for each occasion, whichever process does it: the event's key says so. Nil notes each time.
+  /// - Parameter occasion: Limits events that repeat: one a day (UTC) for each occasion across all processes, enforced by the event's key. Nil records each one.
   public func recordAudit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?,
     onceADay occasion: String? = nil
@@ -108,7 +113,7 @@ extension Ledger {
     let content = EventContent.audit(
       kind: kind, account: account, subject: subject, outcome: outcome, detail: detail, nonce: nonce ?? .random())
     if nonce != nil {
-      // Known ones neither wait for the lock nor write.
+      // An event that is recorded already neither waits for the write lock nor writes.
       let key = content.key(body: []).bytes
       let isKnown = try readStatement { db in
         let select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
@@ -124,19 +129,19 @@ extension Ledger {
   }
 
   private static func nonce(_ what: String, _ account: AccountID?, _ occasion: String, day: Int64) -> UUID {
-    // Lengths before texts: no two occasions have the same bytes.
+    // Lengths precede the texts, so that different occasions have different bytes.
     let parts = [what, account?.description ?? "", occasion, String(day)]
     let hash = SHA256.hash(data: Array(parts.map { "\($0.utf8.count) \($0)\n" }.joined().utf8))
     return hash.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
-  /// Looks whether the ledger can be written now. What cannot be told without writing is tried only after a commit has failed.
+  /// Checks whether the ledger can be written. A test commit is made only if the last commit failed.
   ///
-  /// - Throws: `LedgerError`: its files are gone, the disk is full or refuses, the database is damaged.
+  /// - Throws: `LedgerError` if its files are gone, the disk is full or fails, or the database is damaged.
   package func checkUse() throws {
     try files.check()
     var info = statvfs()
-    // What a commit or two take. Some file systems have no size.
+    // About the size of two commits. Some file systems report no size.
     if statvfs(path, &info) == 0, info.f_blocks > 0, UInt64(info.f_bavail) * UInt64(info.f_frsize) < 1 << 20 {
       throw LedgerError(.database, at: path, "the disk is full; make room")
     }
@@ -146,7 +151,7 @@ extension Ledger {
 }
 
 extension Submission {
-  /// Whether bytes that were verified as this kind need not be verified again: not when they are to be read as another.
+  /// Whether bytes that were verified as a kind need not be verified again; they must be if they are submitted as another kind.
   func trusts(_ verified: EvidenceKind) -> Bool { kind == nil || kind == verified }
 }
 
@@ -159,5 +164,61 @@ extension Booker {
       let account = try row.account.flatMap { try projections.accounts.account(number: $0) }
       return Entitlement(row, account: account.map { AccountID($0.id) })
     }
+  }
+}
+
+// MARK: - Positions of imports
+
+/// A command's position in its input, stored in the same transaction as the records up to it.
+package struct ImportPosition: Sendable, Hashable {
+  package var run: Int64
+  /// What the command needs to continue from here.
+  package var position: String
+  package var isFinished: Bool
+
+  package init(run: Int64, position: String, isFinished: Bool) {
+    self.run = run
+    self.position = position
+    self.isFinished = isFinished
+  }
+}
+
+extension Ledger {
+  /// Starts a run, or resumes the latest unfinished one of the same command and input.
+  ///
+  /// - Returns: The run's position, which is empty for a new run.
+  package func startRun(of command: String, input: String) throws -> ImportPosition {
+    try write { booker in
+      let select = try SQLStatement(
+        booker.db,
+        """
+        SELECT run, position FROM progress WHERE command = ? AND input = ? AND finished_at IS NULL
+        ORDER BY run DESC LIMIT 1
+        """)
+      select.bind(1, command)
+      select.bind(2, input)
+      if let known = try select.first({
+        ImportPosition(run: $0.int(0), position: $0.text(1), isFinished: false)
+      }) {
+        return known
+      }
+      let insert = try SQLStatement(
+        booker.db, "INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
+      insert.bind(1, command)
+      insert.bind(2, input)
+      insert.bind(3, booker.now)
+      try insert.run()
+      return ImportPosition(run: booker.db.lastInsertedRowID, position: "", isFinished: false)
+    }
+  }
+}
+
+extension Booker {
+  func record(_ progress: ImportPosition) throws {
+    let update = try SQLStatement(db, "UPDATE progress SET position = ?, finished_at = ? WHERE run = ?")
+    update.bind(1, progress.position)
+    update.bind(2, progress.isFinished ? now : nil)
+    update.bind(3, progress.run)
+    try update.run()
   }
 }

@@ -1,18 +1,18 @@
 import Foundation
 import GRDB
 
-/// In what form the books leave the ledger.
+/// The format of an export.
 public enum ExportFormat: String, Sendable, CaseIterable {
   /// One JSON object for each event, then one with `events` and `head`.
   case jsonLines = "jsonl"
-  /// A journal of hledger: every posting as a transaction of two accounts.
+  /// A journal of hledger: each posting as a transaction between two accounts.
   case hledger
 }
 
 extension Ledger {
-  /// Writes events or postings, line by line, from one view of the file and in constant memory.
+  /// Writes events or postings line by line, in one read transaction and in constant memory.
   ///
-  /// - Parameter progress: gets how many events or postings are written, and how many there are.
+  /// - Parameter progress: Receives the number of events or postings written, and the total.
   public func export(
     _ format: ExportFormat, to write: (String) throws -> Void, progress: (Int, Int) -> Void = { _, _ in }
   ) throws {
@@ -73,7 +73,7 @@ extension Ledger {
     }
   }
 
-  /// Commodities and accounts, which `hledger check --strict` wants declared.
+  /// Declares commodities and accounts, which `hledger check --strict` requires.
   private func writeDeclarations(_ db: Database, to write: (String) throws -> Void) throws {
     let select = try SQLStatement(db, "SELECT DISTINCT store, debit, credit, currency, amount > 0 FROM posting")
     var (commodities, accounts): (Set<String>, Set<String>) = ([], [])
@@ -83,14 +83,14 @@ extension Ledger {
       if row.3 { commodities.insert(row.2) }
     }
     for currency in commodities.sorted() {
-      // A decimal mark has to be there, also where nothing follows it.
+      // hledger requires a decimal mark, also without digits after it.
       let fraction = String(repeating: "0", count: Posting.digits(of: currency))
       try write("commodity 1000.\(fraction) \(Self.symbol(currency))\n")
     }
     for account in accounts.sorted() { try write("account \(account)\n") }
   }
 
-  /// What is no word of letters, as old books may have it, stands in quotation marks.
+  /// A commodity's symbol. hledger requires quotation marks around symbols other than letters, which old ledgers may have.
   private static func symbol(_ currency: String) -> String {
     let isWord = currency.utf8.allSatisfy { (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0) }
     return isWord ? currency : "\"\(plain(currency).replacing("\"", with: "_"))\""
@@ -106,7 +106,7 @@ extension Ledger {
     return (number > Posting.Account.sandbox ? "sandbox:" : "") + "\(name):\(store)"
   }
 
-  /// An amount in minor units as people write it; nothing has no currency.
+  /// An amount in minor units as decimal text with its currency; zero has none.
   static func amount(_ minor: Int64, currency: String) -> String {
     if minor == 0 { return "0" }
     let digits = Posting.digits(of: currency)
@@ -120,7 +120,7 @@ extension Ledger {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601.year().month().day())
   }
 
-  /// Without what ends a code or begins a comment in a journal.
+  /// Replaces the characters that end a code or begin a comment in a journal.
   private static func plain(_ text: String) -> String {
     String(text.map { ";()|".contains($0) ? "_" : $0 })
   }

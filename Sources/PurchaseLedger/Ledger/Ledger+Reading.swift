@@ -1,7 +1,7 @@
 import GRDB
 
 extension Ledger {
-  /// Everything an account owns or is booked to it, in the order of the tables.
+  /// All entitlements assigned to an account, ordered by key.
   ///
   /// - Complexity: O(its grants); one statement.
   public func entitlements(of account: AccountID) throws -> [Entitlement] {
@@ -14,7 +14,7 @@ extension Ledger {
     }
   }
 
-  /// The account's entitlement to a product: the active one if there is one, else the one that says most about why not.
+  /// The account's entitlement to a product: the active one if there is one, else the one that best explains why there is none.
   public func owner(of product: String, by account: AccountID) throws -> Entitlement? {
     let all = try readStatement { db in
       let select = try SQLStatement(db, Self.ownedGrants + " AND product_id = ?")
@@ -49,15 +49,15 @@ extension Ledger {
     }
   }
 
-  /// Answered out of one index, where the grants of an account lie side by side.
+  /// Answered from the covering index `entitlement_account`, in which an account's grants are adjacent.
   static let ownedGrants = """
     SELECT \(EntitlementRow.columns) FROM entitlement
     WHERE account = (SELECT number FROM account WHERE id = ? AND erased_seq IS NULL)
     """
 
-  /// Every event about a transaction, or about a copy of it, in order.
+  /// Every event about a transaction or its copies, in order.
   ///
-  /// - Complexity: O(events): nothing else is indexed by it.
+  /// - Complexity: O(events): events are not indexed by transaction.
   public func history(of transaction: String) throws -> [LedgerEvent] {
     try read { db in
       let select = try SQLStatement(
@@ -70,7 +70,7 @@ extension Ledger {
     }
   }
 
-  /// Google purchases that nobody acknowledged, bought longer ago than this; Google refunds them after three days.
+  /// Google purchases older than `milliseconds` that are not acknowledged; Google refunds them after three days.
   public func unacknowledged(olderThan milliseconds: Int64) throws -> [LookupHint] {
     try readStatement { db in
       let select = try SQLStatement(
@@ -84,8 +84,8 @@ extension Ledger {
     }
   }
 
-  /// What unsigned messages and reconciliation ask the store about; what they do not say of a purchase of ours is added.
-  /// In the order in which to ask: our own questions first, guesses last.
+  /// The queries to the store that unsigned messages and reconciliation request, completed from the recorded purchase.
+  /// In the order in which to send them: the ledger's own first, those about unknown transactions last.
   public func lookups() throws -> [LookupHint] {
     try readStatement { db in
       try SQLStatement(
@@ -100,7 +100,7 @@ extension Ledger {
     }
   }
 
-  /// Drops a question that the store has answered.
+  /// Removes a query that the store has answered.
   public func removeLookup(_ key: TransactionKey) async throws {
     try await commits.perform { booker in
       if let key = RowKey(key) { try booker.lookups().remove(key) }
@@ -115,22 +115,47 @@ extension LookupHint {
   }
 }
 
-extension LedgerEvent {
-  static let columns = "seq, type, version, recorded_at, key, evidence, body, hash"
+// MARK: - What a pull queries
 
-  /// Reads a row selected as `columns`.
-  init(_ row: borrowing SQLStatement, in path: String) throws {
-    let seq = row.int(0)
-    guard let type = EventType(rawValue: UInt16(truncatingIfNeeded: row.int(1))),
-      let content = try? EventContent(type: type, version: row.int(2), body: row.blob(6))
-    else {
-      throw LedgerError(.damaged, at: "\(path): event \(seq)", "cannot be read; run `purchase-ledger verify`")
+extension Ledger {
+  /// One transaction of each known customer of a store: the history of one transaction is the customer's whole history.
+  ///
+  /// An account counts as one customer; a grant without owner counts as a customer of its own.
+  package func customers(of store: Store, in environment: StoreEnvironment) throws -> [String] {
+    try readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT min(original_id) FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NOT NULL
+        GROUP BY account
+        UNION ALL SELECT original_id FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NULL
+        """)
+      select.bind(1, store.code)
+      select.bind(2, environment.code ?? 0)
+      return try select.all { $0.text(0) }
     }
-    self.init(
-      seq: seq, version: Int(row.int(2)), recordedAt: row.int(3), evidence: row.optionalBlob(5), hash: row.blob(7),
-      content: content)
   }
 
+  /// Every Google purchase with what a query needs; revoked ones too, because Google's voided list covers only 30 days.
+  package func googlePurchases(in environment: StoreEnvironment) throws -> [LookupHint] {
+    try readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT transaction_id, product_id, purchase_token FROM store_transaction
+        WHERE store = 2 AND environment = ? AND purchase_token IS NOT NULL
+        """)
+      select.bind(1, environment.code ?? 0)
+      return try select.all {
+        LookupHint(
+          key: TransactionKey(store: .google, environment: environment, id: $0.text(0)), productID: $0.text(1),
+          purchaseToken: $0.text(2))
+      }
+    }
+  }
+}
+
+extension LedgerEvent {
   fileprivate func mentions(_ id: String) -> Bool {
     switch content {
     case .transaction(let fact), .amendment(let fact, _): fact.transactionID == id || fact.originalTransactionID == id

@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Our book: events in a hash chain and what follows from them, in one SQLite file (docs/ledger.md).
+/// The purchase ledger: hash-chained events and their projections, in one SQLite file (docs/ledger.md).
 ///
-/// Several processes may open one file; writers queue on its lock, readers never wait for them.
+/// Several processes may open one file: writers queue on its lock, readers never wait.
 public final class Ledger: Sendable {
   public let path: String
   let clock: LedgerClock
@@ -22,13 +22,13 @@ public final class Ledger: Sendable {
     lookUps = LookUps(path: path, files: files)
   }
 
-  /// The writer's connection is closed last, for only that one puts the log back into the file.
+  // The writer's connection is closed last, because only it checkpoints the log into the file.
   deinit { lookUps.close() }
 
-  /// Ends all use of the file: what is in its log is written into it, as far as no other process is in the way, and from then on it is whole by itself.
+  /// Closes the file and checkpoints the log into it, unless another process uses it, so that the file is complete by itself.
   ///
-  /// Without this the log may hold the last commits when the process ends; they are as durable there, but a copy of the file alone lacks them. Call it
-  /// when nobody uses the ledger any more: whoever does afterwards fails.
+  /// Without `close` the last commits may be in the log only, where they are durable but missing in a copy of the file alone. Every later use of this
+  /// object fails.
   public func close() {
     commits.finish()
     lookUps.close()
@@ -39,11 +39,11 @@ public final class Ledger: Sendable {
     try? pool.close()
   }
 
-  /// Makes a new ledger.
+  /// Creates a ledger.
   ///
-  /// - Throws: `LedgerError` when there is a file already or the place cannot be written.
+  /// - Throws: `LedgerError` if the file exists or the folder is not writable.
   public static func create(at path: String, policy: LedgerPolicy, clock: LedgerClock) throws -> Ledger {
-    let pool = try LedgerDatabase.create(at: path) { db in
+    let pool = try LedgerDatabase.create(at: path, migrator: LedgerUpgrade.migrator(path)) { db in
       let booker = try Booker(db, now: clock.now())
       try booker.record(policy)
       try booker.finish()
@@ -51,28 +51,28 @@ public final class Ledger: Sendable {
     return Ledger(path: path, pool: pool, clock: clock)
   }
 
-  /// Opens a ledger. Policies given that differ from the recorded ones are recorded; nil keeps them as they are.
+  /// Opens a ledger. Given policies that differ from the recorded ones are recorded; nil keeps the recorded ones.
   ///
-  /// A process opens a file once at a time: looking at its beginning ends the locks that the process has on it already (POSIX).
+  /// A process must not open a file twice at the same time: reading its header ends the process's POSIX locks on it.
   ///
-  /// - Throws: `LedgerError`: no file, not a ledger, another environment than it was made for.
+  /// - Throws: `LedgerError` if there is no file, it is not a ledger, or the environment differs from the ledger's.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
-    let ledger = Ledger(path: path, pool: try LedgerDatabase.open(at: path), clock: clock)
+    let ledger = Ledger(
+      path: path, pool: try LedgerDatabase.open(at: path, migrator: LedgerUpgrade.migrator(path)), clock: clock)
     if let policy { try ledger.adopt(policy) }
     return ledger
   }
 
-  /// Records the policies that differ from those in force.
+  /// Records the policies that differ from the current ones.
   ///
-  /// - Throws: `LedgerError`: another environment than the ledger was made for.
+  /// - Throws: `LedgerError` if the environment differs from the ledger's.
   public func adopt(_ policy: LedgerPolicy) throws {
     if try self.policy != policy { try write { try $0.record(policy) } }
   }
 
-  /// Opens a ledger to look into it: nothing is written, also where nothing can be, and nobody is waited for. A file of an older version is brought into the
-  /// present form first.
+  /// Opens a ledger read-only: works on read-only media and waits for no writer. A file of an older version is migrated first, which writes.
   ///
-  /// - Throws: `LedgerError`: no file, not a ledger.
+  /// - Throws: `LedgerError` if there is no file or it is not a ledger.
   public static func openToRead(at path: String, clock: LedgerClock) throws -> Ledger {
     guard let pool = try LedgerDatabase.openToRead(at: path) else {
       return try open(at: path, policy: nil, clock: clock)
@@ -80,14 +80,14 @@ public final class Ledger: Sendable {
     return Ledger(path: path, pool: pool, clock: clock, isReadOnly: true)
   }
 
-  /// The policies in force, as the file has them.
+  /// The current policies, read from the file.
   public var policy: LedgerPolicy {
     get throws { try read { try Booker.policy($0) } }
   }
 
   // MARK: Transactions of the database
 
-  /// One write transaction: what `work` books is folded and committed when this returns, or nothing is.
+  /// Runs `work` in a write transaction, folds its events and commits; if it throws nothing is written.
   func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     let value = try LedgerDatabase.reporting(path) {
@@ -102,15 +102,30 @@ public final class Ledger: Sendable {
     return value
   }
 
-  /// One view of the last commit.
+  /// Runs `work` in a read transaction.
   func read<Value>(_ work: (Database) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     return try LedgerDatabase.reporting(path) { try pool.read(work) }
   }
 
-  /// Single statements, each of which sees one commit by itself; cheaper than `read`.
-  func readStatement<Value>(_ work: (LookUpConnection) throws -> Value) throws -> Value {
+  /// Runs single statements, each of which sees the last commit at its start. Cheaper than `read`.
+  func readStatement<Value>(_ work: (ReadConnection) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     return try LedgerDatabase.reporting(path) { try lookUps.read(work) }
   }
+
+  // MARK: Names of the file
+
+  /// Whether a path names the ledger's file or one of SQLite's files beside it, also through links.
+  package func owns(_ file: String) -> Bool {
+    let file = Self.resolved(file)
+    return ["", "-wal", "-shm", "-journal"].contains { suffix in
+      let own = Self.resolved(path + suffix)
+      // A file that does not exist has no identity.
+      return own == file || FileIdentity(own).map { $0 == FileIdentity(file) } ?? false
+    }
+  }
+
+  /// The path without links; its last component need not exist.
+  package static func resolved(_ path: String) -> String { FileIdentity.resolved(path) }
 }

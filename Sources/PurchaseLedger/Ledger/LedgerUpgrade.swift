@@ -1,9 +1,35 @@
 import GRDB
 
-/// Brings the file of an older version into the present form, within the transaction of its migration.
+/// Migrates files of older versions, each step in one transaction.
 enum LedgerUpgrade {
-  /// Of evidence that no event names nobody can say any more whether it was booked or only pulled: it is booked as if
-  /// new when it is presented again. The rest is that of the second version.
+  /// The migrations in order: each brings a file of the version before it into the next form.
+  ///
+  /// - Parameter path: The ledger's file, for messages.
+  static func migrator(_ path: String) -> DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("ledger 1") { db in
+      try LedgerSchema.createPrimary(db)
+      try LedgerSchema.createProjections(db)
+      try db.execute(
+        sql: """
+          PRAGMA application_id = \(LedgerSchema.applicationID); PRAGMA user_version = \(LedgerSchema.version)
+          """)
+    }
+    migrator.registerMigration("ledger 2") { db in
+      // A new ledger has this form already.
+      if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
+      try fromFirstVersion(db)
+    }
+    migrator.registerMigration("ledger 3") { db in
+      // A new ledger has this form already.
+      if try db.columns(in: "evidence").contains(where: { $0.name == "event" }) { return }
+      try fromSecondVersion(db, path: path)
+    }
+    return migrator
+  }
+
+  /// Marks evidence that no event names as pulled: version 1 does not tell whether it was recorded, so it is recorded as new
+  /// when it is presented again. The rest is the same as in version 2.
   static func fromFirstVersion(_ db: Database) throws {
     try db.execute(
       sql: """
@@ -12,15 +38,14 @@ enum LedgerUpgrade {
         """)
   }
 
-  /// 1. Evidence names the first event that was booked of it. What none names is booked as if new when it is presented
-  ///    again, and so is what the first version pulled and `reconcile --apply` may have booked a part of: a
-  ///    notification without its own event, which only an import books; receipts, of which nothing tells, if anything
-  ///    was ever applied.
-  /// 2. Of imports no names of files are kept: they may be people's.
-  /// 3. What is in quarantine is named by its event.
-  /// 4. All that follows from the events is made anew: the greater value of a field held, whenever it was said, and the
-  ///    digests of the first version's snapshot cover less.
-  /// 5. Questions to the stores get a rank and a source.
+  /// 1. Evidence gets the number of the first event recorded from it. Evidence without such an event is recorded as new when it
+  ///    is presented again; so is evidence of which `reconcile --apply` may have recorded only a part: a notification without
+  ///    its own event, and every receipt if anything was ever applied.
+  /// 2. File names of imports are removed, because they may contain personal data.
+  /// 3. Quarantined evidence gets the transactions that its event names.
+  /// 4. Projections and the snapshot's digests are recomputed: version 2 kept the greater value of a field regardless of its
+  ///    date, and version 1's digests cover fewer fields.
+  /// 5. Queries to the stores get a rank and a source.
   static func fromSecondVersion(_ db: Database, path: String) throws {
     try db.execute(
       sql: """
@@ -45,7 +70,7 @@ enum LedgerUpgrade {
     try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
   }
 
-  /// What was imported and quarantined has an event that names its transaction.
+  /// Fills `quarantined_transaction` from the events of imported evidence.
   private static func nameQuarantined(_ db: Database, path: String) throws {
     try db.execute(sql: LedgerSchema.quarantinedTransactions)
     let select = try SQLStatement(
@@ -63,7 +88,7 @@ enum LedgerUpgrade {
     }
   }
 
-  /// Who asked is not known of what waits already: all count as first questions of messages.
+  /// Ranks queued queries as first queries of messages, because their sources are not known.
   private static func rankLookUps(_ db: Database) throws {
     try db.execute(
       sql: """

@@ -1,24 +1,23 @@
 import Crypto
 import GRDB
 
-/// The questions that wait for the next pull, kept in `lookup`. Lives within one write transaction.
+/// The queries to a store that wait for the next pull, stored in `lookup`. Lives within one write transaction.
 ///
-/// Anybody can send messages that make us ask, so of each store and environment only so many of their questions wait, and they give way to each other
-/// (docs/ledger.md, Events): what we ask ourselves is neither counted nor dropped, and a guess goes before a question about a transaction of our book. Of
-/// either the source that holds most gives way, with its last: the later questions of its messages before the first ones, of those the one that was
-/// asked longest ago.
+/// Anybody can send messages that request queries, so their number is limited for each store and environment (docs/ledger.md, Events). The ledger's own
+/// queries are neither counted nor dropped. At the limit a query about an unknown transaction (a guess) is dropped before one about a recorded
+/// transaction. Among them the source with the most queries loses its last one: later queries of a message before its first ones, then the oldest.
 final class LookupQueue {
   static let questionsMax = 10_000
 
-  /// Who makes us ask, as far as the ledger knows.
+  /// Who requested a query, as far as the ledger knows.
   enum Source {
     case unknown
     case operatorImport
-    /// An account, a network.
+    /// An account or a network.
     case named(String)
   }
 
-  /// Of our own questions. The questions of a message count from 1 where they are about a transaction of our book, from `guess + 1` elsewhere.
+  /// The rank of the ledger's own queries. The queries of a message rank from 1 if their transaction is recorded, else from `guess + 1`.
   private static let own: Int64 = 0
   private static let guess: Int64 = 1_000
 
@@ -71,25 +70,25 @@ final class LookupQueue {
     delete = try SQLStatement(db, "DELETE FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
   }
 
-  /// Asks a question of our own.
+  /// Queues a query of the ledger itself.
   func ask(_ hint: LookupHint) throws {
     guard let key = RowKey(hint.key) else { return }
     _ = try put(hint, key, rank: Self.own, source: 0)
   }
 
-  /// Takes a question of a message.
+  /// Queues a query requested by a message.
   ///
   /// - Parameters:
-  ///   - place: Which question of its message it is, from 0.
-  ///   - isKnown: Whether it is about a transaction of our book.
-  /// - Returns: Whether it waits now; false when all that wait come before it.
+  ///   - place: Its position among the message's queries, from 0.
+  ///   - isKnown: Whether its transaction is recorded.
+  /// - Returns: Whether it is queued; false if the queue is full of queries that take priority.
   func offer(_ hint: LookupHint, place: Int, isKnown: Bool, from source: Source) throws -> Bool {
     guard let key = RowKey(hint.key) else { return false }
     return try put(
       hint, key, rank: (isKnown ? 0 : Self.guess) + Int64(place) + 1, source: number(of: source))
   }
 
-  /// Drops a question that was answered.
+  /// Removes an answered query.
   func remove(_ key: RowKey) throws {
     delete.bind(1, key)
     try delete.run()
@@ -116,7 +115,7 @@ final class LookupQueue {
     return true
   }
 
-  /// What is asked again is as young as if it were new. It is counted where it weighs least, so that nobody pushes another's question out by repeating it.
+  /// Renews a queued query as of now. It counts against the source that has fewer queries, so that repeating another's query does not push it out.
   private func renew(
     _ hint: LookupHint, _ key: RowKey, from old: (rank: Int64, source: Int64), to new: (rank: Int64, source: Int64),
     in scope: Scope
@@ -159,8 +158,10 @@ final class LookupQueue {
     return found
   }
 
-  /// - Parameter rank: Of the question that is to take the place, where it is of the same source.
-  /// - Returns: False when even the last comes before it.
+  /// Drops a source's last query.
+  ///
+  /// - Parameter rank: The rank of the new query if it is of the same source.
+  /// - Returns: False if the source's last query takes priority over the new one.
   private func dropLast(of source: Int64, in scope: Scope, for rank: Int64?, _ shares: LookupShares) throws -> Bool {
     last.bind(1, scope.store)
     last.bind(2, scope.environment)
@@ -176,7 +177,7 @@ final class LookupQueue {
 
   // MARK: Sources
 
-  /// What stands for a source in the file: of whom is named only 16 bits, which many share.
+  /// The number that represents a source in the file: of a named source 16 bits of a hash, which many sources share.
   private func number(of source: Source) throws -> Int64 {
     switch source {
     case .unknown: return 0
@@ -190,7 +191,7 @@ final class LookupQueue {
     }
   }
 
-  /// Of this file, so that nobody outside can tell who shares a number with whom.
+  /// The key of the hash, random for each file, so that outsiders cannot compute which sources share a number.
   private func secret() throws -> [UInt8] {
     let insert = try SQLStatement(
       db, "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES ('lookup.secret', hex(randomblob(32)), ?)")
@@ -202,12 +203,12 @@ final class LookupQueue {
   }
 }
 
-/// How many of the questions that wait are whose.
+/// The number of queued queries by source.
 private final class LookupShares {
   private struct Share {
     var known = 0
     var guesses = 0
-    /// When the oldest was asked, or earlier.
+    /// A lower bound of when the oldest query was requested.
     var askedAt: Int64 = .max
 
     subscript(isGuess isGuess: Bool) -> Int {
@@ -220,7 +221,7 @@ private final class LookupShares {
   private(set) var count = 0
   private var guesses = 0
 
-  /// All questions of a source.
+  /// The number of a source's queries.
   subscript(source: Int64) -> Int { shares[source].map { $0.known + $0.guesses } ?? 0 }
 
   func add(_ source: Int64, isGuess: Bool, _ number: Int = 1, askedAt: Int64) {
@@ -240,10 +241,11 @@ private final class LookupShares {
     if isGuess { guesses -= 1 }
   }
 
-  /// The source that gives way to a question of `asking`: the one that holds most once it asked; of equal ones another, and the one that has waited longest.
+  /// The source that loses a query to a new one of `asking`: the source with the most queries including the new one; of equal ones not `asking`, then the one
+  /// whose oldest query is the oldest.
   ///
-  /// - Returns: Nil where a guess would take the place of what is about our book.
-  /// - Complexity: O(sources), which are 65,538 at most.
+  /// - Returns: Nil if a guess would replace a query about a recorded transaction.
+  /// - Complexity: O(sources), at most 65,538.
   func largest(with asking: Int64, isGuess: Bool) -> Int64? {
     if isGuess, guesses == 0 { return nil }
     let amongGuesses = guesses > 0

@@ -1,17 +1,17 @@
-/// Evidence handed to the ledger, for an account or for none.
+/// Evidence submitted to the ledger, optionally for an account.
 public struct Submission: Sendable {
   public var evidence: [UInt8]
-  /// Nil: found out from the bytes.
+  /// The kind of evidence; nil to detect it from the bytes.
   public var kind: EvidenceKind?
   public var context: EvidenceContext
   public var account: AccountID?
-  /// Whether a person asked for it. A silent refresh of an app never moves a grant between accounts.
+  /// Whether a person requested it. An app's silent refresh never moves a grant between accounts.
   public var isExplicit: Bool
   public var channel: Channel
-  /// The network that it came from, where nobody signed in: questions that it makes us ask are counted as that one's. Of it the ledger keeps 16 bits of a hash.
+  /// The client's network, if nobody is signed in: the queries that the evidence requests count against it. The ledger stores 16 bits of its hash.
   public var origin: String?
 
-  /// Who vouches for unsigned evidence: the operator does in an import, nobody does in what an app posts.
+  /// How the evidence arrived: for unsigned evidence an operator's import vouches, an app or a store's notification does not.
   public enum Channel: Sendable, Hashable { case operatorImport, app, storeNotification }
 
   public init(
@@ -28,21 +28,21 @@ public struct Submission: Sendable {
   }
 }
 
-/// What became of a submission; handed out after the commit.
+/// The result of a submission, returned after the commit.
 public struct Booking: Sendable {
   public enum Outcome: String, Sendable, Codable { case accepted, duplicate, quarantined, refused }
 
   public var outcome: Outcome
-  /// The refusal's or quarantine's code, or the first note; with its text.
+  /// The reason of a refusal or quarantine, or the first note with its explanation.
   public var reason: Refusal?
   public var notes: [String]
   public var kind: EvidenceKind?
   public var store: Store?
   public var environment: StoreEnvironment?
   public var transactions: [StoreTransaction]
-  /// What became of each transaction, in the same order; empty where the piece was refused or quarantined as a whole.
+  /// The result of each transaction, in the same order; empty if the evidence was refused or quarantined as a whole.
   public var results: [Result]
-  /// The entitlements that its grants have now, in the same order; an import for no account does not look them up.
+  /// The current entitlements of its grants, in the same order; empty in an import without account.
   public var entitlements: [Entitlement]
 
   public struct Result: Sendable, Hashable {
@@ -69,5 +69,95 @@ public struct Booking: Sendable {
     self.transactions = transactions
     self.results = results
     self.entitlements = entitlements
+  }
+}
+
+/// A verified submission with everything that can be computed without the database: digests, event bodies and keys. Made outside the write lock.
+///
+/// A class, because batches of thousands are passed on and copying its many fields is slow.
+package final class PreparedPiece: Sendable {
+  /// The submission without its evidence, which is in `prefix` and `rest`: tens of thousands of pieces wait for a commit, and most share one prefix.
+  let submission: Submission
+  let result: Result<VerifiedEvidence, Refusal>
+  /// SHA-256 of the evidence; empty if it was refused.
+  let sha256: [UInt8]
+  /// The header of a JWS, shared by many pieces.
+  let prefix: [UInt8]
+  /// The evidence after the prefix; empty if it will not be stored.
+  let rest: [UInt8]
+  let facts: [PreparedFact]
+  /// The detected kind of refused evidence.
+  let refusedKind: EvidenceKind?
+  /// Whether all facts of the evidence are recorded already and no account claims them.
+  let isBooked: Bool
+
+  /// - Parameters:
+  ///   - digest: The digest of the evidence, if it is computed already.
+  ///   - known: As what the same bytes were accepted before.
+  /// - Complexity: O(bytes of the evidence).
+  package init(
+    _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>, digest: EvidenceDigest? = nil,
+    known: KnownEvidence? = nil
+  ) {
+    var bytes = submission.evidence
+    var digest = digest
+    if case .success(let content) = result, content.kind == .notificationV1 {
+      bytes = VersionOneSecret.blanked(bytes)
+      digest = nil
+    }
+    var submission = submission
+    submission.evidence = []
+    self.submission = submission
+    self.result = result
+    refusedKind = if case .failure = result { submission.kind ?? EvidenceVerifier.detect(bytes) } else { nil }
+    guard case .success(let content) = result else {
+      (sha256, prefix, rest, facts, isBooked) = ([], [], [], [], false)
+      return
+    }
+    let knownDigest = digest ?? EvidenceDigest(bytes)
+    (sha256, prefix) = (knownDigest.sha256, knownDigest.prefix)
+    isBooked = known?.isBooked == true && submission.account == nil && content.quarantine == nil
+    if isBooked {
+      (rest, facts) = ([], [])
+      return
+    }
+    rest = prefix.isEmpty ? bytes : Array(bytes[prefix.count...])
+    facts = content.transactions.compactMap {
+      $0.environment.code == nil ? nil : PreparedFact($0, isKnown: known?.isBooked == true)
+    }
+  }
+}
+
+extension PreparedPiece {
+  /// The bytes of evidence that is not recorded yet.
+  package var evidence: [UInt8] { prefix + rest }
+
+  /// The transactions that the evidence names.
+  fileprivate var names: [RowKey] {
+    guard case .success(let content) = result else { return [] }
+    return facts.map(\.row.key) + [content.notification?.transaction].compactMap { $0.flatMap { RowKey($0) } }
+  }
+}
+
+/// What is known of evidence whose signature was verified before.
+package struct KnownEvidence: Sendable, Hashable {
+  package var kind: EvidenceKind
+  /// Whether all facts of the evidence were recorded when it was stored. False for evidence that was only pulled and for kinds whose facts depend on the
+  /// submission's context.
+  package var isBooked: Bool
+}
+
+extension EvidenceStore {
+  /// Stores a piece of evidence.
+  ///
+  /// - Parameter event: The first event recorded from it, by which the evidence is recognised later.
+  mutating func keep(
+    _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil, event: Int64? = nil
+  ) throws {
+    try keep(
+      EvidenceRow(
+        sha256: piece.sha256, kind: Int64(kind.rawValue), outcome: outcome.rawValue, reason: reason,
+        prefix: piece.prefix, rest: piece.rest, names: outcome == .quarantined ? piece.names : []),
+      event: event)
   }
 }

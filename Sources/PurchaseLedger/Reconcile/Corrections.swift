@@ -1,14 +1,17 @@
 import GRDB
 
-/// Books the store's facts in batches while the merge goes on in its own view, and hands lines out once they are booked.
+/// Records the store's facts in batches, while the merge continues in its own read transaction, and passes lines on after their commit.
 final class Corrections {
+  /// The number of corrections recorded in one database transaction.
+  private static let batch = 1000
+
   private let ledger: Ledger
   private let run: ImportPosition
-  /// Whether the snapshot's evidence is not in the ledger yet.
+  /// Whether the snapshot's evidence is outside the ledger.
   private let isApart: Bool
   private var lines: [ReconcileLine] = []
   private var facts: [Int: SnapshotFacts] = [:]
-  private var evidence: [KeptEvidence] = []
+  private var evidence: [EvidenceRow] = []
   private(set) var applied = 0
 
   init(_ ledger: Ledger, isApart: Bool) throws {
@@ -17,7 +20,7 @@ final class Corrections {
     run = try ledger.startRun(of: "reconcile", input: "store_snapshot")
   }
 
-  /// - Parameter quarantined: The digest of evidence in quarantine.
+  /// - Parameter quarantined: The digest of the evidence, for a line about quarantined evidence.
   func add(
     _ line: ReconcileLine, _ details: ReconcileDetails, quarantined: [UInt8]? = nil,
     each: (ReconcileLine) throws -> Void
@@ -32,10 +35,10 @@ final class Corrections {
       evidence += try digests.compactMap { try details.evidence($0) }
     }
     lines.append(line)
-    if lines.count == Reconciler.batch { try commit(isLast: false, each: each) }
+    if lines.count == Self.batch { try commit(isLast: false, each: each) }
   }
 
-  /// Books what is left. A lost window asks for every active purchase of Google by itself, and is lost until a pull has asked.
+  /// Records the remaining lines. If the voided list has a gap, queues a query for every active Google purchase; the gap is closed by the pull that sends them.
   func finish(windowLost: Bool, each: (ReconcileLine) throws -> Void) throws {
     try commit(isLast: true, each: each)
     guard windowLost else { return }
@@ -54,7 +57,7 @@ final class Corrections {
         if let found = facts[index], let key = lines[index].transaction {
           let entries = found.entries
           for entry in entries { _ = try booker.book([entry.fact], evidence: entry.evidence) }
-          // Where only the order of bytes stood against the store's word, whoever applies it decides.
+          // If only the tie-break favoured the ledger's value, applying the store's value is an operator's decision.
           for entry in entries { _ = try booker.follow(entry.fact, in: found.row, evidence: entry.evidence) }
           try booker.append(
             .correction(run: run.run, class: lines[index].class, key), evidence: entries.last?.evidence)
@@ -79,7 +82,7 @@ final class Corrections {
 }
 
 extension Booker {
-  /// A hole in the voided list: any purchase may have been voided in it.
+  /// Queues a query for every active purchase, because any may have been voided during a gap of the voided list.
   fileprivate func askForActivePurchases() throws {
     try SQLStatement(
       db,

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Reads what a difference consists of. Lives within the read transaction of the merge.
+/// Reads the details of a difference. Lives within the read transaction of the merge.
 struct ReconcileDetails {
   private let projections: ReconcileProjections
   private let refusesUnknownTokens: Bool
@@ -25,12 +25,12 @@ struct ReconcileDetails {
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
     selectOrder = try SQLStatement(db, OrderTokens.selectOrder)
-    // An export may hold what the ledger keeps already.
+    // An export may contain evidence that the ledger has too.
     selectQuarantine = try (theirs === db ? [db] : [db, theirs]).map {
       try SQLStatement($0, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
     }
-    selectEvidence = try SQLStatement(theirs, KeptEvidence.select)
-    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try SQLStatement($0, KeptEvidence.selectNames) }
+    selectEvidence = try SQLStatement(theirs, EvidenceRow.select)
+    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try SQLStatement($0, EvidenceRow.selectNames) }
     selectWaiting = try SQLStatement(
       theirs,
       """
@@ -39,15 +39,15 @@ struct ReconcileDetails {
       """)
   }
 
-  /// Evidence of the snapshot.
-  func evidence(_ sha256: [UInt8]) throws -> KeptEvidence? {
+  /// A row of the snapshot's evidence.
+  func evidence(_ sha256: [UInt8]) throws -> EvidenceRow? {
     selectEvidence.bind(1, sha256)
-    guard var evidence = try selectEvidence.first({ KeptEvidence($0) }) else { return nil }
+    guard var evidence = try selectEvidence.first({ EvidenceRow($0) }) else { return nil }
     evidence.names = try selectNames.last.map { try names(sha256, $0) } ?? []
     return evidence
   }
 
-  /// The transactions that evidence in quarantine speaks of.
+  /// The transactions that quarantined evidence names.
   private func names(_ sha256: [UInt8], _ select: SQLStatement) throws -> [RowKey] {
     select.bind(1, sha256)
     return try select.all { row in
@@ -60,7 +60,7 @@ struct ReconcileDetails {
     return try selectWaiting.first { _ in true } ?? false
   }
 
-  /// What the snapshot holds.
+  /// The snapshot's facts of a transaction.
   func facts(_ key: RowKey) throws -> SnapshotFacts? {
     selectFact.bind(1, key)
     return try selectFact.first { row in
@@ -77,10 +77,10 @@ struct ReconcileDetails {
     return try selectRow.first { TransactionRow($0) }
   }
 
-  /// Whether a row of ours is missing in the snapshot: a purchase that was known by its token until it got an order id is not, nor one that is younger than
-  /// the snapshot or in quarantine.
+  /// Decides whether a transaction of the ledger is missing in the snapshot. It is not if it has an order id by now, is newer than the snapshot, or its
+  /// evidence is in quarantine.
   ///
-  /// - Parameter coveredAt: When the store was asked for everything, in milliseconds since 1970.
+  /// - Parameter coveredAt: When all of the store's transactions were pulled, in milliseconds since 1970.
   func ownOnly(_ key: RowKey, coveredAt: Int64) throws -> OwnOnly {
     var line = ReconcileLine(.ownOnly, key.transactionKey)
     guard let row = try row(key) else { return .missing(line) }
@@ -94,11 +94,11 @@ struct ReconcileDetails {
 
   enum OwnOnly {
     case missing(ReconcileLine)
-    /// Bought after the store was asked.
+    /// Bought after the pull.
     case younger
     /// Known by its order id too.
     case ordered
-    /// The store's copy is in quarantine, and listed there.
+    /// The store's copy is in quarantine and reported there.
     case waiting
   }
 
@@ -116,7 +116,7 @@ struct ReconcileDetails {
     return try judged(line, theirs)
   }
 
-  /// Nil if the store's fact would change nothing in our book and contradicts nothing in it: ours is the newer.
+  /// Nil if the store's fact changes and contradicts nothing, because the ledger's is newer.
   func difference(_ key: RowKey) throws -> ReconcileLine? {
     guard let facts = try facts(key), let row = try row(key) else { return nil }
     let theirs = facts.row
@@ -129,7 +129,7 @@ struct ReconcileDetails {
     line.ours = .init(row)
     line.differences = row.differences(from: theirs)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
-    // What the book says after all of it was booked.
+    // The row after all facts would be recorded.
     var isDecided = false
     for entry in facts.entries {
       guard let revision = joined.revision(toFollow: entry.fact.row, in: theirs, DescribedField.allCases) else {
@@ -143,13 +143,13 @@ struct ReconcileDetails {
     return joined.token == row.token ? line : try judged(line, theirs)
   }
 
-  /// A fact that would take a grant from its owner is for a person to decide.
+  /// Turns a line into an account conflict if the fact would take the grant from its owner, which an operator has to decide.
   private func judged(_ line: ReconcileLine, _ fact: TransactionRow) throws -> ReconcileLine {
     var line = line
     guard let token = fact.token, let owner = try projections.owner(of: fact.grant) else { return line }
     line.owner = AccountID(owner.id)
     let account = try projections.account(token: token)
-    // The token of an erased account voids claims that were made while it lived, too; one that is nobody's does so only by policy.
+    // The token of an erased account also voids claims from before the erasure; a token without account does so only by policy.
     guard account.map({ $0.number != owner.number }) ?? refusesUnknownTokens else { return line }
     line.class = .accountConflict
     line.claimant = account.map { AccountID($0.id) }
@@ -171,7 +171,7 @@ struct ReconcileDetails {
   }
 }
 
-/// Owners and accounts as the projections have them.
+/// Reads owners and accounts from the projections.
 private struct ReconcileProjections {
   private let selectOwner: SQLStatement
   private let selectToken: SQLStatement
@@ -193,7 +193,7 @@ private struct ReconcileProjections {
     return try selectOwner.first(AccountCache.read) ?? nil
   }
 
-  /// The account of a token, living or erased.
+  /// The account with a token, also an erased one.
   func account(token: UUID) throws -> AccountRow? {
     selectToken.bind(1, token)
     return try selectToken.first(AccountCache.read) ?? nil

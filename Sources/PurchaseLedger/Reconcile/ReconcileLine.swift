@@ -1,6 +1,8 @@
-/// One difference between the two books, and what to do about it.
+import Foundation
+
+/// One difference between the store's list and the ledger, with its remedy.
 public struct ReconcileLine: Sendable, Hashable {
-  /// How a transaction stands in one of the books.
+  /// A transaction's state on one side.
   public struct Side: Sendable, Hashable {
     public var productID: String?
     public var originalTransactionID: String
@@ -12,27 +14,27 @@ public struct ReconcileLine: Sendable, Hashable {
   }
 
   public var `class`: ReconcileClass
-  /// Nil for evidence in quarantine that names none.
+  /// Nil for quarantined evidence that names no transaction.
   public var transaction: TransactionKey?
-  /// The store's book.
+  /// The store's side.
   public var theirs: Side?
-  /// Our book.
+  /// The ledger's side.
   public var ours: Side?
-  /// Who owns our grant.
+  /// The owner of the grant in the ledger.
   public var owner: AccountID?
-  /// Whom the store names, where that is another account of ours.
+  /// The account that the store names, if it is not the owner.
   public var claimant: AccountID?
-  /// Of evidence in quarantine: the reason's code and the digest.
+  /// For quarantined evidence: the reason's code and the digest.
   public var quarantine: String?
-  /// Of what is in both books: the fields that differ.
+  /// For a transaction on both sides: the fields that differ.
   public var differences: [FieldDifference] = []
-  /// Of what is in both books: whether ours was said later, so that nothing of the store's would be booked.
+  /// For a transaction on both sides: whether the ledger's values are newer, so that nothing of the store's would be recorded.
   public internal(set) var isKept = false
-  /// Of what is in both books: whether the books agree once the store's facts are booked.
+  /// For a transaction on both sides: whether they agree once the store's facts are recorded.
   var isSettled = true
-  /// Of what is in both books: whether all that differs is what ours says and the store's copy does not: nobody contradicts it, so there is nothing to settle.
+  /// For a transaction on both sides: whether they differ only in values that the store's copy does not state, which needs no correction.
   public var isUnstated: Bool { self.class == .stateDiffers && isKept && isSettled }
-  /// Whether `--apply` booked it in this run.
+  /// Whether `--apply` recorded it in this run.
   public var isApplied: Bool
 
   init(_ kind: ReconcileClass, _ transaction: TransactionKey?) {
@@ -75,48 +77,145 @@ extension ReconcileLine.Side {
   }
 }
 
-/// What a reconciliation found, in numbers.
-public struct ReconcileReport: Sendable, Hashable {
-  /// Transactions by class.
-  public internal(set) var counts: [ReconcileClass: Int] = [:]
-  /// Of the matched: where the store's copy is the older one.
-  public internal(set) var staleSnapshots = 0
-  /// Of those in both books: what contradicts ours still after all was booked that could be, ours being the later.
-  public internal(set) var kept = 0
-  /// Of those in both books: what ours says and the store's copy does not, which is no contradiction and settles nothing.
-  public internal(set) var unstated = 0
-  /// Pieces of the store's export that could not be read, of which nothing is known.
-  public internal(set) var unread = 0
-  /// Corrective events booked in this run.
-  public internal(set) var applied = 0
-  /// Transactions of ours outside what was asked of the store, or bought since.
-  public internal(set) var notPulled = 0
-  /// When Google's voided list was read last, if that is too long ago to be without a hole.
-  public internal(set) var windowLostSince: Int64?
-  /// Stores and environments that were compared.
-  public internal(set) var scopes: [Scope] = []
+// MARK: - Text
 
-  public struct Scope: Sendable, Hashable {
-    public var store: Store
-    public var environment: StoreEnvironment
-    /// When the store was asked for all of its deals, in milliseconds since 1970: of those bought until then, what the snapshot lacks is own-only. Nil if
-    /// it never was.
-    public var coveredAt: Int64?
+extension ReconcileLine {
+  /// The text format: the transaction, both sides and the remedy.
+  var text: String {
+    var text = (theirs ?? ours).map { "\(Self.day($0.revocation?.date ?? $0.signedDate)) " } ?? ""
+    text += "\(subject)\n"
+    if let theirs { text += "    store: \(theirs.text)\n" }
+    if let ours { text += "    ours:  \(ours.text)\(owner.map { ", owned by \($0)" } ?? "")\n" }
+    if let claimant {
+      text += "    named by the store: \(claimant)" + (ours == nil ? owner.map { ", owned by \($0)" } ?? "" : "") + "\n"
+    }
+    for difference in differences where !difference.isSaidAbove { text += "    \(difference.text)\n" }
+    return text + "    -> \(remedy)\n"
   }
 
-  public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
-
-  /// Of `applied`: what contradicts ours still.
-  var unsettled = 0
-
-  /// Differences that are left after this run.
-  public var remaining: Int {
-    self[.storeOnly] + self[.stateDiffers] - unstated - applied + unsettled + self[.ownOnly] + self[.accountConflict]
-      + self[.quarantined]
+  private var subject: String {
+    guard let transaction else { return quarantine ?? "" }
+    let product = theirs?.productID ?? ours?.productID ?? ""
+    let environment = transaction.environment == .production ? "" : " \(transaction.environment.rawValue.lowercased())"
+    return "(\(transaction.store.rawValue)\(environment) \(transaction.id)) \(quarantine ?? product)"
   }
 
-  /// Something was compared, all of it, and nothing is left to do.
-  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil }
+  static func day(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601.year().month().day())
+  }
+}
 
-  mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
+extension ReconcileLine.Side {
+  var text: String {
+    var text = "\(statement)"
+    if let amount { text += " for \(amount)" }
+    text += ", signed \(ReconcileLine.day(signedDate))"
+    if let revocation {
+      text += ", revoked \(ReconcileLine.day(revocation.date))"
+      if let type = revocation.type { text += " \(type.withoutControls)" }
+      if let share = revocation.percentageMilli { text += " \(Double(share) / 1000)%" }
+      if let reason = revocation.reason { text += " for reason \(reason.withoutControls)" }
+    }
+    return text
+  }
+
+  fileprivate var amount: String? {
+    price.map { "\(Posting.decimal($0)) \($0.currency)" }
+  }
+}
+
+// MARK: - JSON and CSV
+
+extension ReconcileLine {
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("class", self.class.name)
+    object.add("store", transaction?.store.rawValue)
+    object.add("environment", transaction?.environment.rawValue)
+    object.add("transactionId", transaction?.id)
+    if let theirs { object.add("theirs", raw: theirs.json.text) }
+    if let ours { object.add("ours", raw: ours.json.text) }
+    object.add("owner", owner?.description)
+    object.add("claimant", claimant?.description)
+    object.add("quarantine", quarantine)
+    if !differences.isEmpty {
+      object.add("fields", raw: "[\(differences.map(\.json.text).joined(separator: ","))]")
+    }
+    object.add("kept", isKept ? true : nil)
+    object.add("applied", isApplied ? true : nil)
+    object.add("remedy", remedy)
+    return object
+  }
+
+  static let csvHeader =
+    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,theirPrice,ourPrice\n"
+
+  var csv: String {
+    let fields: [String?] = [
+      self.class.name, transaction?.store.rawValue, transaction?.environment.rawValue, transaction?.id,
+      theirs?.productID ?? ours?.productID, theirs.map { "\($0.statement)" }, ours.map { "\($0.statement)" },
+      owner?.description, claimant?.description, isApplied ? "true" : "false", quarantine, remedy,
+      differences.map(\.text).joined(separator: "; "),
+      theirs?.amount, ours?.amount,
+    ]
+    return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
+  }
+
+  /// RFC 4180: a field with a comma, quote or line break is quoted. A field that a spreadsheet would take for a formula gets a leading apostrophe;
+  /// amounts do not.
+  private static func quoted(_ field: String) -> String {
+    let isFormula = field.utf8.first.map("=+-@\t\r\n".utf8.contains) ?? false
+    if isFormula, field.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?( [A-Z]{3})?/) == nil { return quoted("'" + field) }
+    guard field.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return field }
+    return "\"\(field.replacingOccurrences(of: "\"", with: "\"\""))\""
+  }
+}
+
+extension FieldDifference {
+  /// Whether the lines of the two sides show the difference already; for a revocation they do if only one side has it.
+  fileprivate var isSaidAbove: Bool {
+    if field.hasPrefix("revocation") { return theirs == nil || ours == nil }
+    return ["statement", "appAccountToken"].contains(field)
+  }
+
+  /// Both values with their dates, and which is newer.
+  var text: String {
+    func said(_ value: String?, _ date: Int64) -> String { "\(value ?? "nothing") (\(ReconcileLine.day(date)))" }
+    let verdict =
+      switch newer {
+      case .store: "the store's is newer"
+      case .ours: "ours is newer"
+      case .neither: "both of the same date"
+      }
+    return "\(field): store \(said(theirs, theirDate)), ours \(said(ours, ourDate)); \(verdict)"
+  }
+
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("field", field)
+    object.add("theirs", theirs)
+    object.add("ours", ours)
+    object.add("theirDate", theirDate)
+    object.add("ourDate", ourDate)
+    object.add("newer", newer.rawValue)
+    return object
+  }
+}
+
+extension ReconcileLine.Side {
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    object.add("productId", productID)
+    object.add("originalTransactionId", originalTransactionID)
+    object.add("statement", "\(statement)")
+    object.add("signedDate", signedDate)
+    object.add("revocationDate", revocation?.date)
+    object.add("revocationReason", revocation?.reason)
+    object.add("revocationPercentageMilli", revocation?.percentageMilli)
+    object.add("revocationType", revocation?.type)
+    object.add("priceMilliunits", price?.milliunits)
+    object.add("currency", price?.currency)
+    object.add("appAccountToken", token?.description)
+    return object
+  }
 }

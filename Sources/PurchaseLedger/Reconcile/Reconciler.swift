@@ -1,37 +1,36 @@
 import Foundation
 import GRDB
 
-/// Compares the snapshot of the store's book with ours and books what is missing (docs/ledger.md, Reconciliation).
+/// Compares the snapshot of the store's transactions with the ledger and records what is missing (docs/ledger.md, Reconciliation).
 public struct Reconciler: Sendable {
   let ledger: Ledger
   private let snapshot: Snapshot
   private let unread: Int
-  /// Corrections that share a transaction of the database.
-  static let batch = 1000
 
   /// - Parameters:
-  ///   - snapshot: The store's book; what was pulled unless it is given.
-  ///   - unread: Pieces of it that could not be read: the books are not said to agree then.
+  ///   - snapshot: The store's transactions; by default those that were pulled.
+  ///   - unread: The number of pieces of an export that could not be read. If it is not 0 the result is never agreement.
   public init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0) {
     self.ledger = ledger
     self.unread = unread
     self.snapshot = snapshot ?? Snapshot(of: ledger)
   }
 
-  /// Walks through both books. Differences are handed out in the order store, environment, id; quarantine comes last.
+  /// Compares both sides by a merge of two ordered cursors. `each` receives the differences in the order store, environment, id; quarantined
+  /// evidence comes last.
   ///
-  /// With `apply` the store's facts are booked in batches, each with its place in `progress`; what is handed out is
-  /// booked by then. Killed at any instant, the next run finds what is left.
+  /// With `apply` the store's facts are recorded in batches, and `each` receives a difference after its commit. If the process
+  /// is killed the next run finds the remaining differences.
   ///
-  /// - Parameter progress: Rows looked at, and how many there are, which costs counting them.
-  /// - Complexity: O(rows of both books), in constant memory.
+  /// - Parameter progress: Receives the number of rows compared, and the total; counting the total costs a query for each store.
+  /// - Complexity: O(rows of both sides), in constant memory.
   public func run(
     apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws -> ReconcileReport {
     var report = ReconcileReport()
     report.unread = unread
     let corrections = apply ? try Corrections(ledger, isApart: snapshot.isApart) : nil
-    // One view for all: what this run books is not met by its own cursors.
+    // One read transaction for all cursors, which therefore do not see what this run records.
     try ledger.read { ours in
       try snapshot.read(beside: ours) { theirs in
         try compare(ours, theirs, corrections, &report, each: each, progress: progress)
@@ -102,7 +101,7 @@ public struct Reconciler: Sendable {
       guard let corrections else { return try each(line) }
       try corrections.add(line, details, quarantined: sha256, each: each)
     }
-    // An export that says nothing of Google's does not depend on what was read of Google.
+    // An export without Google's transactions does not depend on Google's voided list.
     if !snapshot.isApart || report.scopes.contains(where: { $0.store == .google }) {
       report.windowLostSince = try Self.lostWindow(ours, now: ledger.clock.now())
     }
@@ -122,7 +121,7 @@ public struct Reconciler: Sendable {
     }
   }
 
-  /// Rows of the larger side of each scope: the number that progress runs up to.
+  /// The total for progress: the number of rows of the larger side of each scope.
   private static func count(
     _ ours: Database, _ theirs: Database, _ scopes: [ReconcileReport.Scope]
   ) throws -> Int {
@@ -146,5 +145,64 @@ public struct Reconciler: Sendable {
     return try SQLStatement(
       db, "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
     ).first { $0.optionalInt(0) }?.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
+  }
+}
+
+/// Merges the snapshot and the ledger's transactions of one store and environment in the order of their ids.
+///
+/// - Complexity: O(rows) time, constant memory: of matching rows only id, digest and token are compared, in SQLite's buffers.
+struct SnapshotMerge {
+  enum Step {
+    case matched
+    case differs(String)
+    case storeOnly(String)
+    case ownOnly(String)
+  }
+
+  private let theirs: SQLStatement
+  private let ours: SQLStatement
+
+  init(ours: Database, theirs: Database, store: UInt8, environment: UInt8) throws {
+    func select(_ db: Database, _ table: String) throws -> SQLStatement {
+      let statement = try SQLStatement(
+        db,
+        """
+        SELECT transaction_id, digest, token FROM \(table) WHERE store = ? AND environment = ? ORDER BY transaction_id
+        """)
+      statement.bind(1, store)
+      statement.bind(2, environment)
+      return statement
+    }
+    self.theirs = try select(theirs, "store_snapshot")
+    self.ours = try select(ours, "store_transaction")
+  }
+
+  func run(_ body: (Step) throws -> Void) throws {
+    defer {
+      theirs.reset()
+      ours.reset()
+    }
+    var hasTheirs = try theirs.step()
+    var hasOurs = try ours.step()
+    while hasTheirs || hasOurs {
+      let order = !hasTheirs ? 1 : !hasOurs ? -1 : SQLStatement.order(theirs.bytes(0), ours.bytes(0))
+      if order < 0 {
+        try body(.storeOnly(theirs.text(0)))
+      } else if order > 0 {
+        try body(.ownOnly(ours.text(0)))
+      } else if agree {
+        try body(.matched)
+      } else {
+        try body(.differs(ours.text(0)))
+      }
+      if order <= 0 { hasTheirs = try theirs.step() }
+      if order >= 0 { hasOurs = try ours.step() }
+    }
+  }
+
+  /// Whether the digests are equal and the store names no other account token.
+  private var agree: Bool {
+    SQLStatement.order(theirs.bytes(1), ours.bytes(1)) == 0
+      && (theirs.isNull(2) || SQLStatement.order(theirs.bytes(2), ours.bytes(2)) == 0)
   }
 }

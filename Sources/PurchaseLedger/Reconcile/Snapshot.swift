@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import GRDB
 
-/// The store's own list, verified and not booked: what `reconcile` compares our book with.
+/// The store's list of transactions, verified but not recorded, with which `reconcile` compares the ledger.
 ///
-/// What was pulled stands in the ledger's file, with the places to go on from. An export stands apart, in a file of its own that goes with this value: reading it
-/// changes nothing of what was pulled.
+/// Pulled transactions are in the ledger's file, with the cursors of the pull. An export is in a temporary database of its own, so that reading it does
+/// not change what was pulled.
 public struct Snapshot: SnapshotSink {
   private let place: Place
 
@@ -14,16 +14,16 @@ public struct Snapshot: SnapshotSink {
     case apart(DatabaseQueue, LedgerClock)
   }
 
-  /// How long Google keeps its list of voided purchases, in milliseconds.
+  /// How long Google's list of voided purchases reaches back, in milliseconds.
   static let voidedWindow: Int64 = 30 * 86_400_000
   static let voidedCursor = "google.voided."
 
-  /// Of one ledger's file.
+  /// The snapshot in a ledger's file.
   public init(of ledger: Ledger) { place = .ledger(ledger) }
 
-  /// Beside the ledger; empty.
+  /// An empty snapshot in a temporary database.
   ///
-  /// - Throws: `LedgerError` when the folder for temporary files cannot be written.
+  /// - Throws: `LedgerError` if the folder for temporary files is not writable.
   public init(apartFrom ledger: Ledger) throws {
     place = try LedgerDatabase.reporting("the folder for temporary files") {
       let queue = try LedgerDatabase.scratch()
@@ -35,7 +35,7 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  /// Whether its evidence is not in the ledger.
+  /// Whether the snapshot is outside the ledger's file.
   var isApart: Bool { if case .apart = place { true } else { false } }
 
   private func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
@@ -48,9 +48,9 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  /// One view of it.
+  /// Runs `work` in a read transaction of the snapshot.
   ///
-  /// - Parameter ledger: A view of the ledger that it is compared with, which is its own where it stands in it.
+  /// - Parameter ledger: The open read transaction of the ledger, which is used if the snapshot is in the ledger's file.
   func read<Value>(beside ledger: Database, _ work: (Database) throws -> Value) throws -> Value {
     switch place {
     case .ledger: try work(ledger)
@@ -58,7 +58,7 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  /// Stores a page: facts about one transaction are joined, as in our book. The evidence is kept.
+  /// Stores a page with its evidence; facts about one transaction are joined, as in the projections.
   public func store(_ page: SnapshotPage) throws {
     let pieces = page.evidence.map { entry in
       PreparedPiece(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
@@ -94,14 +94,13 @@ public struct Snapshot: SnapshotSink {
     return try select.first { ($0.text(0), $0.int(1)) }
   }
 
-  /// Says that the snapshot holds all of a store's deals, even if there are none: what it lacks is then own-only. Without this it holds what was asked
-  /// for, and what it lacks says nothing.
+  /// Marks the snapshot as complete for a store, even if it is empty: transactions that it lacks are then own-only. Without this mark they are not compared.
   public func cover(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
     try write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }
   }
 
-  /// Forgets what was pulled of a store, and that it was; the places to go on from stay.
+  /// Removes a store's transactions and its mark from the snapshot; the cursors of the pull stay.
   public func clear(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
     try write { booker in
@@ -113,7 +112,7 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  /// A list that was read last more than 30 days ago has a hole, whatever the page says that comes now.
+  /// Records a gap of the voided list if it was read last more than 30 days ago.
   private func noteLostWindow(behind name: String, _ booker: Booker) throws {
     guard name.hasPrefix(Self.voidedCursor) else { return }
     let select = try SQLStatement(booker.db, "SELECT updated_at FROM cursor WHERE name = ?")
@@ -124,27 +123,27 @@ public struct Snapshot: SnapshotSink {
 
   static let lostWindow = "window-lost.google"
 
-  /// Whether Google's voided list has a hole that nothing covered yet.
+  /// Whether Google's voided list has a gap that no pull has closed.
   var isWindowLost: Bool { get throws { try cursor(Self.lostWindow) != nil } }
 
-  /// Notes that every purchase was asked for by itself.
+  /// Closes the gap, after every purchase was queried individually.
   func closeLostWindow() throws { try write { try $0.removeCursor(Self.lostWindow) } }
 
-  /// The values of a scope's cursor.
+  /// The values of a scope's cursor: all of the store's transactions were pulled, or a part.
   static let whole = ""
   static let part = "part"
 
-  /// The name of the cursor that says that a store was pulled.
+  /// The name of the cursor that records that a store was pulled.
   static func scope(_ store: UInt8, _ environment: UInt8) -> String { "snapshot.\(store).\(environment)" }
 }
 
 extension Booker {
-  /// Keeps a piece that a store was asked for.
+  /// Stores pulled evidence.
   ///
-  /// - Returns: Whether it is believed.
+  /// - Returns: False if it is quarantined.
   fileprivate func keepPulled(_ piece: PreparedPiece, _ content: VerifiedEvidence) throws -> Bool {
     if let quarantine = content.quarantine {
-      // A person's dismissal, and what was believed before, hold against a program that asks the same again.
+      // A pull does not put evidence back into quarantine that was dismissed or accepted before.
       if ![.dismissed, .pulled, .accepted].contains(try evidence.outcome(of: piece.sha256)) {
         try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: quarantine.code.rawValue)
       }
@@ -168,7 +167,7 @@ extension Booker {
     try upsert.run()
   }
 
-  /// Sets a cursor that is not there yet.
+  /// Adds a cursor unless it exists.
   func addCursor(_ name: String, _ value: String) throws {
     let insert = try SQLStatement(db, "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
     insert.bind(1, name)
@@ -184,7 +183,7 @@ extension Booker {
   }
 }
 
-/// Puts facts into `store_snapshot` within one transaction of the database.
+/// Writes facts to `store_snapshot` within one database transaction.
 private struct SnapshotWriter {
   private let select: SQLStatement
   private let upsert: SQLStatement
@@ -204,7 +203,7 @@ private struct SnapshotWriter {
 
   func put(_ fact: PreparedFact, evidence: [UInt8]) throws {
     select.bind(1, fact.row.key)
-    // What cannot be read any more makes room.
+    // A row that cannot be decoded is replaced.
     let known = try select.first { try? SnapshotFacts(bodies: $0.blob(0), digests: $0.blob(1)) } ?? nil
     var facts = known ?? SnapshotFacts(fact, evidence: evidence)
     if known != nil, !facts.add(fact, evidence: evidence) { return }

@@ -6,12 +6,12 @@ import Testing
 @testable import PurchaseLedger
 
 @Suite(.ownThread) struct AccountsTests {
-  /// Cheap hashes, but for the test of the real ones.
+  /// Uses cheap hashes except in the test of the standard cost.
   private func accounts(_ test: TestLedger) -> Accounts {
     Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))
   }
 
-  @Test func aLoginIsFoundByNameAndID() async throws {
+  @Test func anAccountIsFoundByLoginAndID() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
     let id = try await accounts.add(login: " Ada@Example.org ", password: "correct horse")
@@ -30,8 +30,8 @@ import Testing
     #expect(try accounts.list().count == 1)
   }
 
-  /// Whoever signs in again and again does not fill the ledger with sessions; the newest is never the one that goes.
-  @Test func anAccountHasAHundredSessions() async throws {
+  /// Repeated sign-ins do not fill the ledger with sessions; the newest session is never ended.
+  @Test func anAccountHasAtMostAHundredSessions() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
     let id = try await accounts.add(login: "ada", password: "correct horse")
@@ -43,7 +43,7 @@ import Testing
     #expect(try tokens.count { try accounts.account(for: $0) == id } == 100)
   }
 
-  /// Whatever a script's characters take in bytes.
+  /// The length counts characters, not bytes.
   @Test(arguments: [
     ("пароль12", true), ("ääääääää", true), ("🗺🗺🗺🗺🗺🗺🗺🗺", true), (String(repeating: "ä", count: 1024), true),
     ("ääää", false), (String(repeating: "a\u{308}", count: 4), false), ("пароль1", false), ("🗺🗺", false),
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// Two logins that look alike would be two people's.
+  /// Logins that look alike must not be different accounts.
   @Test(arguments: [
     "ada\u{202e}gro", "ada\u{2066}", "\u{200f}ada", "a\u{200b}da", "ada\u{7f}", "a\nda", "a\tda", "a\u{1b}[2Jda",
     "a\u{2028}da", "ada\u{feff}", "ada\u{61c}", "\u{0}", "ada\u{e000}",
@@ -95,7 +95,7 @@ import Testing
     #expect(try accounts.account(for: short) == nil)
   }
 
-  @Test func aWrongPasswordAndAnUnknownLoginLookTheSame() async throws {
+  @Test func aWrongPasswordAndAnUnknownLoginGiveTheSameError() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
     _ = try await accounts.add(login: "ada", password: "correct horse")
@@ -118,13 +118,13 @@ import Testing
     await #expect(throws: LedgerError.self) {
       try await cheap.signIn(login: "ada", password: "correct horse", lasting: 1000)
     }
-    // At the standard cost, which the next sign-in takes over.
+    // At the standard cost, to which the next sign-in upgrades the hash.
     _ = try await test.ledger.accounts.signIn(login: "ada", password: "battery staple", lasting: 1000)
     #expect(try test.count("SELECT rounds FROM credential") == 32_768)
     _ = try await test.ledger.accounts.signIn(login: "ada", password: "battery staple", lasting: 1000)
   }
 
-  @Test func nothingOfAnErasedPersonIsLeftInTheFile() async throws {
+  @Test func anErasureLeavesNoPersonalDataInTheFile() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
     let id = try await accounts.add(login: "ada.lovelace@example.org", password: "correct horse")
@@ -139,16 +139,16 @@ import Testing
     #expect(try test.ledger.entitlements(of: id).isEmpty)
     #expect(try test.count("SELECT count(*) FROM posting") == 1)
     await #expect(throws: LedgerError.self) { try await accounts.erase(id) }
-    // The login is free again, for another account.
+    // The login can be used by another account.
     #expect(try await accounts.add(login: "ada.lovelace@example.org", password: "correct horse") != id)
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// Rows move between the pages of a table that grows, and what they leave behind is part of nothing.
-  @Test func nothingOfAnErasedPersonIsLeftAmongMany() async throws {
+  /// Rows move between pages of a growing table and leave copies in free space.
+  @Test func anErasureLeavesNoPersonalDataAmongManyAccounts() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
-    // In no order, so that rows go between others.
+    // In random order, so that rows are inserted between others.
     func login(_ index: Int) -> String { "p\(index * 7919 % 1000).person-of-those-who-buy@example.org" }
     var ids: [AccountID] = []
     let hash = PasswordHash(salt: [1], hash: [2], cost: accounts.cost)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Cases of evidence that is presented again, in other forms or by others.
+/// Evidence that is presented again, in other forms or by other accounts.
 @Suite(.ownThread) struct BookingCaseTests {
-  @Test func case05_evidenceSignedInTheFutureWaitsInQuarantine() throws {
+  @Test func case05_evidenceSignedInTheFutureIsQuarantined() throws {
     let test = try TestLedger()
     let fact = StoreTransaction.sample()
     let refusal = Refusal(.signedInFuture, "signed tomorrow")
@@ -15,7 +15,7 @@ import Testing
     #expect(try test.events(.quarantine) == 1 && test.events(.transaction) == 0)
     #expect(try test.count("SELECT count(*) FROM evidence WHERE outcome = 2") == 1)
     #expect(try test.status("1") == nil)
-    // Presented again while the date is still ahead, then when it has passed.
+    // Presented again before the date and after it.
     #expect(try test.book(fact, quarantine: refusal).outcome == .quarantined)
     #expect(try test.events(.quarantine) == 1)
     #expect(try test.book(fact).outcome == .accepted)
@@ -23,7 +23,7 @@ import Testing
     #expect(try test.count("SELECT count(*) FROM evidence WHERE outcome = 2") == 0)
   }
 
-  @Test func case06_theSameTransactionPostedAHundredTimes() async throws {
+  @Test func case06_oneTransactionPostedAHundredTimesIsRecordedOnce() async throws {
     let test = try TestLedger()
     let account = try test.account()
     let content = try TestLedger.piece([.sample()]).1.get()
@@ -44,7 +44,7 @@ import Testing
     #expect(try test.count("SELECT count(*) FROM evidence") == 1)
   }
 
-  @Test func case07_otherBytesOfAKnownTransactionAreNoNewEvent() throws {
+  @Test func case07_otherBytesOfARecordedTransactionAddNoEvent() throws {
     let test = try TestLedger()
     #expect(try test.book(.sample(), bytes: Array("e30.e30.signature".utf8)).outcome == .accepted)
     #expect(try test.book(.sample(), bytes: Array("e30.e30.signature==".utf8)).outcome == .duplicate)
@@ -52,7 +52,7 @@ import Testing
     #expect(try test.count("SELECT count(*) FROM evidence") == 1)
   }
 
-  @Test func case08_boughtAgainIsOneGrantAndNoRevenue() throws {
+  @Test func case08_aRestoredCopySharesTheGrantAndAddsNoRevenue() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     try test.book(.sample("2", original: "1") { $0.purchaseDate += TestLedger.day })
@@ -61,7 +61,7 @@ import Testing
     #expect(try test.amounts("2") == [1: 0])
   }
 
-  @Test func case14_aSandboxTransactionIsBookedApartAndGrantsNothing() throws {
+  @Test func case14_aSandboxTransactionIsRecordedSeparatelyAndGrantsNothing() throws {
     let test = try TestLedger()
     let account = try test.account()
     let booking = try test.book(.sample { $0.environment = .sandbox }, as: account)
@@ -72,8 +72,8 @@ import Testing
     #expect(try test.ledger.owner(of: "region.alps", by: account)?.status == .withheld)
   }
 
-  /// What is noted is said from the side of the ledger, whatever the verifier noted.
-  @Test func inALedgerOfTheSandboxTestPurchasesGrant() throws {
+  /// The notes follow the ledger's environment, not the verifier's.
+  @Test func aSandboxLedgerGrantsTestPurchases() throws {
     let test = try TestLedger { $0.environment = .sandbox }
     let account = try test.account()
     var piece = TestLedger.piece([.sample { $0.environment = .sandbox }], nil, account)
@@ -90,7 +90,7 @@ import Testing
     #expect(real.notes == ["production"] && real.reason?.reason.contains("grants nothing") == true)
   }
 
-  @Test func case26_anUnknownNotificationIsKeptAndChangesNothing() throws {
+  @Test func case26_anUnknownNotificationIsStoredAndChangesNothing() throws {
     let test = try TestLedger()
     let before = try test.projections()
     let notification = NotificationFact(
@@ -112,7 +112,7 @@ import Testing
       store: .apple, environment: .production, uuid: "u1", type: "ONE_TIME_CHARGE", subtype: nil,
       signedDate: TestLedger.now, transaction: StoreTransaction.sample().key)
     #expect(try test.book(.sample(), notification: notification).outcome == .accepted)
-    // The process dies before it answers; the store sends the message again to the next one.
+    // The process is killed before it answers; the store redelivers the message to the next one.
     let again = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
     let piece = TestLedger.piece([.sample()], notification)
     #expect(try again.commit([piece], progress: nil)[0].outcome == .duplicate)
@@ -120,7 +120,7 @@ import Testing
     #expect(try test.count("SELECT count(*) FROM entitlement") == 1)
   }
 
-  @Test func case36_aCancelledPurchaseIsNothingAndAnApprovedOneIsOneGrant() throws {
+  @Test func case36_aCancelledPendingPurchaseGrantsNothingAndAnApprovedOneGrantsOnce() throws {
     let test = try TestLedger()
     let account = try test.account()
     func google(_ statement: Statement) -> StoreTransaction {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Cases of accounts that present evidence: whose is it?
+/// Which account owns a grant when accounts present evidence.
 @Suite(.ownThread) struct ClaimCaseTests {
-  @Test func case09_evidenceOfAPostedByBIsRefusedAndOnRecord() throws {
+  @Test func case09_evidenceOfAccountAPresentedByBIsRefusedAndRecorded() throws {
     let test = try TestLedger()
     let a = try test.account()
     let b = try test.account()
@@ -17,7 +17,7 @@ import Testing
     #expect(try test.events(.claim) == 1)
   }
 
-  @Test func case10_theFirstClaimBinds() throws {
+  @Test func case10_theFirstClaimAssignsTheGrant() throws {
     let test = try TestLedger()
     let a = try test.account()
     #expect(try test.book(.sample()).outcome == .accepted)
@@ -39,7 +39,7 @@ import Testing
     case .refuse:
       #expect(second.outcome == .refused && second.reason?.code == .claimedByAnotherAccount)
       #expect(try test.owner("1") == a)
-      // Trying again leaves no further trace.
+      // A repeated claim adds no event.
       let events = try test.events(.claim)
       #expect(try test.book(.sample(), as: b).outcome == .refused)
       #expect(try test.events(.claim) == events)
@@ -47,13 +47,13 @@ import Testing
       #expect(second.outcome == .accepted)
       #expect(try test.owner("1") == b)
       #expect(try test.ledger.entitlements(of: a).isEmpty)
-      // And back, as often as somebody asks.
+      // Grants can be transferred back any number of times.
       #expect(try test.book(.sample(), as: a).outcome == .accepted)
       #expect(try test.owner("1") == a)
     }
   }
 
-  @Test func case12_aTokenOfALiveAccountOutranksATransfer() throws {
+  @Test func case12_theTokenOfAnOpenAccountOutranksATransfer() throws {
     let test = try TestLedger { $0.secondClaim = .transfer }
     let a = try test.account()
     let b = try test.account()
@@ -65,7 +65,7 @@ import Testing
     #expect(try test.owner("1") == a)
   }
 
-  @Test func case13_aSilentRefreshMovesNothing() throws {
+  @Test func case13_aSilentRefreshMovesNoGrant() throws {
     let test = try TestLedger { $0.secondClaim = .transfer }
     let a = try test.account()
     let b = try test.account()
@@ -79,14 +79,14 @@ import Testing
     #expect(try test.owner("1") == b)
   }
 
-  @Test func case43_anErasedAccountLeavesTheBooksAndFreesItsGrants() throws {
+  @Test func case43_anErasedAccountsGrantsCanBeClaimedAgain() throws {
     let test = try TestLedger()
     let a = try test.account()
     let token = try test.token(of: a)
     let b = try test.account()
     try test.book(.sample("1"), as: a)
     try test.book(.sample("2") { $0.appAccountToken = token }, as: a)
-    // Refused while A lives, so B has a void claim already.
+    // Refused while A is open, so B has a void claim already.
     #expect(try test.book(.sample("2") { $0.appAccountToken = token }, as: b).outcome == .refused)
     let money = try test.projections()["posting"]
     try test.erase(a)
@@ -98,7 +98,7 @@ import Testing
     #expect(try test.book(.sample("1"), as: a).reason?.code == .noSuchAccount)
   }
 
-  @Test func aTokenFindsItsAccountWhenThatIsOpenedLater() throws {
+  @Test func anAccountOpenedLaterOwnsTheGrantsOfItsToken() throws {
     let test = try TestLedger()
     let token = AccountToken.random()
     let b = try test.account()
@@ -110,7 +110,7 @@ import Testing
     #expect(try test.book(fact, as: b).reason?.code == .tokenOfAnotherAccount)
   }
 
-  @Test func underRefuseATokenOfNobodyHasNoOwner() throws {
+  @Test func aTokenWithoutAccountHasNoOwnerUnderThePolicyRefuse() throws {
     let test = try TestLedger { $0.unknownToken = .refuse }
     let b = try test.account()
     let token = AccountToken.random()
@@ -121,7 +121,7 @@ import Testing
     #expect(try test.owner("1") == a)
   }
 
-  @Test func aPieceOfSeveralIsAcceptedIfOneOfThemIsTheClaimants() throws {
+  @Test func evidenceOfSeveralTransactionsIsAcceptedIfOneBelongsToTheClaimant() throws {
     let test = try TestLedger()
     let a = try test.account()
     let b = try test.account()
@@ -132,7 +132,7 @@ import Testing
     #expect(try test.owner("1") == a && test.owner("2") == b)
   }
 
-  @Test func unsignedEvidenceIsBelievedFromTheOperatorOnly() throws {
+  @Test func unsignedEvidenceIsAcceptedFromTheOperatorOnly() throws {
     let test = try TestLedger()
     let a = try test.account()
     let fact = StoreTransaction.sample { $0.trust = .unsigned }
@@ -143,9 +143,9 @@ import Testing
     #expect(try strict.book(fact).reason?.code == .unsigned)
   }
 
-  /// A later fact has a token of nobody's: whoever presented it first owns it, in whatever order the facts came.
+  /// A later fact has a token without account: the first claimant owns the grant, in any order of the facts.
   @Test(arguments: [[0, 1], [1, 0]], [LedgerPolicy.UnknownToken.claimable, .refuse])
-  func theOwnTokenOfAnOlderCopyClaimsLikeAnyOther(_ order: [Int], _ unknown: LedgerPolicy.UnknownToken) throws {
+  func aClaimWithTheAccountsOwnTokenIsRecorded(_ order: [Int], _ unknown: LedgerPolicy.UnknownToken) throws {
     let test = try TestLedger { $0.unknownToken = unknown }
     let a = try test.account()
     let b = try test.account()

@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseLedger
 
 extension Revision {
-  /// Mostly none; else of some fields.
+  /// Usually none; otherwise of some fields.
   static func random(to number: Int64, using random: inout SeededGenerator) -> Revision? {
     let fields = DescribedField.allCases.filter { _ in Bool.random(using: &random) }
     let number = Int64.random(in: 0...number, using: &random)
@@ -14,12 +14,12 @@ extension Revision {
   }
 }
 
-/// The fold does not depend on the order in which the store's evidence arrives. LEDGER_LONG=1 tries 16,000 histories.
+/// The fold does not depend on the order in which evidence arrives. LEDGER_LONG=1 runs 16,000 histories.
 @Suite(.ownThread) struct FoldPropertyTests {
   static let histories = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 2000 : 12
 
   @Test(arguments: 0..<8)
-  func permutationsRepetitionsAndInterleavingsFoldToEqualProjections(_ part: Int) throws {
+  func theOrderOfEvidenceDoesNotChangeTheProjections(_ part: Int) throws {
     for seed in UInt64(part * Self.histories)..<UInt64((part + 1) * Self.histories) {
       var random = SeededGenerator(seed: seed)
       let history = RandomHistory(using: &random)
@@ -35,7 +35,7 @@ extension Revision {
     }
   }
 
-  @Test func joiningIsCommutativeAssociativeAndIdempotent() {
+  @Test func joinIsCommutativeAssociativeAndIdempotent() {
     for seed in 0..<100 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let facts = (0..<6).flatMap { _ in RandomHistory(using: &random).evidence }
@@ -50,8 +50,8 @@ extension Revision {
     }
   }
 
-  /// The description is what a search through all facts finds, field by field: the latest that says it.
-  @Test func eachFieldIsWhatTheLatestFactSays() {
+  /// Each field equals the latest value found by a search through all facts.
+  @Test func eachFieldHasTheValueOfTheLatestFact() {
     for seed in 0..<100 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let facts = (0..<6).flatMap { _ in RandomHistory(using: &random).evidence }
@@ -83,7 +83,7 @@ extension Revision {
     }
   }
 
-  @Test func everyBodyReadsBackAsItWasWritten() throws {
+  @Test func everyEventBodyDecodesToItsContent() throws {
     var random = SeededGenerator(seed: 7)
     for fact in (0..<8).flatMap({ _ in RandomHistory(using: &random).evidence }) {
       let content = EventContent.transaction(fact)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Purchases that change their name, and refunds in parts.
+/// Google purchases that get an order id later, and partial refunds.
 @Suite(.ownThread) struct GooglePurchaseTests {
   private static let bought = TestLedger.now - 10 * TestLedger.day
 
@@ -33,7 +33,7 @@ import Testing
   // MARK: Case 36, without an order id
 
   @Test(arguments: [[0, 1], [1, 0], [0, 1, 0]], [false, true])
-  func case36_aPendingPurchaseWithoutAnOrderIsGoneWhenItIsPaid(_ order: [Int], _ isOneCommit: Bool) throws {
+  func case36_aPendingPurchaseWithoutAnOrderGivesWayToItsOrder(_ order: [Int], _ isOneCommit: Bool) throws {
     let test = try TestLedger()
     let token = AccountToken.random()
     let account = try test.account(token: token)
@@ -50,9 +50,9 @@ import Testing
     #expect(try test.ledger.entitlements(of: account) == owned)
   }
 
-  /// The order has the greater token in the end, so that nothing but its own order is known of the smaller one's purchase.
+  /// The order ends up with the greater token, so that the purchase with the smaller one has no order.
   @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]], [1, 2, 3])
-  func anOrderThatChangesItsTokenLetsGoOfTheOther(_ order: [Int], _ batch: Int) throws {
+  func anOrderWithANewTokenReleasesTheOldOne(_ order: [Int], _ batch: Int) throws {
     let test = try TestLedger()
     let token = AccountToken.random()
     let account = try test.account(token: token)
@@ -61,7 +61,7 @@ import Testing
     let facts = [purchase("a-long-token-1", .pending, token: token), purchase("GPA.9", token: token), moved]
     for start in stride(from: 0, to: order.count, by: batch) {
       let pieces = order[start..<min(start + batch, order.count)].map { index in
-        // Each is asked for its owner before the commit.
+        // Reads each owner before the commit.
         TestLedger.piece([facts[index]], nil, account)
       }
       _ = try test.ledger.commit(pieces, progress: nil)
@@ -72,12 +72,12 @@ import Testing
     #expect(report.isClean, "\(report)")
   }
 
-  @Test func aPendingPurchaseIsListedUntilThen() throws {
+  @Test func aPendingPurchaseIsListedUntilItHasAnOrder() throws {
     let test = try TestLedger()
     let token = AccountToken.random()
     let account = try test.account(token: token)
     try test.book(purchase("a-long-token-1", .pending, token: token))
-    // Another purchase's order changes nothing, though its token ends alike.
+    // Another purchase's order with the same end of the token changes nothing.
     try test.book(
       .sample("GPA.8") {
         $0.store = .google
@@ -86,7 +86,7 @@ import Testing
     #expect(try test.ledger.entitlements(of: account).map(\.status) == [.pending])
   }
 
-  @Test func theTokenOfAPaidPurchaseIsNotMissedInTheStoresBook() throws {
+  @Test func aPaidPurchasesTokenIsNotOwnOnly() throws {
     let test = try TestLedger()
     for fact in [purchase("a-long-token-1", .pending), purchase("GPA.9")] { try test.book(fact) }
     let piece = TestLedger.piece([purchase("GPA.9")])
@@ -96,10 +96,10 @@ import Testing
     #expect(report.isAgreed && report[.ownOnly] == 0, "\(report)")
   }
 
-  // MARK: What stands beside an answer
+  // MARK: Context of an answer
 
-  /// The product of an answer stands in the wrapper; Google's date of it is always that of the purchase. The operator's last word holds.
-  @Test func aWrongProductIsCorrectedByImportingItAgain() async throws {
+  /// The product of an answer comes from the wrapper, and Google dates every answer by the purchase. The operator's last value wins.
+  @Test func importingAgainCorrectsAWrongProduct() async throws {
     let test = try TestLedger()
     let identity = StoreIdentity(packageName: "org.example.maps")
     let importer = EvidenceImporter(
@@ -124,7 +124,7 @@ import Testing
       #expect(outcomes == [known == product ? .duplicate : .accepted], "\(product)")
       #expect(try test.ledger.entitlement(of: key)?.productID == product)
     }
-    // It decides the product and nothing beside it.
+    // It decides the product and no other field.
     let decided = try test.ledger.history(of: "GPA.1").compactMap { event -> [String]? in
       guard case .amendment(_, let revision) = event.content else { return nil }
       return revision.fieldNames
@@ -134,17 +134,17 @@ import Testing
     let before = try test.projections()
     try test.ledger.rebuild()
     #expect(try test.projections() == before)
-    // A statement of the store's, signed, is none that the operator can take back.
+    // The operator cannot override a signed value of the store.
     var signed = purchase("GPA.1")
     signed.productID = "region.etna"
     try test.book(signed)
     #expect(try test.ledger.entitlement(of: key)?.productID == "region.etna")
   }
 
-  // MARK: Case 24, in pieces
+  // MARK: Case 24, by items
 
   @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1], [2, 0, 2, 1]])
-  func case24_partialRefundsAreAddedUp(_ order: [Int]) throws {
+  func case24_partialRefundsAddUp(_ order: [Int]) throws {
     let test = try TestLedger()
     let facts = [
       purchase("GPA.1", quantity: 2), voided("GPA.1", pieces: 1, day: 1), voided("GPA.1", pieces: 1, day: 2),
@@ -155,8 +155,8 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// A list that is read twice adds nothing, and the policy is asked about what really went back.
-  @Test func oneOfThreePiecesIsAThird() throws {
+  /// Reading a list twice adds nothing, and the policy applies to the total refund.
+  @Test func oneOfThreeItemsRefundsAThird() throws {
     let test = try TestLedger()
     try test.book(purchase("GPA.1", quantity: 3))
     for _ in 0..<2 { try test.book(voided("GPA.1", pieces: 1, day: 1)) }
@@ -172,7 +172,7 @@ import Testing
     #expect(decisions == [33_333, 66_666])
   }
 
-  @Test func theSnapshotKeepsEveryPart() throws {
+  @Test func theSnapshotKeepsEveryPartialRefund() throws {
     let test = try TestLedger()
     try test.book(purchase("GPA.1", quantity: 2))
     let page = [voided("GPA.1", pieces: 1, day: 2), voided("GPA.1", pieces: 1, day: 1)].map { TestLedger.piece([$0]) }

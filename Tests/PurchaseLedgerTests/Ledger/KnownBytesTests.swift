@@ -6,7 +6,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Bytes that were accepted before are not verified again: only where they were verified, and only as what they were then.
+/// Evidence that was accepted before is not verified again, if its signature was verified and it is of the same kind.
 @Suite(.ownThread) struct KnownBytesTests {
   static let now: Int64 = 1_790_000_000_000
   let folder: TemporaryFolder
@@ -38,8 +38,8 @@ import Testing
       Submission(evidence: Array(text.utf8), kind: kind, account: mallory, channel: .operatorImport), with: verifier)
   }
 
-  /// An unsigned message may hold a forged transaction. It is a hint, however often it comes, and never the transaction.
-  @Test func aHintIsNoTransaction() async throws {
+  /// An unsigned message may contain a forged transaction. It stays a hint, however often it arrives.
+  @Test func aHintIsNeverATransaction() async throws {
     let forged = try transaction(stranger)
     let hint =
       "{\"notification_type\":\"X\",\"bid\":\"org.example.maps\",\"environment\":\"Production\","
@@ -53,15 +53,15 @@ import Testing
     #expect(try ledger.verify().isClean)
   }
 
-  /// What was verified is recognised, and is nothing else than what it was.
-  @Test func verifiedBytesAreRecognised() async throws {
+  /// Verified evidence is recognised, and only as the kind as which it was verified.
+  @Test func verifiedEvidenceIsRecognised() async throws {
     let genuine = try transaction(authority)
     #expect(try await book(genuine, as: nil).outcome == .accepted)
     #expect(try await book(genuine, as: nil).outcome == .duplicate)
     #expect(try await book(genuine, as: .transaction).outcome == .duplicate)
     #expect(try await book(genuine, as: .notification).outcome == .refused)
     #expect(try ledger.entitlements(of: mallory).map(\.status) == [.active])
-    // Recognised without looking at the signature: a verifier without roots would refuse it otherwise.
+    // Recognised without checking the signature: otherwise a verifier without roots would refuse it.
     let rootless = try EvidenceVerifier(identity: StoreIdentity(bundleID: "org.example.maps"))
     let piece = Submission(evidence: Array(genuine.utf8), account: mallory, channel: .operatorImport)
     #expect(try await ledger.book(piece, with: rootless).outcome == .duplicate)
@@ -84,8 +84,8 @@ import Testing
     return bookings
   }
 
-  /// Evidence that a pull brought is kept, and nothing of it is in the book until it is imported.
-  @Test func whatWasOnlyPulledIsBookedWhenItIsImported() async throws {
+  /// Pulled evidence is stored, and nothing of it is recorded until it is imported.
+  @Test func pulledEvidenceIsRecordedWhenImported() async throws {
     let genuine = try transaction(authority)
     let bytes = Array(genuine.utf8)
     let content = try await verifier.verify(bytes, at: Self.now)
@@ -95,26 +95,26 @@ import Testing
     #expect(try await imported([genuine]).map(\.outcome) == [.accepted])
     #expect(
       try ledger.knownEvidence([EvidenceDigest(bytes).sha256]) == [KnownEvidence(kind: .transaction, isBooked: true)])
-    // Of a pull that comes after it the evidence is what it was.
+    // A later pull does not change its outcome.
     try Snapshot(of: ledger).store(SnapshotPage(evidence: [(bytes, content)], cursor: nil))
     let again = try await imported([genuine])
     #expect(again.map(\.outcome) == [.duplicate] && again[0].results.map(\.outcome) == [.duplicate])
     #expect(again[0].transactions.map(\.transactionID) == ["700"])
-    // An account's claim by the same bytes is news all the same.
+    // An account's claim by the same bytes is still recorded.
     let line = "{\"account\": \"\(mallory)\", \"evidence\": \"\(genuine)\"}"
     #expect(try await imported([line, line]).map(\.outcome) == [.accepted, .duplicate])
     #expect(try ledger.entitlements(of: mallory).map(\.status) == [.active])
     #expect(try ledger.verify().isClean)
   }
 
-  /// Where nobody wants to know what is in them, booked bytes are recognised and not read; claims and missing options count as ever.
-  @Test func bookedBytesNeedNotBeDescribed() async throws {
+  /// Without `describesBooked` recorded evidence is recognised and not decoded; claims and missing options are still checked.
+  @Test func recordedEvidenceNeedNotBeDecoded() async throws {
     let genuine = try transaction(authority)
     #expect(try await imported([genuine], describesBooked: false).map(\.outcome) == [.accepted])
     let again = try await imported([genuine], describesBooked: false)
     #expect(again.map(\.outcome) == [.duplicate] && again[0].kind == .transaction && again[0].store == .apple)
     #expect(again[0].transactions.isEmpty && again[0].results.isEmpty && again[0].reason == nil)
-    // Bytes of which one is another are others.
+    // Evidence that differs in one byte is not recognised.
     let end = genuine.index(genuine.endIndex, offsetBy: -8)
     let other = genuine.replacingCharacters(in: end...end, with: genuine[end] == "A" ? "E" : "A")
     #expect(try await imported([other], describesBooked: false).map(\.outcome) == [.refused])
@@ -129,8 +129,8 @@ import Testing
     #expect(try ledger.verify().isClean)
   }
 
-  /// Evidence in quarantine is judged anew out of the ledger itself.
-  @Test func whatIsInQuarantineCanBePresentedAgain() async throws {
+  /// Quarantined evidence is verified again from the ledger itself.
+  @Test func quarantinedEvidenceCanBeVerifiedAgain() async throws {
     let genuine = try transaction(authority)
     let early = try Ledger.open(at: ledger.path, policy: nil, clock: .fixed(Self.now - 86_400_000))
     let identity = StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps")
@@ -150,8 +150,8 @@ import Testing
     #expect(try await run(ledger, [], Self.now).isEmpty && ledger.quarantined().isEmpty)
   }
 
-  /// Whoever can write to the file can put a row of evidence into it, but no event that names it without breaking the chain.
-  @Test(arguments: [1, 4]) func aRowOfEvidenceAloneMakesNothingKnown(_ outcome: Int) async throws {
+  /// A row of evidence can be inserted by anybody who can write to the file, an event that names it only by breaking the chain.
+  @Test(arguments: [1, 4]) func evidenceWithoutAnEventIsNotKnown(_ outcome: Int) async throws {
     let forged = try transaction(stranger)
     let genuine = try transaction(authority)
     for (id, text) in [(71, forged), (72, genuine)] {
@@ -169,13 +169,13 @@ import Testing
     }
     let verdicts = try await imported([forged, genuine], describesBooked: false).map(\.outcome)
     #expect(verdicts == [.refused, .accepted])
-    // The store's own word is named by its event from now on.
+    // The store's genuine evidence is named by its event from now on.
     let locations = try ledger.verify().findings.map(\.location).filter { $0.hasPrefix("evidence ") }
     #expect(locations == (outcome == 1 ? ["evidence 71"] : []))
   }
 
-  /// With the roots at hand everything that was taken for signed is looked at once more.
-  @Test func signaturesAreCheckedAgain() async throws {
+  /// `verify` with root certificates checks every signature again.
+  @Test func verifySignaturesChecksEverySignature() async throws {
     let genuine = try transaction(authority)
     let line = "{\"account\": \"\(mallory)\", \"evidence\": \"\(genuine)\"}"
     #expect(try await imported([line]).map(\.outcome) == [.accepted])
@@ -193,14 +193,14 @@ import Testing
     #expect(refused.findings.map(\.location) == ["evidence 1"], "\(refused.findings)")
     #expect(refused.findings.first?.message.contains("untrusted-chain") == true)
 
-    // An event that follows in the chain, and says what its evidence does not.
+    // A correctly chained event that states something else than its evidence.
     let digest = EvidenceDigest(Array(genuine.utf8)).sha256
     let made = StoreTransaction(
       store: .apple, environment: .production, transactionID: "666", originalTransactionID: "666",
       productID: "region.002", productType: .nonConsumable, purchaseDate: Self.now, signedDate: Self.now,
       trust: .signed, statement: .purchased)
     let seq = try ledger.write { try $0.append(.transaction(made), evidence: digest) }
-    // And one of the store's snapshot, before it is booked.
+    // A row of the snapshot that states something else than its evidence.
     try Snapshot(of: ledger).store(
       SnapshotPage(
         evidence: [
@@ -214,8 +214,8 @@ import Testing
       found.findings.map(\.location) == ["event \(try #require(seq))", "evidence 2"], "\(found.findings)")
   }
 
-  /// A decision repeats a fact, and needs as much evidence as the fact.
-  @Test func amendmentsAreCheckedAgain() async throws {
+  /// A decision repeats a fact, which its evidence must state.
+  @Test func verifySignaturesChecksAmendments() async throws {
     let genuine = try transaction(authority)
     #expect(try await imported([genuine]).map(\.outcome) == [.accepted])
     let fact = try await verifier.verify(Array(genuine.utf8), at: Self.now).transactions[0]
@@ -235,8 +235,8 @@ import Testing
     #expect(report.findings.map(\.location) == seqs.dropFirst().map { "event \($0)" }, "\(report.findings)")
   }
 
-  /// What stood beside an answer is in the event alone; all else has to be in the bytes, signed or not.
-  @Test func whatNobodySignedIsReadAgain() async throws {
+  /// The context of an answer is in the event alone; everything else must follow from the bytes, signed or not.
+  @Test func verifySignaturesDecodesUnsignedEvidence() async throws {
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     let verifier = try EvidenceVerifier(
       identity: StoreIdentity(
@@ -274,7 +274,7 @@ import Testing
     let clean = try await check()
     #expect(clean.isClean && clean.unsigned == 3 && clean.signatures == 1, "\(clean.findings)")
 
-    // Each kind of evidence in the name of a fact that it does not state.
+    // Each kind of evidence is named by a fact that it does not state.
     var seqs: [Int64] = []
     for (number, (kind, text, _)) in pieces.enumerated() {
       let fact = StoreTransaction(
@@ -289,8 +289,8 @@ import Testing
     #expect(found.findings.map(\.location) == seqs.map { "event \($0)" }, "\(found.findings)")
   }
 
-  /// The secret that a version 1 notification carries is nowhere in the file.
-  @Test func theSharedSecretIsNotKept() async throws {
+  /// The shared secret of a version 1 notification is nowhere in the file.
+  @Test func theSharedSecretIsNotStored() async throws {
     let secret = "0123456789abcdef0123456789abcdef"
     let hint =
       "{\"notification_type\":\"CANCEL\",\"password\": \"\(secret)\",\"bid\":\"org.example.maps\","
@@ -304,7 +304,7 @@ import Testing
     #expect(try ledger.verify().isClean)
   }
 
-  @Test func aSharedSecretFurtherInsideIsNotKeptEither() async throws {
+  @Test func aNestedSharedSecretIsNotStored() async throws {
     let secret = "0123456789abcdef0123456789abcdef"
     let hint = """
       {"notification_type":"CANCEL","bid":"org.example.maps","environment":"Production","unified_receipt":{"status":0,

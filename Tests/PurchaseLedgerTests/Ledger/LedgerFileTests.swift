@@ -5,9 +5,9 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// The file itself: how it is opened, and what is not a ledger.
+/// The ledger's file: creating, opening, and refusing other files.
 @Suite(.ownThread) struct LedgerFileTests {
-  @Test func theWriterIsDurable() throws {
+  @Test func theWriterSyncsEveryCommit() throws {
     let test = try TestLedger()
     for ledger in [test.ledger, try Ledger.open(at: test.path, policy: nil, clock: .system)] {
       let values = try ledger.pool.writeWithoutTransaction { db in
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotALedgerIsLeftAlone() throws {
+  @Test func otherFilesAreRefusedAndNotChanged() throws {
     let folder = try TemporaryFolder()
     let other = folder.file("other.sqlite")
     try DatabaseQueue(path: other).write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -43,8 +43,8 @@ import Testing
     #expect(throws: LedgerError.self) { try Ledger.create(at: folder.path, policy: .init(), clock: .system) }
   }
 
-  /// SQLite would play the log of another ledger back into a new one.
-  @Test func changesToALedgerThatIsGoneAreNotTaken() throws {
+  /// SQLite would apply the log of another ledger to a new one.
+  @Test func aLeftoverLogIsNotAppliedToANewLedger() throws {
     let folder = try TemporaryFolder()
     _ = try folder.write("ledger.sqlite-wal", "changes")
     #expect { try Ledger.create(at: folder.file("ledger.sqlite"), policy: .init(), clock: .system) } throws: {
@@ -53,7 +53,7 @@ import Testing
     #expect(folder.names == ["ledger.sqlite-wal"])
   }
 
-  @Test func whatAnUnfinishedLedgerLeftIsMadeAnew() throws {
+  @Test func anUnfinishedLedgerIsReplaced() throws {
     let folder = try TemporaryFolder()
     for suffix in ["", "-journal", "-wal", "-shm"] { _ = try folder.write(".l.unfinished" + suffix, "half a page") }
     for other in ["l.new", "k"] { try DatabaseQueue(path: folder.file(other)).close() }
@@ -62,7 +62,7 @@ import Testing
     #expect(folder.names.filter { $0 != "l" && $0 != "l-wal" && $0 != "l-shm" } == others)
   }
 
-  @Test func anEmptyFileMayBecomeALedger() throws {
+  @Test func anEmptyFileCanBecomeALedger() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("temporary", "")
     try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: path)
@@ -71,8 +71,8 @@ import Testing
     #expect(throws: LedgerError.self) { try Ledger.create(at: path, policy: .init(), clock: .system) }
   }
 
-  /// Hashes of passwords and who bought what are the owner's alone, in the write-ahead log too.
-  @Test func onlyItsOwnerReadsIt() throws {
+  /// Password hashes and purchases are readable by the owner only, also in the write-ahead log.
+  @Test func onlyTheOwnerMayReadTheFile() throws {
     let folder = try TemporaryFolder()
     let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: .init(), clock: .system)
     for name in folder.names {
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func aBatchIsBookedWithItsPlaceAndGoesOnFromThere() throws {
+  @Test func aBatchIsStoredWithItsPositionAndResumed() throws {
     let test = try TestLedger()
     var run = try test.ledger.startRun(of: "import", input: "a.jsonl")
     #expect(run.position.isEmpty)
@@ -105,7 +105,7 @@ import Testing
     #expect(try test.ledger.startRun(of: "import", input: "a.jsonl").position.isEmpty)
   }
 
-  @Test func aBatchThatFailsLeavesNothingBehind() throws {
+  @Test func aFailedBatchWritesNothing() throws {
     let test = try TestLedger()
     let events = try test.count("SELECT count(*) FROM event")
     #expect(throws: LedgerError.self) {
@@ -119,14 +119,14 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// What is asked at every commit and look-up must not walk through a table.
+  /// Queries of every commit and read must not scan a table.
   @Test(arguments: [
     (OrderTokens.selectOrder, "transaction_order (environment=? AND <expr>=?)"),
     (OrderTokens.selectTokenOnly, "transaction_token_only"),
     (Projections.selectAnyCopy, "transaction_copies"),
     ("\(Ledger.ownedGrants) AND product_id = ?", "COVERING INDEX entitlement_account (account=? AND product_id=?)"),
   ])
-  func frequentQuestionsHaveAnIndex(_ sql: String, _ index: String) throws {
+  func frequentQueriesUseAnIndex(_ sql: String, _ index: String) throws {
     let test = try TestLedger()
     let plan = try test.ledger.read { db in
       try Row.fetchAll(

@@ -5,13 +5,13 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// What the store is asked about, and what goes when there is too much of it.
+/// The queue of queries to the stores, and which of them are dropped when it is full.
 @Suite(.ownThread) struct LookupQueueTests {
   private func key(_ id: String, _ store: Store = .apple) -> TransactionKey {
     TransactionKey(store: store, environment: .production, id: id)
   }
 
-  /// An unsigned message of a number that asks about transactions.
+  /// An unsigned message with a number, which requests queries about transactions.
   private func message(
     _ number: Int, _ ids: [String], _ store: Store = .apple, from origin: String? = nil
   ) -> PreparedPiece {
@@ -28,7 +28,7 @@ import Testing
       .success(content))
   }
 
-  /// As many questions as can wait: 100 messages with 100 each.
+  /// Fills the queue: 100 messages with 100 queries each.
   private func flood(_ ledger: Ledger, from first: Int = 0) throws {
     _ = try ledger.commit(
       (first..<first + 100).map { number in message(number, (0..<100).map { "forged-\(number)-\($0)" }) },
@@ -37,26 +37,26 @@ import Testing
 
   private func ids(_ ledger: Ledger) throws -> [String] { try ledger.lookups().map(\.key.id) }
 
-  @Test func aFewLargeMessagesDoNotKeepOthersOut() throws {
+  @Test func largeMessagesDoNotKeepOthersOut() throws {
     let test = try TestLedger()
     try flood(test.ledger)
     #expect(try ids(test.ledger).count == LookupQueue.questionsMax)
     let booked = try test.ledger.commit([message(1_000, ["genuine"])], progress: nil)[0]
     #expect(booked.outcome == .accepted && booked.notes == ["look-up"], "\(booked)")
-    // Nor does anything that comes later, after a restart.
+    // The same holds after a restart.
     try test.ledger.pool.close()
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now + 1))
     try flood(ledger, from: 2_000)
     let waiting = try ids(ledger)
     #expect(waiting.count == LookupQueue.questionsMax && waiting.contains("genuine"))
-    // Every message has its share, and what there was too much of says so.
+    // Every message has its share, and messages beyond the limit are noted.
     #expect((0..<100).allSatisfy { waiting.contains("forged-\($0)-0") && waiting.contains("forged-\($0 + 2_000)-0") })
     let partly = try ledger.commit([message(5_000, (0..<100).map { "more-\($0)" })], progress: nil)[0]
     #expect(partly.outcome == .accepted && partly.notes == ["look-up-partly"], "\(partly)")
     #expect(try ledger.verify().isClean)
   }
 
-  /// Questions of so many messages, written at once; booking them one by one takes seconds.
+  /// The queries of many messages, inserted directly; recording each message takes seconds.
   private func fill(_ ledger: Ledger, _ ids: Range<Int>, rank: Int, askedAt: Int64, source: Int = 0) throws {
     try ledger.write { booker in
       try booker.db.execute(
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func theOldestGuessGoesFirst() throws {
+  @Test func theOldestGuessIsDroppedFirst() throws {
     let test = try TestLedger()
     let guess = 1_001
     try fill(test.ledger, 5..<LookupQueue.questionsMax, rank: guess, askedAt: TestLedger.now - 1000)
@@ -77,26 +77,26 @@ import Testing
     let waiting = Set(try ids(test.ledger))
     #expect(waiting.count == LookupQueue.questionsMax)
     #expect((0..<5).allSatisfy { waiting.contains("young-\($0)") && !waiting.contains("waiting-\($0)") })
-    // Other stores' questions wait elsewhere.
+    // Queries to other stores are counted separately.
     _ = try test.ledger.commit([message(99_999, ["GPA.1"], .google)], progress: nil)
     #expect(Set(try ids(test.ledger)) == waiting.union(["GPA.1"]))
   }
 
-  /// A flood from one network, however it is divided into messages, takes the places of its own questions.
+  /// A flood from one network, however it is divided into messages, displaces only its own queries.
   @Test func eachSourceHasAFairShare() throws {
     let test = try TestLedger()
     _ = try test.ledger.commit(
       (0..<40).map { message($0, ["genuine-\($0)"], from: "192.0.2.0") } + [message(90, ["of nobody known"])],
       progress: nil)
     try fill(test.ledger, 0..<LookupQueue.questionsMax - 41, rank: 1_001, askedAt: TestLedger.now + 1, source: 70_000)
-    // Younger ones of another network, each of a message of its own.
+    // Newer queries of another network, each of a message of its own.
     let flood = (100..<700).map { message($0, ["forged-\($0)"], from: "198.51.100.0") }
     #expect(try test.ledger.commit(flood, progress: nil).allSatisfy { $0.outcome == .accepted })
     var waiting = Set(try ids(test.ledger))
     #expect(waiting.count == LookupQueue.questionsMax && waiting.contains("of nobody known"))
     #expect((0..<40).allSatisfy { waiting.contains("genuine-\($0)") })
     #expect((100..<700).allSatisfy { waiting.contains("forged-\($0)") } && !waiting.contains("waiting-0"))
-    // All but the genuine ones were its own, and the flood goes on: only they give way, the oldest first.
+    // The flood continues and displaces only its own queries, the oldest first.
     try test.ledger.write { booker in
       try booker.db.execute(
         sql: """
@@ -109,13 +109,13 @@ import Testing
     #expect(waiting.count == LookupQueue.questionsMax && waiting.contains("of nobody known"))
     #expect((0..<40).allSatisfy { waiting.contains("genuine-\($0)") })
     #expect((700..<900).allSatisfy { waiting.contains("more-\($0)") && waiting.contains("forged-\($0 - 600)") })
-    // No name of a network is in the file, and equal ones have one number.
+    // The file contains no name of a network; equal networks have one number.
     #expect(try test.count("SELECT count(DISTINCT source) FROM lookup") == 3)
     #expect(try test.count("SELECT count(*) FROM lookup WHERE source = 0") == 1)
     #expect(try test.ledger.verify().isClean)
   }
 
-  @Test func whatIsAskedAgainIsAsYoungAsNew() throws {
+  @Test func aRepeatedQueryIsRenewed() throws {
     let test = try TestLedger()
     try fill(test.ledger, 0..<LookupQueue.questionsMax, rank: 1_001, askedAt: TestLedger.now - 1000)
     try test.ledger.write { booker in
@@ -128,8 +128,8 @@ import Testing
     #expect(waiting.count == LookupQueue.questionsMax)
   }
 
-  /// What nobody outside can make up stays; a message that finds no place is refused, so that it comes again.
-  @Test func questionsOfOursAndAboutOurBookStayBeforeGuesses() throws {
+  /// Queries that outsiders cannot forge stay; a message without room is refused, so that it is redelivered.
+  @Test func ownQueriesAndThoseAboutRecordedTransactionsTakePriorityOverGuesses() throws {
     let test = try TestLedger()
     try test.book(.sample("known"))
     try fill(test.ledger, 1..<LookupQueue.questionsMax, rank: 1, askedAt: TestLedger.now - 1000)
@@ -149,7 +149,7 @@ import Testing
     #expect(try test.events(.notification) == events && ids(test.ledger) == waiting)
   }
 
-  @Test func aQueueOfAnOlderVersionIsTakenOver() async throws {
+  @Test func aQueueOfAnOlderVersionIsMigrated() async throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     _ = try test.ledger.commit([message(1, ["1"]), message(2, ["guess"])], progress: nil)

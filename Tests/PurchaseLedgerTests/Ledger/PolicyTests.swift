@@ -3,7 +3,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Policies at another value than the one that holds unless something is said.
+/// Policies with other values than their defaults.
 @Suite(.ownThread) struct PolicyTests {
   @Test func untypedProductsCanBeWithheld() throws {
     for (value, status) in [(.grant, .active), (.withhold, .withheld)]
@@ -12,7 +12,7 @@ import Testing
       let test = try TestLedger { $0.untypedProducts = value }
       try test.book(.sample { $0.productType = .unknown })
       #expect(try test.status("1") == status)
-      // Whoever says what it is decides.
+      // A fact that states the type decides.
       try test.book(.sample { $0.signedDate += 1 })
       #expect(try test.status("1") == .active)
     }
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func purchasesAreAcknowledgedAfterAWhile() throws {
+  @Test func purchasesAreAcknowledgedAfterAConfiguredTime() throws {
     let test = try TestLedger { $0.acknowledgeAfterSeconds = 3600 }
     for (id, age) in [("GPA.1", 3600), ("GPA.2", 3599)] as [(String, Int64)] {
       try test.book(
@@ -43,7 +43,7 @@ import Testing
     #expect(try test.ledger.unacknowledged(olderThan: Int64(seconds) * 1000).map(\.key.id) == ["GPA.1"])
   }
 
-  @Test(arguments: [0, 300, 86_400]) func theSkewOfTheClockIsAPolicy(_ seconds: Int) async throws {
+  @Test(arguments: [0, 300, 86_400]) func theClockSkewIsAPolicy(_ seconds: Int) async throws {
     let test = try TestLedger { $0.futureSkewSeconds = seconds }
     let identity = StoreIdentity(packageName: "org.example.maps").bounded(by: try test.ledger.policy)
     for (later, isQuarantined) in [(0, false), (1, true)] as [(Int64, Bool)] {

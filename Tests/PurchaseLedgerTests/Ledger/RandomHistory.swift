@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import PurchaseLedger
 
-/// Evidence of a few transactions, and accounts that open, claim and go: what the store says may come in any order and as
-/// often as it likes, what accounts do has the order in which it was done.
+/// Evidence of a few transactions, and accounts that are opened, claim and are erased. Evidence may arrive in any order and
+/// repeatedly; the accounts' actions have a fixed order.
 struct RandomHistory {
   enum Step {
     case open(Int)
@@ -15,12 +15,12 @@ struct RandomHistory {
 
   var policy = LedgerPolicy()
   var evidence: [StoreTransaction] = []
-  /// Messages, each with the index of the fact that it carries.
+  /// Notifications, each with the index of its fact.
   var messages: [(fact: Int, note: NotificationFact)] = []
-  /// Purchases of which Google is told at the end.
+  /// Purchases that are acknowledged to Google.
   var acknowledged: [TransactionKey] = []
   var steps: [Step] = []
-  /// Some facts do not know of an original.
+  /// Some facts do not name their original.
   var forgetsOriginals: Bool
   /// Facts about one transaction name several originals.
   var contradictsOriginals: Bool
@@ -28,7 +28,7 @@ struct RandomHistory {
   static let accounts = (0..<3).map { UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
   static let tokens = (0..<4).map { UUID(uuid: (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0))) }
 
-  /// Of one end, by which they are looked up.
+  /// Tokens with the same end, which the index covers.
   private static let purchaseTokens = ["a-google-token-of-some-length", "b-google-token-of-some-length"]
   private static let apples = ["t0", "t1", "t3"]
 
@@ -41,12 +41,12 @@ struct RandomHistory {
       "t0", Bool.random(using: &random) ? "t0" : "t1", Bool.random(using: &random) ? "t0" : "t2",
       Bool.random(using: &random) ? "t9" : "t3", "t4",
     ]
-    // A copy of a copy, two that are copies of each other: no store says so, and a ledger must not depend on it.
+    // A copy of a copy, and two copies of each other: no store states this, but the result must not depend on the order.
     if Bool.random(using: &random) {
       for index in [0, 1, 3] { originals[index] = Self.apples.randomElement(using: &random)! }
     }
     self.originals = originals
-    // Whether a claim was taken over since it was made is asked of the grant as it is known then.
+    // Whether a claim was superseded depends on the grant as known at that time.
     let knowsGrants = !forgetsOriginals && !contradictsOriginals
     policy.secondClaim = knowsGrants && Bool.random(using: &random) ? .transfer : .refuse
     policy.unknownToken = Bool.random(using: &random) ? .claimable : .refuse
@@ -82,7 +82,7 @@ struct RandomHistory {
 
   private func fact(using random: inout SeededGenerator) -> StoreTransaction {
     let index = Int.random(in: 0..<6, using: &random)
-    // The last two are Google's, whose orders have no originals; one of them has no order, but a token.
+    // The last two are Google's, whose orders have no originals; one of them has a token and no order.
     let isGoogle = index >= 4
     let purchaseToken = Self.purchaseTokens.randomElement(using: &random)!
     let id = index == 5 ? purchaseToken : "t\(index)"
@@ -125,11 +125,11 @@ struct RandomHistory {
     return fact
   }
 
-  /// Books everything: the evidence in a random order, some of it twice, between the steps and in batches of random length.
+  /// Records everything: the evidence in random order, some of it twice, between the accounts' actions and in batches of random length.
   func book(using random: inout SeededGenerator) throws -> DatabaseQueue {
     let shuffled = (evidence + evidence.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
     var work: [(Booker) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }
-    // Redelivered at any time, before or after the fact came by itself.
+    // Redelivered at any time, before or after the fact arrived by itself.
     for message in messages + messages.filter({ _ in Bool.random(using: &random) }) {
       let piece = TestLedger.piece([evidence[message.fact]], message.note)
       work.insert(
@@ -137,7 +137,7 @@ struct RandomHistory {
     }
     var places = steps.map { _ in Int.random(in: 0...work.count, using: &random) }.sorted()
     for step in steps.reversed() { work.insert(Self.work(step), at: places.removeLast()) }
-    // What Google is told it is told after the purchase was booked; when, and how often, makes no difference.
+    // A purchase is acknowledged after it was recorded; when and how often makes no difference.
     for key in (acknowledged + acknowledged).shuffled(using: &random) {
       work.append { booker in _ = try booker.append(.acknowledgement(key)) }
     }
@@ -184,7 +184,7 @@ struct RandomHistory {
   }
 }
 
-/// The projections as text, event numbers as their ranks: those depend on how much evidence lay between.
+/// The projections as text. Event numbers are replaced by their ranks, because they depend on the evidence in between.
 func rankedProjections(_ db: Database) throws -> [String: [String]] {
   let numbers = try Int64.fetchAll(
     db,

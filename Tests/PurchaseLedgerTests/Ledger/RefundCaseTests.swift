@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Cases of refunds and their reversals, in any order.
+/// Refunds and their reversals, in any order.
 @Suite(.ownThread) struct RefundCaseTests {
   static let refundDate = TestLedger.now - 2 * TestLedger.day
 
@@ -14,7 +14,7 @@ import Testing
       transaction: StoreTransaction.sample().key)
   }
 
-  @Test func case19_aRefundBeforeThePurchaseLetsItBeBornRevoked() throws {
+  @Test func case19_aPurchaseThatArrivesAfterItsRefundIsRevoked() throws {
     let test = try TestLedger()
     let a = try test.account()
     let old = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)
@@ -25,14 +25,14 @@ import Testing
     #expect(try test.amounts("1") == [1: 1099, 2: 1099])
   }
 
-  @Test func case20_aCopyFromBeforeTheRefundChangesNothing() throws {
+  @Test func case20_aCopySignedBeforeTheRefundChangesNothing() throws {
     let test = try TestLedger()
     let old = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)
     try test.book(old)
     try test.book(old.revoked(at: Self.refundDate))
     let before = try test.projections()
     #expect(try test.book(old, bytes: [1, 2, 3]).outcome == .duplicate)
-    // Signed once more, still before the refund: a new event that changes nothing.
+    // Signed again, still before the refund: a new event that changes nothing.
     let stale = StoreTransaction.sample(signed: Self.refundDate - 1)
     #expect(try test.book(stale).outcome == .accepted)
     #expect(try test.projections() == before)
@@ -70,19 +70,19 @@ import Testing
   }
 
   @Test(arguments: [LedgerPolicy.PartialRefund.keep, .revoke])
-  func case24_aPartialRefundIsDecidedByAPolicyAndRecorded(_ policy: LedgerPolicy.PartialRefund) throws {
+  func case24_aPartialRefundFollowsThePolicyAndIsRecorded(_ policy: LedgerPolicy.PartialRefund) throws {
     let test = try TestLedger { $0.partialRefund = policy }
     try test.book(.sample())
     try test.book(StoreTransaction.sample().revoked(at: TestLedger.now, percentageMilli: 50_000))
     #expect(try test.status("1") == (policy == .keep ? .active : .revoked))
     #expect(try test.events(.decision) == 1)
-    // 10.99 halved is 5.495: halves go to the even cent.
+    // Half of 10.99 is 5.495, rounded half to even.
     #expect(try test.amounts("1") == [1: 1099, 2: 550])
     let key = TransactionKey(store: .apple, environment: .production, id: "1")
     #expect(try test.ledger.entitlement(of: key)?.refundedMilli == (policy == .keep ? 50_000 : 0))
   }
 
-  @Test func aPolicyThatChangesFoldsEveryGrantAgain() throws {
+  @Test func aChangedPolicyComputesEveryGrantAgain() throws {
     let test = try TestLedger()
     try test.book(StoreTransaction.sample().revoked(at: TestLedger.now, percentageMilli: 50_000))
     #expect(try test.status("1") == .active)
@@ -96,7 +96,7 @@ import Testing
     #expect(try test.count("SELECT count(*) FROM event WHERE type = 6") == 13)
   }
 
-  @Test func case25_fiveConsumptionRequestsChangeNothing() throws {
+  @Test func case25_consumptionRequestsChangeNothing() throws {
     let test = try TestLedger()
     try test.book(.sample())
     let before = try test.projections()
@@ -108,7 +108,7 @@ import Testing
     #expect(try test.projections() == before)
   }
 
-  @Test func case37_anUnacknowledgedPurchaseIsInTheQueueUntilItIsAcknowledgedOrRefunded() async throws {
+  @Test func case37_aPurchaseIsListedUntilItIsAcknowledgedOrRefunded() async throws {
     let test = try TestLedger()
     func google(_ id: String, daysAgo: Int64) -> StoreTransaction {
       .sample(id) {
@@ -126,13 +126,13 @@ import Testing
     try await test.ledger.recordAcknowledgement(google("GPA.2", daysAgo: 2).key)
     try await test.ledger.recordAcknowledgement(google("GPA.9", daysAgo: 2).key)
     #expect(try test.events(.acknowledgement) == 1)
-    // Google refunded the first; the voided list says so.
+    // Google's voided list contains the first purchase.
     try test.book(google("GPA.1", daysAgo: 3).revoked(at: TestLedger.now))
     #expect(try test.ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.3"])
     #expect(try test.status("GPA.1", store: .google) == .revoked)
   }
 
-  @Test func case38_theVoidedListOutweighsAResourceThatStillSaysPurchased() throws {
+  @Test func case38_theVoidedListOutranksAResourceThatSaysPurchased() throws {
     let test = try TestLedger()
     let purchase = StoreTransaction.sample("GPA.1") {
       $0.store = .google
@@ -147,14 +147,14 @@ import Testing
       #expect(try test.status("GPA.1", store: .google) == .revoked)
       #expect(try test.amounts("GPA.1") == [1: 1099, 2: 1099])
     }
-    // The same at the very same date.
+    // The same with equal dates.
     voided.signedDate = purchase.signedDate
     try test.book(voided)
     try test.book(purchase)
     #expect(try test.status("GPA.1", store: .google) == .revoked)
   }
 
-  @Test func restoresOfARefundedPurchaseDieWithItAndALaterPurchaseLives() throws {
+  @Test func aRefundRevokesRestoresAndNotALaterPurchase() throws {
     let test = try TestLedger()
     let original = StoreTransaction.sample("1")
     try test.book(.sample("2", original: "1") { $0.purchaseDate = Self.refundDate })
@@ -164,9 +164,9 @@ import Testing
     #expect(try test.status("1") == .active)
   }
 
-  /// Paid back and bought again: it was paid twice. A restore from before the refund brought nothing.
+  /// A purchase after a refund is paid again. A restore from before the refund adds no revenue.
   @Test(arguments: [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [3, 1, 0, 2]], [false, true])
-  func whatIsBoughtAgainAfterARefundIsPaidAgain(_ order: [Int], _ isOneCommit: Bool) throws {
+  func aPurchaseAfterARefundIsRevenueAgain(_ order: [Int], _ isOneCommit: Bool) throws {
     let test = try TestLedger()
     let first = StoreTransaction.sample("1")
     let facts = [
@@ -183,16 +183,16 @@ import Testing
     #expect(try test.amounts("1") == [1: 1099, 2: 1099])
     #expect(try test.amounts("2") == [1: 0] && test.amounts("3") == [1: 1099])
     #expect(try test.ledger.verify().isClean)
-    // The store takes the refund back: the third was bought although the first was owned.
+    // The store reverses the refund: the third purchase was made although the first was owned.
     var reversed = first
     (reversed.statement, reversed.signedDate) = (.reversed, TestLedger.now)
     try test.book(reversed)
     #expect(try test.amounts("3") == [1: 0] && test.ledger.verify().isClean)
   }
 
-  /// Only what is its own original is one: what names another was never paid for by itself, so its refund frees nobody to pay again.
+  /// Only a transaction that is its own original was paid for, so the refund of a copy does not make later purchases revenue.
   @Test(arguments: [[0, 1], [1, 0]], [false, true])
-  func aCopyOfACopyBringsNoMoney(_ order: [Int], _ isOneCommit: Bool) throws {
+  func aCopyOfACopyAddsNoRevenue(_ order: [Int], _ isOneCommit: Bool) throws {
     let test = try TestLedger()
     let facts = [
       StoreTransaction.sample("2", original: "1").revoked(at: Self.refundDate),
@@ -207,9 +207,9 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// A receipt did not know that the refunded one was a copy itself.
+  /// A receipt does not state that the refunded transaction is a copy itself.
   @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
-  func whatTurnsOutToBeACopyIsNoOriginalAnyMore(_ order: [Int]) throws {
+  func anOriginalThatTurnsOutToBeACopyIsACopy(_ order: [Int]) throws {
     let test = try TestLedger()
     let facts = [
       StoreTransaction.sample("2").revoked(at: Self.refundDate),

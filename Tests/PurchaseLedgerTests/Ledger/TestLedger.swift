@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import PurchaseLedger
 
-/// A ledger in a folder of its own, and facts to book in it.
+/// A ledger in a temporary folder, and facts to record in it.
 final class TestLedger: Sendable {
   static let now: Int64 = 1_700_000_000_000
   static let day: Int64 = 86_400_000
@@ -21,7 +21,7 @@ final class TestLedger: Sendable {
 
   var path: String { folder.file("ledger.sqlite") }
 
-  /// An account without a password, which most tests do not need.
+  /// Opens an account without a password, which most tests do not need.
   func account(token: AccountToken = .random()) throws -> AccountID {
     let id = AccountID.random()
     try ledger.write { booker in _ = try booker.append(.accountOpened(id, token: token)) }
@@ -34,7 +34,7 @@ final class TestLedger: Sendable {
 
   func token(of account: AccountID) throws -> AccountToken { try ledger.accounts.token(of: account)! }
 
-  /// Books facts as one piece of evidence.
+  /// Records facts as one piece of evidence.
   @discardableResult
   func book(
     _ facts: StoreTransaction..., notification: NotificationFact? = nil, as account: AccountID? = nil,
@@ -88,7 +88,7 @@ final class TestLedger: Sendable {
     try ledger.entitlement(of: TransactionKey(store: store, environment: .production, id: id))?.account
   }
 
-  /// Amounts by entry of a transaction's postings.
+  /// The amounts of a transaction's postings, by entry.
   func amounts(_ id: String) throws -> [Int64: Int64] {
     try ledger.read { db in
       try Row.fetchAll(db, sql: "SELECT entry, amount FROM posting WHERE transaction_id = ?", arguments: [id])
@@ -98,7 +98,7 @@ final class TestLedger: Sendable {
 }
 
 extension StoreTransaction {
-  /// A signed purchase of a region by Apple, to change as the test needs.
+  /// A signed Apple purchase of a region, changed as the test needs.
   static func sample(
     _ id: String = "1", original: String? = nil, signed: Int64 = TestLedger.now - TestLedger.day,
     _ change: (inout StoreTransaction) -> Void = { _ in }
@@ -112,7 +112,7 @@ extension StoreTransaction {
     return fact
   }
 
-  /// The same, given back at a date.
+  /// The same purchase, refunded at a date.
   func revoked(
     at date: Int64, signed: Int64? = nil, percentageMilli: Int64? = nil, type: String? = nil
   ) -> StoreTransaction {

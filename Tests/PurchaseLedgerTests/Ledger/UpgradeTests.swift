@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseLedger
 
 extension TestLedger {
-  /// Takes a closed ledger's file back to the form of version 2.
+  /// Converts a closed ledger's file to the form of version 2.
   static func ageToSecondVersion(_ path: String) throws {
     try DatabaseQueue(path: path).write { db in
       try db.execute(
@@ -20,7 +20,7 @@ extension TestLedger {
     }
   }
 
-  /// Takes it back to the form of version 1.
+  /// Converts the file to the form of version 1.
   static func ageToFirstVersion(_ path: String) throws {
     try ageToSecondVersion(path)
     try DatabaseQueue(path: path).write { db in
@@ -37,9 +37,9 @@ extension TestLedger {
   }
 }
 
-/// Files of older versions.
+/// Migration of files of older versions.
 @Suite(.ownThread) struct UpgradeTests {
-  @Test func theFirstVersionIsBroughtIntoThisForm() throws {
+  @Test func version1IsMigrated() throws {
     let test = try TestLedger()
     let account = try test.account()
     for id in ["1", "2"] { try test.book(.sample(id), as: account, bytes: Array(id.utf8)) }
@@ -52,7 +52,7 @@ extension TestLedger {
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
     let report = try ledger.verify()
     #expect(report.isClean, "\(report.findings)")
-    // What an event names is known as before, and no name of a file is kept.
+    // Evidence that an event names is still known, and file names are removed.
     #expect(
       try ledger.knownEvidence([EvidenceDigest(Array("1".utf8)).sha256]) == [.init(kind: .transaction, isBooked: true)])
     #expect(try ledger.read { try String.fetchAll($0, sql: "SELECT input || position FROM progress") } == [""])
@@ -60,14 +60,14 @@ extension TestLedger {
     #expect(try ledger.entitlements(of: account).map(\.status) == [.active, .active])
     let reconciled = try Reconciler(ledger: ledger).run(apply: false)
     #expect(reconciled[.matched] == 1 && reconciled[.storeOnly] == 1 && reconciled.staleSnapshots == 0)
-    // What was only pulled counts as new when it is imported.
+    // Evidence that was only pulled counts as new when it is imported.
     #expect(try ledger.commit([pulled], progress: nil).map(\.outcome) == [.accepted])
     #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == Int(LedgerSchema.version))
   }
 
-  /// The first version did not tell what was pulled from what was imported: of a notification that it pulled,
-  /// `reconcile --apply` booked the transaction and nothing else.
-  @Test func aNotificationOfWhichOnlyTheTransactionWasAppliedIsNews() throws {
+  /// Version 1 does not distinguish pulled evidence from imported evidence: of a pulled notification
+  /// `reconcile --apply` recorded only the transaction.
+  @Test func aPartlyAppliedNotificationOfVersion1IsRecordedAgain() throws {
     let test = try TestLedger()
     func message(_ id: String) -> NotificationFact {
       NotificationFact(
@@ -89,8 +89,8 @@ extension TestLedger {
     #expect(try ledger.verify().isClean)
   }
 
-  /// There the greater value of a field held, whenever it was said.
-  @Test func theSecondVersionIsFoldedAnew() throws {
+  /// In version 2 the greater value of a field wins regardless of its date.
+  @Test func version2IsFoldedAgain() throws {
     let test = try TestLedger()
     try test.book(.sample("1") { $0.productID = "region.zzz" })
     let later = StoreTransaction.sample("1", signed: TestLedger.now)
@@ -111,7 +111,7 @@ extension TestLedger {
     }
     try TestLedger.ageToSecondVersion(test.path)
 
-    // To read it is brought forward too.
+    // Opening it read-only migrates it too.
     let ledger = try Ledger.openToRead(at: test.path, clock: .fixed(TestLedger.now))
     #expect(try TestLedger.projections(ledger) == before)
     #expect(try ledger.entitlement(of: later.key)?.productID == "region.alps")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// What `verify`, `rebuild` and `export` make of a ledger with a bit of everything in it.
+/// `verify`, `rebuild` and `export` on a ledger with events of every kind.
 @Suite(.ownThread) struct VerifyTests {
   private func filled() throws -> TestLedger {
     let test = try TestLedger { $0.secondClaim = .transfer }
@@ -29,7 +29,7 @@ import Testing
     return test
   }
 
-  @Test func aLedgerThatWasOnlyWrittenByUsIsClean() throws {
+  @Test func anUntouchedLedgerIsClean() throws {
     let test = try filled()
     var steps: [Int] = []
     let report = try test.ledger.verify(progress: { done, _ in steps.append(done) })
@@ -42,7 +42,7 @@ import Testing
     #expect(try test.ledger.verify(head: [1, 2, 3]).findings.map(\.location) == ["head"])
   }
 
-  @Test func rebuildBringsBackEveryByte() throws {
+  @Test func rebuildRestoresEveryByte() throws {
     let test = try filled()
     let before = try test.projections()
     try test.ledger.rebuild()
@@ -57,7 +57,7 @@ import Testing
 
   struct Edit: Sendable, CustomTestStringConvertible {
     var sql: String
-    /// What must be named.
+    /// The expected location.
     var location: String
     var testDescription: String { sql }
   }
@@ -93,7 +93,7 @@ import Testing
       sql: "INSERT INTO store_snapshot VALUES (1, 1, 'x', zeroblob(16), NULL, zeroblob(9), zeroblob(32))",
       location: "store_snapshot 1/1/x"),
     Edit(sql: "DELETE FROM claim WHERE transaction_id = '2' AND account = 2", location: "claim 1/1/2/"),
-    // Of another type, which SQLite hands out as if it were the right one, and finds by nothing.
+    // Values of another type, which SQLite converts on reading but does not find.
     Edit(sql: "UPDATE account SET id = CAST(id AS TEXT) WHERE number = 2", location: "account 2"),
     Edit(sql: "UPDATE event SET key = CAST(key AS TEXT) WHERE seq = 32", location: "event 32"),
     Edit(sql: "UPDATE event SET recorded_at = recorded_at + 0.5 WHERE seq = 31", location: "event 31"),
@@ -106,19 +106,19 @@ import Testing
     Edit(
       sql: "INSERT INTO session VALUES (CAST(zeroblob(32) AS TEXT), 2, 0, 9223372036854775807)", location: "session"),
   ])
-  func case44_aRowEditedInTheFileIsNamed(_ edit: Edit) throws {
+  func case44_anEditedRowIsReported(_ edit: Edit) throws {
     let test = try filled()
     try test.ledger.pool.write { try $0.execute(sql: edit.sql) }
     let report = try test.ledger.verify()
     #expect(report.findings.contains { $0.location.hasPrefix(edit.location) }, "\(report.findings)")
   }
 
-  /// Look-ups answer out of indexes alone: what stands there has to be what the table says.
+  /// Queries are answered from covering indexes, which must equal the table.
   @Test(arguments: [
     ("entitlement_account", "region.alps"), ("sqlite_autoindex_event_1", nil), ("sqlite_autoindex_evidence_1", nil),
     ("sqlite_autoindex_account_1", nil),
   ])
-  func bytesChangedInAnIndexAreFound(_ index: String, _ text: String?) throws {
+  func changedBytesInAnIndexAreFound(_ index: String, _ text: String?) throws {
     let test = try filled()
     let account = try test.account()
     try test.book(.sample("500"), as: account)
@@ -126,7 +126,7 @@ import Testing
     try test.ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     try test.ledger.pool.close()
 
-    // Twelve bytes of a key, which stands at the end of the page, or the text of an entry.
+    // Twelve bytes of a key at the end of the page, or the text of an entry.
     var file = try test.folder.bytes("ledger.sqlite")
     let page = (root - 1) * 8192..<root * 8192
     let place = try #require(
@@ -138,7 +138,7 @@ import Testing
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
     let report = try ledger.verify()
     #expect(report.findings.contains { $0.location.hasPrefix("index \(index)") }, "\(report.findings)")
-    // What it says can be done about it.
+    // The remedy it reports works.
     try ledger.rebuild()
     let rebuilt = try ledger.verify()
     #expect(rebuilt.isClean, "\(rebuilt.findings)")
@@ -147,7 +147,7 @@ import Testing
 
   @Test func totalsAreExact() throws {
     let test = try TestLedger()
-    // Dinars have three digits, so that an amount is a price in thousandths. 2^53 + 1 is no floating-point number.
+    // Dinars have three digits, so an amount equals the price in thousandths. 2^53 + 1 is not exact in floating point.
     for (id, amount) in [("1", Int64.max), ("2", Int64.max), ("3", 9_007_199_254_740_993)] {
       try test.book(.sample(id) { $0.price = Money(milliunits: amount, currency: "KWD") })
     }
@@ -158,7 +158,7 @@ import Testing
     #expect(totals.map { "\($0.sales) \($0.refunds)" } == ["18455751272964292607 9007199254740993"])
   }
 
-  @Test func whatNoEventSaysIsCounted() async throws {
+  @Test func rowsThatFollowFromNoEventAreCounted() async throws {
     let test = try TestLedger()
     let accounts = Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))
     _ = try await accounts.add(login: "ada", password: "correct horse")
@@ -167,9 +167,8 @@ import Testing
     #expect(report.outside == [.init(table: "credential", rows: 1), .init(table: "session", rows: 1)])
   }
 
-  /// Evidence that was pulled stays what it is when `reconcile --apply` books of it, and an event names it from then
-  /// on.
-  @Test func whatWasPulledAndAppliedIsBooked() throws {
+  /// Pulled evidence keeps its outcome when `reconcile --apply` records a part of it, and an event names it from then on.
+  @Test func pulledEvidenceThatWasAppliedIsRecorded() throws {
     let test = try TestLedger()
     let piece = TestLedger.piece([.sample("3")], nil, nil, true, .operatorImport, [3])
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
@@ -181,8 +180,8 @@ import Testing
     #expect(try notBooked() == nil)
   }
 
-  /// Under the policy that refuses what no store signed only `reconcile --apply` books such a fact, and says so.
-  @Test func unsignedFactsAreCountedAndRefusedByThePolicyOfTheirTime() throws {
+  /// Under the policy that refuses unsigned evidence only `reconcile --apply` records an unsigned fact, with a correction event.
+  @Test func unsignedFactsAreCheckedAgainstThePolicyOfTheirTime() throws {
     let test = try TestLedger()
     func unsigned(_ id: String) -> StoreTransaction { .sample(id) { $0.trust = .unsigned } }
     try test.book(unsigned("1"))
@@ -197,8 +196,8 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// What an import says is quarantined stands on the list, whatever became of the same bytes before.
-  @Test(arguments: EvidenceStore.Outcome.allCases) func whatIsQuarantinedIsOnTheList(
+  /// Evidence that an import quarantines is listed, whatever its earlier outcome.
+  @Test(arguments: EvidenceStore.Outcome.allCases) func quarantinedEvidenceIsListed(
     _ before: EvidenceStore.Outcome
   ) throws {
     let test = try TestLedger()
@@ -216,13 +215,13 @@ import Testing
     }
     if before == .dismissed {
       try test.ledger.dismissEvidence(try #require(test.ledger.quarantined().first).sha256.hexadecimal, because: "x")
-      // Nobody presented it: a pull that finds the same leaves it dismissed.
+      // A pull of the same evidence leaves it dismissed.
       try pull(wait)
       #expect(try list().isEmpty)
     }
     #expect(try test.book(fact, bytes: bytes, quarantine: wait).outcome == .quarantined)
     #expect(try list() == ["signed-in-future"] && test.events(.quarantine) == 1 && test.ledger.verify().isClean)
-    // A pull that believes it takes it off the list, and an event says so.
+    // A pull that accepts it takes it off the list and records an event.
     let audits = try test.events(.audit)
     try pull(nil)
     #expect(try list().isEmpty && test.events(.audit) == audits + 1 && test.ledger.verify().isClean)
@@ -230,8 +229,8 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// Evidence that leaves quarantine without being booked has an event all the same.
-  @Test func whatLeavesQuarantineIsInTheChain() throws {
+  /// Evidence that leaves quarantine without being recorded has an event too.
+  @Test func leavingQuarantineIsRecordedInTheChain() throws {
     let test = try TestLedger()
     let wait = Refusal(.signedInFuture, "tomorrow")
     for id in ["1", "2"] { try test.book(.sample(id), bytes: Array(id.utf8), quarantine: wait) }
@@ -247,7 +246,7 @@ import Testing
     #expect(try test.events(.audit) == 2)
   }
 
-  @Test func cuttingTheEndOffIsFoundAgainstTheHeadKeptElsewhere() throws {
+  @Test func aTruncatedChainIsDetectedByAHeadKeptElsewhere() throws {
     let test = try filled()
     let head = try test.ledger.verify().head
     try test.ledger.pool.write { try $0.execute(sql: "DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)") }
@@ -256,7 +255,7 @@ import Testing
     #expect(try test.ledger.verify(head: head).findings.map(\.location) == ["head"])
   }
 
-  @Test func theExportHasEveryEventAndEndsInTheHead() throws {
+  @Test func theExportHasEveryEventAndEndsWithTheHead() throws {
     let test = try filled()
     var lines: [String] = []
     try test.ledger.export(.jsonLines) { lines.append($0) }
@@ -266,7 +265,7 @@ import Testing
     #expect(lines.last == "{\"events\":\(report.events),\"head\":\"\(report.head.hexadecimal)\"}\n")
   }
 
-  @Test func theJournalBalancesAndSaysWhatHappened() throws {
+  @Test func theJournalBalancesAndListsSalesAndRefunds() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     try test.book(StoreTransaction.sample("1").revoked(at: TestLedger.now))
@@ -303,7 +302,7 @@ import Testing
     #expect(journal.drop { $0 != "\n" }.dropFirst() == expected)
   }
 
-  @Test func theHistoryOfATransactionHasItsCopies() throws {
+  @Test func theHistoryOfATransactionIncludesItsCopies() throws {
     let test = try TestLedger()
     let a = try test.account()
     try test.book(.sample("1"), as: a)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// What the two books are compared by, field by field.
+/// The comparison of ledger and store, field by field.
 @Suite(.ownThread) struct ReconcileFieldTests {
   private func pull(_ test: TestLedger, _ facts: StoreTransaction...) throws {
     let snapshot = Snapshot(of: test.ledger)
@@ -22,7 +22,7 @@ import Testing
     return (lines, report)
   }
 
-  /// As an old `verifyReceipt` answer tells of a transaction.
+  /// The fact of an old `verifyReceipt` answer.
   private func poor(_ fact: StoreTransaction, signed: Int64) -> StoreTransaction {
     var fact = fact
     (fact.productType, fact.price, fact.ownership, fact.reason) = (.unknown, nil, .unknown, "")
@@ -30,7 +30,7 @@ import Testing
     return fact
   }
 
-  @Test(arguments: [false, true]) func whatOnlyTheStoreSaysIsTakenOver(_ isPoorNewer: Bool) throws {
+  @Test(arguments: [false, true]) func valuesThatOnlyTheStoreHasAreTakenOver(_ isPoorNewer: Bool) throws {
     let test = try TestLedger()
     let rich = StoreTransaction.sample { $0.productType = .consumable }
     try test.book(poor(rich, signed: rich.signedDate + (isPoorNewer ? 1 : -1)))
@@ -59,7 +59,7 @@ import Testing
 
   typealias Change = @Sendable (inout StoreTransaction) -> Void
 
-  /// Each makes the field smaller, by its bytes or its number, than the sample has it; the sample is a consumable, of which there are two.
+  /// Each change makes the field smaller than the sample's, by its bytes or number. The sample is a consumable with quantity 2.
   static let smaller: [(field: String, change: Change)] = [
     ("price", { $0.price = Money(milliunits: 9, currency: "USD") }),
     ("price", { $0.price = Money(milliunits: 10_990, currency: "AUD") }),
@@ -74,8 +74,8 @@ import Testing
     .sample(id, signed: signed) { ($0.productType, $0.quantity) = (.consumable, 2) }
   }
 
-  /// Of 2,000 transactions in both books the store says something else of every tenth, in each field sooner and later.
-  @Test func everyContradictionIsListedWhicheverBookIsTheNewer() throws {
+  /// Of 2,000 transactions on both sides the store contradicts every tenth, in each field, with an earlier and a later date.
+  @Test func everyContradictionIsListedWhicheverSideIsNewer() throws {
     let test = try TestLedger()
     var page = SnapshotPage(evidence: [], cursor: nil)
     var pieces: [(Submission, Result<VerifiedEvidence, Refusal>)] = []
@@ -113,7 +113,7 @@ import Testing
       #expect(line.differences[0].ours != nil && line.isKept == (!isStoreNewer || isSilent), "\(line)")
       #expect(line.isUnstated == isSilent && line.remedy.hasPrefix("nothing: ") == isSilent, "\(line)")
     }
-    // What the store said later is taken over; it takes nothing away by saying nothing.
+    // The store's later values are taken over; missing values remove nothing.
     let settled = lines.filter { !$0.isKept }.count
     #expect(
       settled == expected.values.filter(\.isStoreNewer).count
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: [-1, 1], [false, true])
-  func whatWasSaidLaterHoldsByImportAndByReconciliation(_ days: Int64, _ isImported: Bool) throws {
+  func laterValuesWinByImportAndByReconciliation(_ days: Int64, _ isImported: Bool) throws {
     for (field, change) in Self.smaller {
       let test = try TestLedger()
       try test.book(full("1"))
@@ -146,8 +146,8 @@ import Testing
     }
   }
 
-  /// Google dates all that it says of a purchase by the purchase: where only the order of bytes decides, whoever applies decides, and can decide again.
-  @Test func whereTheDatesAreEqualWhoAppliesDecides() throws {
+  /// Google dates every answer by the purchase: if only the tie-break decides, applying decides instead, also repeatedly.
+  @Test func applyDecidesBetweenValuesOfEqualDates() throws {
     let test = try TestLedger()
     func google(_ product: String, _ quantity: Int64) -> StoreTransaction {
       .sample("GPA.1") { ($0.store, $0.productID, $0.quantity, $0.trust) = (.google, product, quantity, .unsigned) }
@@ -167,15 +167,15 @@ import Testing
     let before = try test.projections()
     try test.ledger.rebuild()
     #expect(try test.projections() == before && test.ledger.history(of: "GPA.1").contains { $0.type == .amendment })
-    // What the store signs outranks any decision.
+    // A signed value outranks any decision.
     var signed = google("region.kkk", 3)
     signed.trust = .signed
     try test.book(signed)
     #expect(try test.ledger.entitlement(of: signed.key)?.productID == "region.kkk")
   }
 
-  /// Of copies of the store's that contradict each other at one date the greater value is what the store says; a decision for one field leaves the others alone.
-  @Test func copiesThatContradictEachOtherAreSettledOnce() throws {
+  /// Of contradictory copies with equal dates the greater value counts; a decision for one field does not affect the others.
+  @Test func contradictoryCopiesAreSettledOnce() throws {
     for seed in 0..<16 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let test = try TestLedger()
@@ -210,7 +210,7 @@ import Testing
       try test.count("SELECT count(*) FROM store_transaction WHERE product_id = 'region.zz' AND quantity = 2") == 1)
   }
 
-  @Test func whatTheStoresCopyDoesNotStateIsListedAndNoContradiction() throws {
+  @Test func aValueThatTheStoresCopyLacksIsListedAndNoContradiction() throws {
     let test = try TestLedger()
     try test.book(.sample())
     try pull(test, .sample("1", signed: TestLedger.now) { $0.price = nil })
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  @Test func aDifferenceOfAMillisecondIsNamedToTheMillisecond() throws {
+  @Test func aDifferenceOfAMillisecondIsReportedToTheMillisecond() throws {
     let test = try TestLedger()
     let ours = StoreTransaction.sample { $0.purchaseDate = 1_750_000_000_125 }
     try test.book(ours, .sample("2").revoked(at: 1_750_000_000_125, signed: TestLedger.now))
@@ -237,7 +237,7 @@ import Testing
     #expect(lines.allSatisfy { $0.text.contains("40.125Z") && $0.text.contains("40.126Z") })
   }
 
-  /// Receipts have dates in whole seconds, whenever they were made.
+  /// Receipts have dates in whole seconds.
   @Test func aLaterReceiptDoesNotRoundADate() throws {
     let test = try TestLedger()
     let exact = StoreTransaction.sample { $0.purchaseDate += 123 }
@@ -251,8 +251,8 @@ import Testing
     #expect(try test.count("SELECT purchase_date FROM store_transaction") == Int(exact.purchaseDate))
   }
 
-  /// The store's copy is the poorer one, as an export made by older means is: nothing to do.
-  @Test func aPoorerCopyIsStale() throws {
+  /// The store's copy has fewer fields, like an old export: nothing to do.
+  @Test func aCopyWithFewerFieldsIsStale() throws {
     let test = try TestLedger()
     try test.book(.sample())
     try pull(test, poor(.sample(), signed: TestLedger.now))
@@ -260,8 +260,8 @@ import Testing
     #expect(lines.isEmpty && report.isAgreed && report.staleSnapshots == 1)
   }
 
-  /// What came later and says less takes nothing from the snapshot, in any order; each fact is booked with the evidence it came by.
-  @Test(arguments: [false, true]) func theSnapshotJoinsWhatItGets(_ isPoorFirst: Bool) throws {
+  /// A later fact with fewer fields removes nothing from the snapshot, in any order; each fact is recorded with its own evidence.
+  @Test(arguments: [false, true]) func theSnapshotJoinsFacts(_ isPoorFirst: Bool) throws {
     let test = try TestLedger()
     let rich = StoreTransaction.sample { $0.productType = .consumable }
     let later = poor(rich, signed: TestLedger.now)
@@ -273,7 +273,7 @@ import Testing
     #expect(try reconcile(test).1.isAgreed && test.ledger.verify().isClean)
   }
 
-  @Test func whatWasSoldAfterEverythingWasAskedForIsNotMissing() throws {
+  @Test func aPurchaseMadeAfterThePullIsNotMissing() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     try pull(test, .sample("1"))
@@ -283,8 +283,8 @@ import Testing
     #expect(lines.map(\.transaction?.id) == ["3"] && report.notPulled == 1)
   }
 
-  /// The question names what Google wants to be asked with, also where an older one did not.
-  @Test func anOwnOnlyPurchaseOfGooglesCanBeAskedFor() throws {
+  /// The query has product and token, also if an older query lacked them.
+  @Test func anOwnOnlyGooglePurchaseCanBeQueried() throws {
     let test = try TestLedger()
     try test.book(
       .sample("GPA.1") {

@@ -29,7 +29,7 @@ import Testing
 
   private final class Written { var text = "" }
 
-  @Test func theTextReadsLikeADifferenceOfJournals() throws {
+  @Test func theTextListsBothSidesOfADifference() throws {
     #expect(
       try written(.text) == """
         These are in the store's book only (1):
@@ -57,7 +57,7 @@ import Testing
         """)
   }
 
-  @Test func aFieldThatDiffersIsShownWithBothValuesBothDatesAndWhichIsNewer() throws {
+  @Test func aDifferingFieldIsShownWithBothValuesAndDatesAndWhichIsNewer() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     let piece = TestLedger.piece([.sample("1", signed: TestLedger.now) { $0.productID = "region.aaa" }])
@@ -86,7 +86,7 @@ import Testing
     #expect(value["summary"]?["matched"]?.integer == 1 && value["summary"]?["remaining"]?.integer == 3)
   }
 
-  @Test func theTableQuotesWhatItMust() throws {
+  @Test func theCSVQuotesFieldsThatNeedIt() throws {
     let lines = try written(.csv).split(separator: "\n")
     try #require(lines.count == 4)
     #expect(lines[0] == ReconcileLine.csvHeader.dropLast())
@@ -94,13 +94,13 @@ import Testing
     #expect(lines[3].hasSuffix(",10.99 USD,"))
   }
 
-  /// Spreadsheets obey cells that begin so; an amount is none of them.
+  /// Spreadsheets take fields with these first characters for formulas; amounts are not changed.
   @Test(arguments: [
     ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
     ("\r=1", "\"'\r=1\""), ("=A1,B1", "\"'=A1,B1\""), ("-5", "-5"), ("+5.25", "+5.25"), ("a=1", "a=1"),
     ("a\nb", "\"a\nb\""),
   ])
-  func aCellIsNoFormula(_ product: String, _ cell: String) {
+  func aCSVFieldIsNeverAFormula(_ product: String, _ cell: String) {
     var line = ReconcileLine(.storeOnly, TransactionKey(store: .apple, environment: .production, id: "1"))
     let row = TransactionRow(
       .sample("1") {
@@ -120,7 +120,7 @@ import Testing
     #expect(Posting.decimal(Money(milliunits: milliunits, currency: currency)) == text)
   }
 
-  /// What was compared with nothing agrees with nothing.
+  /// Without a comparison there is no agreement.
   @Test func withoutASnapshotNothingAgrees() throws {
     let test = try TestLedger()
     let report = try Reconciler(ledger: test.ledger).run(apply: false)

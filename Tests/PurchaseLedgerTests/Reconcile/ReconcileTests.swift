@@ -26,7 +26,7 @@ import Testing
     return (lines, report)
   }
 
-  /// An export, read beside what was pulled.
+  /// An export in a temporary database.
   private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: Refusal? = nil) throws -> Snapshot {
     let snapshot = try Snapshot(apartFrom: test.ledger)
     var pieces = facts.map { TestLedger.piece([$0]) }
@@ -38,7 +38,7 @@ import Testing
     return snapshot
   }
 
-  @Test func anExportIsComparedBesideWhatWasPulled() throws {
+  @Test func anExportIsComparedWithoutChangingWhatWasPulled() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     try put(test, .sample("1"), .sample("2"), cursor: ("apple.history.Production.1", "r1"))
@@ -63,15 +63,15 @@ import Testing
     #expect(applied.applied == 2 && applied.remaining == 1)
     #expect(try test.status("1") == .revoked && test.status("3") == .active && test.status("2") == nil)
     #expect(try contents(["store_snapshot", "cursor"]) == Array(before.prefix(2)))
-    // What was booked stands on evidence, and what has to wait can be dismissed.
+    // Recorded facts have their evidence, and quarantined evidence can be dismissed.
     #expect(try test.ledger.quarantined().map(\.reason) == ["retry-later"])
     #expect(try test.ledger.verify().isClean)
     #expect(try Reconciler(ledger: test.ledger, snapshot: snapshot).run(apply: true).applied == 0)
-    // What was pulled is compared as before.
+    // The pulled snapshot is compared as before.
     #expect(try reconcile(test).1[.storeOnly] == 1)
   }
 
-  @Test func everyClassIsFoundAndOnlyWhatIsSureIsBooked() throws {
+  @Test func everyClassIsFoundAndOnlyUndisputedFactsAreRecorded() throws {
     let test = try TestLedger()
     let a = try test.account()
     let b = try test.account()
@@ -80,7 +80,7 @@ import Testing
     let refund = StoreTransaction.sample("2").revoked(at: TestLedger.now)
     try test.book(StoreTransaction.sample("5").revoked(at: TestLedger.now))
     try test.book(.sample("9"), quarantine: Refusal(.signedInFuture, "tomorrow"))
-    // 1 agrees, 2 was refunded, 3 is missing, 4 names another account, 5 is older than ours, 6 is new.
+    // 1 agrees, 2 was refunded, 3 is missing, 4 names another account, 5 is older than the ledger's, 6 is new.
     try put(
       test, .sample("1"), refund, .sample("4", signed: TestLedger.now) { $0.appAccountToken = token }, .sample("5"),
       .sample("6"))
@@ -113,8 +113,8 @@ import Testing
     #expect(try test.ledger.verify().isClean)
   }
 
-  /// A pull of what changed lately says nothing about the rest.
-  @Test func whatWasNotAskedForIsNoDifference() throws {
+  /// A pull of recent changes tells nothing about other transactions.
+  @Test func transactionsThatWereNotPulledAreNoDifference() throws {
     let test = try TestLedger()
     for id in ["1", "2"] { try test.book(.sample(id)) }
     try put(test, .sample("1"), isWhole: false)
@@ -122,13 +122,13 @@ import Testing
     #expect(lines.isEmpty && report.isAgreed && report.notPulled == 1)
     #expect(report.text.contains("1 of ours is not in what was asked"))
     #expect(try test.ledger.lookups().isEmpty)
-    // Once everything was asked for, later pages add to it.
+    // After a complete pull later pages add to it.
     try Snapshot(of: test.ledger).cover(.apple, .production)
     try put(test, .sample("3"), isWhole: false)
     #expect(try reconcile(test).0.map(\.class) == [.ownOnly, .storeOnly])
   }
 
-  @Test func case22_aRefundWhoseNotificationWasLostIsFoundAndRevokes() throws {
+  @Test func case22_aRefundWithALostNotificationIsFoundAndRevokes() throws {
     let test = try TestLedger()
     let a = try test.account()
     try test.book(.sample(), as: a)
@@ -143,7 +143,7 @@ import Testing
     #expect(try reconcile(test).1.isAgreed)
   }
 
-  @Test func case39_aHoleInTheVoidedListIsReportedAndEveryPurchaseAskedFor() throws {
+  @Test func case39_aGapInTheVoidedListIsReportedAndEveryPurchaseQueried() throws {
     let test = try TestLedger()
     try test.book(.sample("GPA.1") { $0.store = .google })
     try test.book(.sample("GPA.2") { $0.store = .google }.revoked(at: TestLedger.now))
@@ -153,7 +153,7 @@ import Testing
     try test.ledger.pool.write {
       try $0.execute(sql: "UPDATE cursor SET updated_at = updated_at - 31 * 86400000 WHERE name LIKE 'google.voided%'")
     }
-    // Seen before the next pull, and still after it, which reads only the last 30 days.
+    // Reported before the next pull, and still after it, because it reads only the last 30 days.
     #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
     try put(test, cursor: ("google.voided.Production", "2"))
     let (_, report) = try reconcile(test)
@@ -161,12 +161,12 @@ import Testing
     #expect(report.text.hasPrefix("window-lost: "))
     _ = try reconcile(test, apply: true)
     #expect(try test.ledger.lookups().map(\.key.id).contains("GPA.1"))
-    // That the questions wait answers none of them.
+    // Queued queries do not close the gap.
     #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
   }
 
-  /// The store names an erased account's token for a grant that another has: a person decides, since claims made while that account lived would be void.
-  @Test func aTokenOfAnErasedAccountTakesNothing() throws {
+  /// The store names an erased account's token for another account's grant. An operator has to decide, because claims from before the erasure would be void.
+  @Test func anErasedAccountsTokenTakesNoGrant() throws {
     let test = try TestLedger()
     let (tom, bob) = (try test.account(), try test.account())
     try test.book(.sample(), as: bob)
@@ -180,8 +180,8 @@ import Testing
     #expect(try test.ledger.entitlements(of: bob).map(\.status) == [.active])
   }
 
-  /// Its copy is there, and may not be believed yet: it is missing in nobody's book.
-  @Test(arguments: [false, true]) func whatIsInQuarantineIsNamedAndNotCalledOwnOnly(_ isApart: Bool) throws {
+  /// The store's copy exists in quarantine, so the transaction is not missing.
+  @Test(arguments: [false, true]) func quarantinedEvidenceIsListedAndNotOwnOnly(_ isApart: Bool) throws {
     let test = try TestLedger()
     for id in ["1", "q"] { try test.book(.sample(id)) }
     let later = Refusal(.signedInFuture, "tomorrow")
@@ -200,7 +200,7 @@ import Testing
       #expect(report[.ownOnly] == 0 && report[.matched] == 1 && report.remaining == 1)
       #expect(lines[0].text.hasPrefix("(apple q) signed-in-future, evidence "), "\(lines[0].text)")
     }
-    // Once it is decided that nobody believes it, the store's book lacks it again.
+    // After it is dismissed the transaction is own-only again.
     let hash = try test.ledger.quarantined().map(\.sha256.hexadecimal)
     if !isApart {
       try test.ledger.dismissEvidence(try #require(hash.first), because: "x")
@@ -208,8 +208,8 @@ import Testing
     }
   }
 
-  /// What a broken line of an export says nobody knows, so nobody can say that the books agree.
-  @Test func anExportThatWasNotReadWholeDoesNotAgree() throws {
+  /// The content of a broken line is unknown, so agreement cannot be reported.
+  @Test func anExportWithUnreadablePiecesNeverAgrees() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     let snapshot = try export(test, [.sample("1")])
@@ -219,7 +219,7 @@ import Testing
     #expect(!report.text.contains("The books agree") && report.json.text.contains("\"unread\":2"))
   }
 
-  @Test func anExportOfApplesDoesNotDependOnWhatWasReadOfGoogle() throws {
+  @Test func anAppleExportDoesNotDependOnGooglesVoidedList() throws {
     let test = try TestLedger()
     try test.book(.sample("1"))
     try put(test, .sample("1"), cursor: ("google.voided.Production", "1"))
@@ -254,8 +254,8 @@ import Testing
     }
   }
 
-  /// Both books made of random subsets, against a comparison with dictionaries; batches smaller than the differences.
-  @Test func theMergeFindsWhatAComparisonOfSetsFinds() throws {
+  /// Both sides are random subsets, compared with a dictionary; batches are smaller than the number of differences.
+  @Test func theMergeFindsTheDifferencesOfASetComparison() throws {
     for seed in 0..<4 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let test = try TestLedger()

@@ -1,0 +1,177 @@
+import CSystemShim
+import Foundation
+import Synchronization
+
+/// Device and inode, which all names of a file share.
+struct FileIdentity: Hashable, Sendable {
+  private let device: UInt64
+  private let inode: UInt64
+
+  /// Nil if there is no file of that name.
+  init?(_ path: String) {
+    var (device, inode): (UInt64, UInt64) = (0, 0)
+    guard csystem_file_identity(path, &device, &inode) == 0 else { return nil }
+    (self.device, self.inode) = (device, inode)
+  }
+
+  /// The path without links; its last component need not exist.
+  static func resolved(_ path: String) -> String {
+    let url = URL(fileURLWithPath: path)
+    return url.deletingLastPathComponent().resolvingSymlinksInPath().appendingPathComponent(url.lastPathComponent)
+      .resolvingSymlinksInPath().path
+  }
+}
+
+/// Detects that the ledger's files were removed or replaced while they are open: SQLite keeps writing to a removed file, and what is committed there is lost
+/// when the process ends.
+///
+/// The log and its index are watched too: other processes create new ones if they are missing, and then neither side sees what the other writes.
+final class OpenedFiles: Sendable {
+  private let path: String
+  private let files: [(name: String, identity: FileIdentity?)]
+  private let gone = Mutex<String?>(nil)
+  /// An atomic instead of a lock, because every read checks it.
+  private let isGone = Atomic(false)
+
+  /// - Parameter isWatched: False for a ledger opened read-only, whose reader keeps the files it has opened.
+  init(_ path: String, isWatched: Bool) {
+    self.path = path
+    // The ledger is watched under the given name, which may be a link; SQLite keeps the log and its index beside the link's target.
+    let beside = FileIdentity.resolved(path)
+    let names = isWatched ? [path, beside + "-wal", beside + "-shm"] : []
+    files = names.map { ($0, FileIdentity($0)) }.filter { $0.identity != nil || $0.name == path }
+  }
+
+  /// Compares the files' identities with those that were opened.
+  ///
+  /// - Throws: `LedgerError` with code `gone` until the same files are back; copies have other identities.
+  /// - Complexity: three system calls, a few microseconds.
+  func check() throws(LedgerError) {
+    let missing = files.first { $0.identity == nil || FileIdentity($0.name) != $0.identity }?.name
+    isGone.store(missing != nil, ordering: .relaxed)
+    gone.withLock { $0 = missing }
+    try refuseIfGone()
+  }
+
+  /// Throws the result of the last `check` without looking at the files again.
+  func refuseIfGone() throws(LedgerError) {
+    guard isGone.load(ordering: .relaxed), let name = gone.withLock({ $0 }) else { return }
+    throw LedgerError(
+      .gone, at: path,
+      "\(name == path ? "it" : name) was removed or replaced while it is open; put the same file back, or start again")
+  }
+}
+
+/// The file in which a new ledger is created: `.NAME.unfinished` beside its final name, to which it is renamed once it is complete and synced.
+///
+/// The folder is locked meanwhile: one process at a time creates a ledger there, so a leftover unfinished file may be removed.
+final class NewLedgerFile {
+  /// The path as the caller gave it, for messages.
+  private let target: String
+  /// The path without links.
+  private let name: String
+  /// Whether an existing file is replaced.
+  private let replaces: Bool
+  /// The remedy to report if a file exists and is not replaced.
+  private let remedy: String
+  /// Where the ledger is created.
+  let path: String
+  private let folder: Int32
+
+  /// Creates an empty file that only its owner may read and write, because it holds purchases and password hashes. SQLite gives the log the same permissions.
+  ///
+  /// - Throws: `LedgerError` if the name is taken or the folder is not writable.
+  init(
+    for target: String, replaces: Bool = false, remedy: String = "open it, or name another for a new ledger"
+  ) throws(LedgerError) {
+    self.target = target
+    self.replaces = replaces
+    self.remedy = remedy
+    name = FileIdentity.resolved(target)
+    let url = URL(fileURLWithPath: name)
+    let parent = url.deletingLastPathComponent()
+    path = parent.appendingPathComponent(".\(url.lastPathComponent).unfinished").path
+    folder = open(parent.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw failure }
+    try lock()
+    try check()
+    remove()
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure }
+    close(descriptor)
+  }
+
+  deinit {
+    guard folder >= 0 else { return }
+    // Closing alone would not release the lock while a child process that is being started still has a copy of the descriptor.
+    flock(folder, LOCK_UN)
+    close(folder)
+  }
+
+  /// Syncs the file and renames it to its final name. The database must be closed.
+  func commit() throws(LedgerError) {
+    try sync()
+    // Another program may have created a file of that name meanwhile.
+    try check()
+    guard rename(path, name) == 0 else { throw failure }
+    // Some file systems do not support fsync of a folder and report EINVAL or ENOTSUP.
+    guard fsync(folder) == 0 || [EINVAL, ENOTSUP].contains(errno) else {
+      throw LedgerError(
+        .database, at: target, "was made, but the system cannot say that it stays; check the disk and open it")
+    }
+  }
+
+  private func sync() throws(LedgerError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure }
+  }
+
+  /// Removes the unfinished file and SQLite's files beside it.
+  func remove() { for suffix in [""] + Self.logs + ["-shm"] { unlink(path + suffix) } }
+
+  private static let logs = ["-wal", "-journal"]
+
+  /// Waits up to ten seconds for the folder's lock, which processes hold only briefly.
+  private func lock() throws(LedgerError) {
+    for attempt in 1... {
+      if flock(folder, LOCK_EX | LOCK_NB) == 0 { return }
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw failure }
+      guard attempt < 500 else {
+        throw LedgerError(.database, at: target, "another process keeps its folder locked; try again when it is done")
+      }
+      usleep(20_000)
+    }
+  }
+
+  private func check() throws(LedgerError) {
+    let files = FileManager.default
+    if let attributes = try? files.attributesOfItem(atPath: name) {
+      let type = attributes[.type] as? FileAttributeType
+      if type == .typeDirectory { throw LedgerError.isFolder(target) }
+      // An empty file may have been made to reserve the name; any other file is kept.
+      guard type == .typeRegular, attributes[.size] as? Int == 0 || replaces else {
+        throw LedgerError(.configuration, at: target, "there is a file already; \(remedy)")
+      }
+    }
+    // SQLite would apply a leftover log to the new ledger.
+    for log in Self.logs.map({ name + $0 }) {
+      guard let size = try? files.attributesOfItem(atPath: log)[.size] as? Int, size > 0 else { continue }
+      throw LedgerError(.configuration, at: target, "\(log) has changes to a ledger that is gone; move it away")
+    }
+  }
+
+  /// The error of the last system call.
+  private var failure: LedgerError {
+    LedgerError(
+      .database, at: target,
+      "no file can be made there (\(String(cString: strerror(errno)))); check the folder and its permissions")
+  }
+}
+
+extension LedgerError {
+  static func isFolder(_ path: String) -> LedgerError {
+    LedgerError(.notALedger, at: path, "is a folder; name the ledger's file in it")
+  }
+}

@@ -1,0 +1,159 @@
+/// The decoded content of an event. Bodies, keys and their fields: docs/ledger.md, Types.
+public enum EventContent: Sendable, Hashable {
+  case transaction(StoreTransaction)
+  case notification(NotificationFact)
+  /// `after` is the sequence number of the account's previous claim of the transaction, 0 if there is none.
+  case claim(TransactionKey, account: AccountID, isTransfer: Bool, after: Int64)
+  case accountOpened(AccountID, token: AccountToken)
+  case accountErased(AccountID)
+  /// `after` is the sequence number of the policy's previous value, 0 if there is none.
+  case policy(name: String, value: String, after: Int64)
+  case quarantine(
+    kind: EvidenceKind, reason: String, transaction: TransactionKey?, signedDate: Int64?, note: String?)
+  /// The policy that applied to a partial refund.
+  case decision(TransactionKey, revocationDate: Int64, percentageMilli: Int64, policy: String, value: String)
+  case correction(run: Int64, class: ReconcileClass, TransactionKey)
+  case acknowledgement(TransactionKey)
+  case audit(
+    kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?, nonce: AccountID)
+  /// An operator's decision for a fact's values of some fields, where only the tie-break or an earlier decision favoured other values.
+  case amendment(StoreTransaction, revision: Revision)
+
+  public var type: EventType {
+    switch self {
+    case .transaction: .transaction
+    case .notification: .notification
+    case .claim: .claim
+    case .accountOpened: .accountOpened
+    case .accountErased: .accountErased
+    case .policy: .policy
+    case .quarantine: .quarantine
+    case .decision: .decision
+    case .correction: .correction
+    case .acknowledgement: .acknowledgement
+    case .audit: .audit
+    case .amendment: .amendment
+    }
+  }
+
+  /// The fact stated by the store, in events that have one.
+  var fact: StoreTransaction? {
+    switch self {
+    case .transaction(let fact), .amendment(let fact, _): fact
+    default: nil
+    }
+  }
+
+  /// The transaction that the event concerns.
+  public var transactionKey: TransactionKey? {
+    switch self {
+    case .transaction(let fact), .amendment(let fact, _): fact.key
+    case .notification(let fact): fact.transaction
+    case .claim(let key, _, _, _), .decision(let key, _, _, _, _), .correction(_, _, let key): key
+    case .acknowledgement(let key): key
+    case .quarantine(_, _, let key, _, _): key
+    case .accountOpened, .accountErased, .policy, .audit: nil
+    }
+  }
+}
+
+/// The type of an event. The integers are hashed: never renumber. Fields: docs/ledger.md, Types.
+public enum EventType: UInt16, Sendable, Hashable, CaseIterable {
+  case transaction = 1
+  case notification = 2
+  case claim = 3
+  case accountOpened = 4
+  case accountErased = 5
+  case policy = 6
+  case quarantine = 7
+  case decision = 8
+  case correction = 9
+  case acknowledgement = 10
+  case audit = 11
+  case amendment = 12
+}
+
+extension EventType {
+  /// Types that state what a store said in the evidence that the event names.
+  static let stating: [Self] = [.transaction, .notification, .amendment]
+  /// Types whose evidence was verified when the event was recorded: those of `stating`, and claims.
+  static let vouching = stating + [.claim]
+
+  /// The types as a list in SQL.
+  static func list(_ types: [Self]) -> String { "(" + types.map { "\($0.rawValue)" }.joined(separator: ", ") + ")" }
+}
+
+/// The result of comparing a transaction in the store's list and in the ledger. The integers are hashed in corrections: never renumber.
+public enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
+  case matched = 0
+  case storeOnly = 1
+  case ownOnly = 2
+  case stateDiffers = 3
+  case accountConflict = 4
+  case quarantined = 5
+
+  /// The name in reports.
+  public var name: String {
+    switch self {
+    case .matched: "matched"
+    case .storeOnly: "store-only"
+    case .ownOnly: "own-only"
+    case .stateDiffers: "state-differs"
+    case .accountConflict: "account-conflict"
+    case .quarantined: "quarantined"
+    }
+  }
+}
+
+/// An operator's decision for a fact's values of some fields.
+public struct Revision: Sendable, Hashable {
+  /// How often these fields were decided, from 1.
+  public var number: Int64
+  var fields: Set<DescribedField>
+
+  init(_ number: Int64, of fields: Set<DescribedField>) { (self.number, self.fields) = (number, fields) }
+
+  /// The fields' names in exports.
+  public var fieldNames: [String] { DescribedField.allCases.filter(fields.contains).map(\.name) }
+
+  // MARK: Storage
+
+  /// One bit for each field.
+  var mask: UInt16 { fields.reduce(0) { $0 | 1 << UInt16($1.rawValue) } }
+
+  /// Nil if no bit is set, or a bit of no field.
+  init?(_ number: Int64, mask: UInt16) {
+    self.init(number, of: Set(DescribedField.allCases.filter { mask & 1 << UInt16($0.rawValue) != 0 }))
+    guard mask != 0, self.mask == mask else { return nil }
+  }
+}
+
+/// The fields that describe a transaction. The numbers are stored in `store_transaction.described`: never renumber.
+enum DescribedField: UInt8, CaseIterable {
+  case originalID = 0
+  case productID = 1
+  case productType = 2
+  case purchaseDate = 3
+  case expiresDate = 4
+  case quantity = 5
+  case ownership = 6
+  case price = 7
+  case reason = 8
+  case purchaseToken = 9
+
+  /// The name in exports and reports.
+  var name: String {
+    switch self {
+    case .originalID: "originalTransactionId"
+    case .productID: "productId"
+    case .productType: "productType"
+    case .purchaseDate: "purchaseDate"
+    case .expiresDate: "expiresDate"
+    case .quantity: "quantity"
+    case .ownership: "ownership"
+    case .price: "price"
+    case .reason: "transactionReason"
+    case .purchaseToken: "purchaseToken"
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import GRDB
+
+extension Ledger {
+  /// Checks everything that can be checked without the stores' keys, in one read transaction:
+  /// 1. the file: indexes match their tables, the schema has only the ledger's objects, and values have their column's type;
+  /// 2. the chain: numbers without gaps, each hash follows from the previous one, each key from its body, bodies can be decoded;
+  /// 3. the evidence: it matches its digest, exists for every event that names it, and is named by an event if it counts as recorded;
+  /// 4. the postings: they balance;
+  /// 5. the projections: they and their covering indexes equal a fold of the events in a scratch database, row by row;
+  /// 6. rows that follow from no event, as far as events say anything about them.
+  ///
+  /// - Parameter head: A hash kept elsewhere, which must be in the chain.
+  /// - Complexity: O(rows), in constant memory; the scratch database takes space in the folder for temporary files.
+  public func verify(head: [UInt8]? = nil, progress: (Int, Int) -> Void = { _, _ in }) throws -> VerifyReport {
+    try read { db in
+      var report = VerifyReport()
+      let file = FileCheck(db)
+      let tables = try file.run(&report)
+      do {
+        for table in tables { try file.checkTypes(of: table, &report) }
+        try LedgerDatabase.scratch().write { beside in
+          try LedgerSchema.createProjections(beside)
+          let dismissed = try Self.checkEvents(
+            db, beside, path: path, head: head, progress: progress, report: &report)
+          try EvidenceCheck(db, leftQuarantine: dismissed).run(&report)
+          try Self.checkPostings(db, report: &report)
+          for comparison in ProjectionComparison.all { try comparison.run(db, beside, report: &report) }
+          try UnchainedRowsCheck(db).run(&report)
+        }
+      } catch let error as DatabaseError
+        where [.SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode) && !report.isClean
+      {
+        // The check of the file has reported the damage already.
+        report.find(
+          "file", "cannot be read to its end (\(error.message ?? "")), so the rest was not checked; restore a backup")
+      }
+      return report
+    }
+  }
+
+  /// - Returns: The digests of evidence that left quarantine, by the kind of audit event that records it.
+  private static func checkEvents(
+    _ db: Database, _ beside: Database, path: String, head: [UInt8]?, progress: (Int, Int) -> Void,
+    report: inout VerifyReport
+  ) throws -> [String: Set<String>] {
+    let replay = try EventReplay(db, path: path)
+    let projections = try Projections(beside, policy: try replay.finalPolicy())
+    var check = EventCheck(path: path, head: head)
+    try replay.run(into: projections, progress: progress) { check.event($0, &report) }
+    check.finish(&report)
+    return check.leftQuarantine
+  }
+
+  private static func checkPostings(_ db: Database, report: inout VerifyReport) throws {
+    let unknown = try SQLStatement(
+      db,
+      """
+      SELECT store, environment, transaction_id, entry FROM posting
+      WHERE (entry, debit % 10, credit % 10, debit / 10, credit / 10) NOT IN
+        (VALUES (1, 1, 2, 0, 0), (1, 1, 2, 1, 1), (2, 3, 1, 0, 0), (2, 3, 1, 1, 1)) OR amount < 0
+      """)
+    for key in try unknown.all({ "\($0.int(0))/\($0.int(1))/\($0.text(2))/\($0.int(3))" }) {
+      report.find("posting \(key)", "does not balance: its accounts are not those of a sale or refund")
+    }
+    // Summed in halves, because a sum of amounts may exceed 64 bits.
+    report.totals = try SQLStatement(
+      db,
+      """
+      SELECT currency, sum((amount >> 32) * (entry = 1)), sum((amount & 0xffffffff) * (entry = 1)),
+        sum((amount >> 32) * (entry = 2)), sum((amount & 0xffffffff) * (entry = 2)) FROM posting
+      WHERE environment = 1 AND currency <> 'XXX' GROUP BY currency ORDER BY currency
+      """
+    ).all {
+      VerifyReport.Total(
+        currency: $0.text(0), sales: Int128($0.int(1)) << 32 + Int128($0.int(2)),
+        refunds: Int128($0.int(3)) << 32 + Int128($0.int(4)))
+    }
+  }
+}
+
+/// Checks the hash chain and collects what later checks need.
+private struct EventCheck {
+  private let path: String
+  private let head: [UInt8]?
+  private var chain = EventChain()
+  private var hasHead: Bool
+  private(set) var leftQuarantine: [String: Set<String>] = [:]
+  /// The policies at the current position of the chain.
+  private var policy = LedgerPolicy()
+  /// Events with unsigned facts that the policy refused at their time, by transaction. An event of `reconcile --apply` for the
+  /// transaction removes them.
+  private var refused: [TransactionKey: [Int64]] = [:]
+
+  init(path: String, head: [UInt8]?) {
+    self.path = path
+    self.head = head
+    hasHead = head == nil || head == chain.hash
+  }
+
+  /// - Returns: The event of a row; nil if it cannot be decoded.
+  mutating func event(_ row: borrowing SQLStatement, _ report: inout VerifyReport) -> LedgerEvent? {
+    let location = "event \(row.int(0))"
+    let last = chain.seq
+    let (isNext, isChained) = chain.advance(over: row)
+    if !isNext { report.find(location, "follows event \(last): those between are missing") }
+    if !isChained { report.find(location, "its hash does not follow from it and the one before") }
+    if chain.hash == head { hasHead = true }
+    guard let event = try? LedgerEvent(row, in: path) else {
+      report.find(location, "its body cannot be read")
+      return nil
+    }
+    if event.content.key(body: row.blob(6)).bytes != row.blob(4) {
+      report.find(location, "its key is of another body")
+    }
+    note(event, &report)
+    return event
+  }
+
+  private mutating func note(_ event: LedgerEvent, _ report: inout VerifyReport) {
+    switch event.content {
+    case .transaction(let fact) where fact.trust == .unsigned, .amendment(let fact, _) where fact.trust == .unsigned:
+      report.unsigned += 1
+      if policy.unsignedEvidence == .refuse { refused[fact.key, default: []].append(event.seq) }
+    case .correction(_, _, let key): refused[key] = nil
+    case .policy(let name, let value, _): try? policy.set(name, to: value)
+    case .audit(let kind, _, let subject?, _, _, _) where [Booker.released, Booker.dismissed].contains(kind):
+      leftQuarantine[kind, default: []].insert(subject)
+    default: break
+    }
+  }
+
+  func finish(_ report: inout VerifyReport) {
+    for seq in refused.values.joined().sorted() {
+      report.find("event \(seq)", "states what no store signed, while the policy unsigned-evidence refused that")
+    }
+    if !hasHead { report.find("head", "is not in the chain: its end was cut off, or the history rewritten") }
+    report.events = Int(chain.seq)
+    report.head = chain.hash
+  }
+}

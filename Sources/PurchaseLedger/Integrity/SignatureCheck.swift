@@ -1,0 +1,299 @@
+import Foundation
+import GRDB
+
+extension Ledger {
+  /// Checks every signature again, and that each event states what its evidence states, signed or not.
+  /// The context of Google's evidence is taken from the event itself, because it is stored nowhere else.
+  ///
+  /// - Parameters:
+  ///   - verifier: Has the root certificates and keys to which the evidence must chain.
+  ///   - report: The report of `verify`, to which findings are added.
+  ///   - progress: Receives the number of statements checked, and the total.
+  /// - Complexity: O(evidence) on all cores, in constant memory.
+  public func verifySignatures(
+    with verifier: EvidenceVerifier, into report: inout VerifyReport, progress: (Int, Int) -> Void = { _, _ in }
+  ) async throws {
+    let check = SignatureCheck(ledger: self, verifier: verifier, environment: try policy.environment)
+    try await check.run(&report, progress: progress)
+  }
+
+  /// The kinds of evidence in the ledger.
+  package func kindsOfEvidence() throws -> Set<EvidenceKind> {
+    try readStatement { db in
+      Set(
+        try SQLStatement(db, "SELECT DISTINCT kind FROM evidence").all {
+          EvidenceKind(rawValue: UInt8(truncatingIfNeeded: $0.int(0)))
+        }.compactMap(\.self))
+    }
+  }
+}
+
+/// Checks, in batches, the events, then the evidence that no event states facts of, then the snapshot.
+private struct SignatureCheck: Sendable {
+  let ledger: Ledger
+  let verifier: EvidenceVerifier
+  /// The ledger's environment, for messages that name none.
+  let environment: StoreEnvironment
+
+  private static let batch: Int64 = 2048
+
+  /// A row that states something on behalf of evidence.
+  private struct Statement: Sendable {
+    var location: String
+    var sha256: [UInt8]
+    /// The key of the event that the evidence must state; nil for evidence without such a row.
+    var key: EventKey?
+    /// Whether the row claims the store's signature.
+    var isSigned = false
+    /// The context of the evidence as far as the row tells it; nil if the row tells nothing.
+    var context: EvidenceContext?
+
+    /// Evidence without a row that states facts of it.
+    init(location: String, sha256: [UInt8]) {
+      self.location = location
+      self.sha256 = sha256
+    }
+
+    init(location: String, sha256: [UInt8], fact: StoreTransaction) {
+      self.init(location: location, sha256: sha256)
+      // An amendment repeats a fact, so its evidence must state that fact.
+      key = PreparedFact(fact, isKnown: true).key
+      isSigned = fact.trust == .signed
+      context = EvidenceContext(
+        productID: fact.productID, purchaseToken: fact.purchaseToken, environment: fact.environment)
+    }
+
+    /// - Parameter content: Nil for an event that cannot be decoded, which `verify` has reported.
+    init(location: String, sha256: [UInt8], content: EventContent?) {
+      if let fact = content?.fact {
+        self.init(location: location, sha256: sha256, fact: fact)
+        return
+      }
+      self.init(location: location, sha256: sha256)
+      guard case .notification(let message)? = content else { return }
+      key = content?.key(body: [])
+      // Any product will do: the event of a notification does not contain it.
+      context = EvidenceContext(
+        productID: "any", purchaseToken: message.transaction?.id, environment: message.environment)
+    }
+  }
+
+  /// The result of verifying a piece of evidence again.
+  private struct Verdict: Sendable {
+    var id: Int64
+    var kind: EvidenceKind?
+    var refusal: Refusal?
+    /// The keys of the events that it states, in the contexts of the rows that name it.
+    var keys: Set<EventKey> = []
+    /// Whether it counts as recorded although one of its facts is not.
+    var isPartlyBooked = false
+
+    var isBad: Bool { refusal != nil || isPartlyBooked }
+  }
+
+  func run(_ report: inout VerifyReport, progress: (Int, Int) -> Void) async throws {
+    let total = try count()
+    var (done, pieces) = (0, 0)
+    var named: Set<Int64> = []
+    func check(_ statements: [Statement], counts: Bool = true) async throws {
+      let verdicts = try await verdicts(on: statements)
+      for verdict in verdicts.values.sorted(by: { $0.id < $1.id }) where verdict.isBad {
+        if named.insert(verdict.id).inserted { Self.judge(verdict, &report) }
+      }
+      for statement in statements { Self.judge(statement, verdicts[statement.sha256], &report) }
+      if counts { pieces += verdicts.values.count { $0.kind?.isSigned ?? false } }
+      done += statements.count
+      progress(min(done, total), total)
+    }
+    var last: Int64 = 0
+    while let page = try events(after: last) {
+      last = page.last
+      try await check(page.statements)
+    }
+    last = 0
+    while let page = try evidence(after: last) {
+      last = page.last
+      try await check(page.statements)
+    }
+    var key = RowKey(store: 0, environment: 0, id: "")
+    while let page = try snapshot(after: key) {
+      key = page.last
+      // The snapshot's evidence is counted with the evidence above.
+      try await check(page.statements, counts: false)
+    }
+    report.signatures = pieces
+    progress(total, total)
+  }
+
+  // MARK: Judging
+
+  private static func judge(_ verdict: Verdict, _ report: inout VerifyReport) {
+    if let refusal = verdict.refusal {
+      report.find("evidence \(verdict.id)", "does not verify: \(refusal)")
+    } else if verdict.isPartlyBooked {
+      report.find("evidence \(verdict.id)", "counts as booked, and states what no event does")
+    }
+  }
+
+  private static func judge(_ statement: Statement, _ verdict: Verdict?, _ report: inout VerifyReport) {
+    if statement.sha256.isEmpty { return report.find(statement.location, "names no evidence for what it states") }
+    // Missing evidence and evidence that does not verify have been reported.
+    guard let verdict, verdict.refusal == nil else { return }
+    if statement.isSigned, verdict.kind?.isSigned != true {
+      report.find(statement.location, "says that the store signed it, and its evidence has no signature")
+    } else if let key = statement.key, !verdict.keys.contains(key) {
+      report.find(statement.location, "is not what its evidence says")
+    }
+  }
+
+  // MARK: Verifying
+
+  private func verdicts(on statements: [Statement]) async throws -> [[UInt8]: Verdict] {
+    let contexts = Dictionary(grouping: statements, by: \.sha256).mapValues { Set($0.compactMap(\.context)) }
+    let digests = Array(contexts)
+    let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, digests.count / 16))
+    let share = max(1, (digests.count + workers - 1) / workers)
+    return try await withThrowingTaskGroup(of: [([UInt8], Verdict)].self) { group in
+      for start in stride(from: 0, to: digests.count, by: share) {
+        let part = digests[start..<min(start + share, digests.count)]
+        group.addTask {
+          var verdicts: [([UInt8], Verdict)] = []
+          for (digest, contexts) in part {
+            if let verdict = try await verdict(on: digest, in: contexts) { verdicts.append((digest, verdict)) }
+          }
+          return verdicts
+        }
+      }
+      return try await group.reduce(into: [:]) { all, part in
+        for (digest, verdict) in part { all[digest] = verdict }
+      }
+    }
+  }
+
+  private func verdict(on sha256: [UInt8], in contexts: Set<EvidenceContext>) async throws -> Verdict? {
+    let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
+        FROM \(EvidenceRow.source) WHERE e.sha256 = ?
+        """)
+      select.bind(1, sha256)
+      return try select.first { ($0.int(0), $0.int(1), $0.int(2) != 0, $0.blob(3) + $0.blob(4)) }
+    }
+    guard let kept else { return nil }
+    var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
+    // Evidence of an unknown kind states nothing, and unsigned evidence that no row names cannot be checked.
+    guard let kind = verdict.kind, kind.isSigned || !contexts.isEmpty else { return verdict }
+    var isWaiting = false
+    do throws(Refusal) {
+      for (count, context) in self.contexts(contexts, for: kind).enumerated() {
+        let content = try await verifier.verify(
+          kept.bytes, as: kind, context: context, at: ledger.clock.now(), trusted: count > 0)
+        for fact in content.transactions where fact.environment.code != nil {
+          verdict.keys.insert(PreparedFact(fact, isKnown: true).key)
+        }
+        if let message = content.notification?.content(in: context.environment ?? environment) {
+          verdict.keys.insert(message.key(body: []))
+        }
+        isWaiting = content.quarantine != nil
+      }
+    } catch {
+      verdict.refusal = error
+      return verdict
+    }
+    if kept.isBooked, kind.isSigned, kind.isWhole, !isWaiting { verdict.isPartlyBooked = try !areBooked(verdict.keys) }
+    return verdict
+  }
+
+  /// The contexts in which to decode evidence: only Google's product resource takes product and token from its context.
+  private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
+    if stated.isEmpty { return [EvidenceContext(environment: environment)] }
+    return kind == .googleProduct ? stated : Set(stated.map { EvidenceContext(environment: $0.environment) })
+  }
+
+  private func areBooked(_ keys: Set<EventKey>) throws -> Bool {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
+      return try keys.allSatisfy { key in
+        select.bind(1, key.bytes)
+        return try select.first { _ in true } != nil
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Events that state a fact or notification of a store.
+  private static let statingEvents = "event WHERE type IN \(EventType.list(EventType.stating))"
+  /// Evidence that is not named by such an event.
+  private static let silentEvidence = """
+    evidence AS e LEFT JOIN event AS v ON v.seq = e.event AND v.evidence = e.sha256
+      AND v.type IN \(EventType.list(EventType.stating)) WHERE v.seq IS NULL
+    """
+
+  private func count() throws -> Int {
+    try ledger.readStatement { db in
+      try [Self.statingEvents, Self.silentEvidence, "store_snapshot"].reduce(0) { total, rows in
+        total + (try SQLStatement(db, "SELECT count(*) FROM \(rows)").first { Int($0.int(0)) } ?? 0)
+      }
+    }
+  }
+
+  private func events(after seq: Int64) throws -> (statements: [Statement], last: Int64)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT \(LedgerEvent.columns) FROM \(Self.statingEvents) AND seq > ? ORDER BY seq LIMIT \(Self.batch)
+        """)
+      select.bind(1, seq)
+      var last = seq
+      let statements = try select.all { row -> Statement in
+        last = row.int(0)
+        return Statement(
+          location: "event \(last)", sha256: row.blob(5), content: (try? LedgerEvent(row, in: ledger.path))?.content)
+      }
+      return statements.isEmpty ? nil : (statements, last)
+    }
+  }
+
+  private func evidence(after id: Int64) throws -> (statements: [Statement], last: Int64)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db, "SELECT e.id, e.sha256 FROM \(Self.silentEvidence) AND e.id > ? ORDER BY e.id LIMIT \(Self.batch)")
+      select.bind(1, id)
+      var last = id
+      let statements = try select.all { row -> Statement in
+        last = row.int(0)
+        return Statement(location: "evidence \(last)", sha256: row.blob(1))
+      }
+      return statements.isEmpty ? nil : (statements, last)
+    }
+  }
+
+  private func snapshot(after key: RowKey) throws -> (statements: [Statement], last: RowKey)? {
+    try ledger.readStatement { db in
+      let select = try SQLStatement(
+        db,
+        """
+        SELECT store, environment, transaction_id, fact, evidence FROM store_snapshot
+        WHERE (store, environment, transaction_id) > (?, ?, ?) ORDER BY store, environment, transaction_id
+        LIMIT \(Self.batch)
+        """)
+      select.bind(1, key)
+      var last: RowKey?
+      let statements = try select.all { row -> [Statement] in
+        let key = RowKey(row)
+        last = key
+        let entries = (try? SnapshotFacts(bodies: row.blob(3), digests: row.blob(4)))?.entries ?? []
+        return entries.map {
+          Statement(
+            location: "store_snapshot \(key.store)/\(key.environment)/\(key.id)", sha256: $0.evidence,
+            fact: $0.fact.transaction)
+        }
+      }
+      return last.map { (statements.flatMap(\.self), $0) }
+    }
+  }
+}

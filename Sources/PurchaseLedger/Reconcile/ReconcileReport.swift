@@ -1,0 +1,166 @@
+import Foundation
+
+/// The result of a reconciliation, in numbers.
+public struct ReconcileReport: Sendable, Hashable {
+  /// Transactions by class.
+  public internal(set) var counts: [ReconcileClass: Int] = [:]
+  /// Matched transactions whose copy in the snapshot is older than the ledger's.
+  public internal(set) var staleSnapshots = 0
+  /// Transactions on both sides that still differ after the store's facts are recorded, because the ledger's values are newer.
+  public internal(set) var kept = 0
+  /// Transactions on both sides that differ only in values that the store's copy does not state, which is no contradiction.
+  public internal(set) var unstated = 0
+  /// Pieces of the store's export that could not be read.
+  public internal(set) var unread = 0
+  /// Corrective events recorded in this run.
+  public internal(set) var applied = 0
+  /// The ledger's transactions that the pull did not cover, or that were bought since.
+  public internal(set) var notPulled = 0
+  /// When Google's voided list was read last, if that is so long ago that refunds may be missing.
+  public internal(set) var windowLostSince: Int64?
+  /// Stores and environments that were compared.
+  public internal(set) var scopes: [Scope] = []
+
+  public struct Scope: Sendable, Hashable {
+    public var store: Store
+    public var environment: StoreEnvironment
+    /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then that the snapshot lacks are own-only.
+    /// Nil if not all were pulled.
+    public var coveredAt: Int64?
+  }
+
+  public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
+
+  /// Applied corrections after which the two sides still differ.
+  var unsettled = 0
+
+  /// The differences that remain after this run.
+  public var remaining: Int {
+    self[.storeOnly] + self[.stateDiffers] - unstated - applied + unsettled + self[.ownOnly] + self[.accountConflict]
+      + self[.quarantined]
+  }
+
+  /// Whether the comparison was complete and no difference remains.
+  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil }
+
+  mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
+}
+
+/// The format of a reconciliation's report.
+public enum ReconcileFormat: String, Sendable, CaseIterable { case text, json, csv }
+
+/// Writes a reconciliation: add every line, then finish with the report.
+///
+/// JSON and CSV are written line by line in constant memory; the text format groups lines by class and shows at most
+/// `groupLinesMax` of each.
+public struct ReconcileWriter: ~Copyable {
+  /// The number of differences of one class that the text shows; the total is always exact.
+  public static let groupLinesMax = 10_000
+
+  private let format: ReconcileFormat
+  private let write: (String) throws -> Void
+  private var groups: [ReconcileClass: [String]] = [:]
+  private var written = 0
+
+  public init(_ format: ReconcileFormat, to write: @escaping (String) throws -> Void) {
+    self.format = format
+    self.write = write
+  }
+
+  public mutating func add(_ line: ReconcileLine) throws {
+    defer { written += 1 }
+    switch format {
+    case .text:
+      if groups[line.class, default: []].count < Self.groupLinesMax {
+        groups[line.class, default: []].append(line.text)
+      }
+    case .json: try write((written == 0 ? "{\"differences\":[\n" : ",\n") + line.json.text)
+    case .csv: try write((written == 0 ? ReconcileLine.csvHeader : "") + line.csv)
+    }
+  }
+
+  public mutating func finish(_ report: ReconcileReport) throws {
+    switch format {
+    case .text:
+      for kind in ReconcileClass.allCases where report[kind] > 0 && kind != .matched {
+        try write("\(kind.heading) (\(report[kind])):\n\n")
+        for text in groups[kind] ?? [] { try write(text + "\n") }
+        let more = report[kind] - (groups[kind]?.count ?? 0)
+        if more > 0 { try write("... and \(more) more: --report json or csv lists them all\n\n") }
+      }
+      try write(report.text)
+    case .json:
+      try write((written == 0 ? "{\"differences\":[" : "\n") + "],\n\"summary\":\(report.json.text)}\n")
+    case .csv: if written == 0 { try write(ReconcileLine.csvHeader) }
+    }
+  }
+}
+
+extension ReconcileClass {
+  fileprivate var heading: String {
+    switch self {
+    case .matched: "In both books"
+    case .storeOnly: "These are in the store's book only"
+    case .ownOnly: "These are in our book only"
+    case .stateDiffers: "These are in both books, in different states"
+    case .accountConflict: "For these the store names another account than our owner"
+    case .quarantined: "This evidence is in quarantine"
+    }
+  }
+}
+
+extension ReconcileReport {
+  var text: String {
+    var text = ""
+    if let windowLostSince {
+      text += """
+        window-lost: Google's voided list was last read \(ReconcileLine.day(windowLostSince)), more than 30 days ago; \
+        ask for every purchase: run pull --store google
+
+        """
+    }
+    if scopes.isEmpty {
+      return text + "Nothing was pulled yet, so nothing was compared: run pull, or reconcile --store FILE\n"
+    }
+    let stale = staleSnapshots > 0 ? " (\(staleSnapshots) newer in our book)" : ""
+    var parts = ["\(self[.matched]) matched\(stale)"]
+    for kind in ReconcileClass.allCases where kind != .matched && self[kind] > 0 {
+      parts.append("\(self[kind]) \(kind.name)")
+    }
+    text += parts.joined(separator: ", ") + "\n"
+    if applied > 0 { text += "\(applied) booked\n" }
+    if notPulled > 0 {
+      text += "\(notPulled) of ours \(notPulled == 1 ? "is" : "are") not in what was asked of the store; "
+      text += "pull --all asks for everything\n"
+    }
+    if kept > 0 {
+      text += "\(kept) of those in both books \(kept == 1 ? "keeps" : "keep") what ours says, which is later or surer\n"
+    }
+    if unstated > 0 {
+      text += "\(unstated) of those in both books \(unstated == 1 ? "says" : "say") in ours what the store's copy does "
+      text += "not state; nothing to settle\n"
+    }
+    if unread > 0 {
+      text += "\(unread) \(unread == 1 ? "piece" : "pieces") of the store's export could not be read, "
+      text += "so the books cannot be said to agree: correct the export and run it again\n"
+    }
+    if isAgreed { return text + "The books agree.\n" }
+    if remaining == 0 { return text + "No difference was found in what could be compared.\n" }
+    return text + (remaining == 1 ? "1 difference remains.\n" : "\(remaining) differences remain.\n")
+  }
+
+  var json: JSONObjectWriter {
+    var object = JSONObjectWriter()
+    for kind in ReconcileClass.allCases { object.add(kind.name, self[kind]) }
+    object.add("stale-snapshot", staleSnapshots)
+    object.add("not-pulled", notPulled)
+    object.add("kept", kept)
+    object.add("unstated", unstated)
+    object.add("unread", unread)
+    object.add("applied", applied)
+    object.add("remaining", remaining)
+    object.add("windowLostSince", windowLostSince)
+    object.add("agreed", isAgreed)
+    return object
+  }
+}

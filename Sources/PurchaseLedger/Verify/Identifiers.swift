@@ -1,0 +1,153 @@
+public import Foundation
+
+/// The app store that sold the product; part of every transaction's key.
+public enum Store: String, Sendable, Hashable, CaseIterable, Comparable, Codable {
+  case apple
+  case google
+
+  /// The integer stored in the database and in hashed bytes. Never renumber.
+  public var code: UInt8 {
+    switch self {
+    case .apple: 1
+    case .google: 2
+    }
+  }
+
+  public init?(code: UInt8) {
+    switch code {
+    case 1: self = .apple
+    case 2: self = .google
+    default: return nil
+    }
+  }
+
+  public static func < (a: Self, b: Self) -> Bool { a.code < b.code }
+}
+
+/// The store environment of a transaction. Unknown environments keep their raw text and are never recorded.
+public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  public static let production = Self(rawValue: "Production")
+  public static let sandbox = Self(rawValue: "Sandbox")
+  public static let xcode = Self(rawValue: "Xcode")
+  public static let localTesting = Self(rawValue: "LocalTesting")
+
+  /// The integer stored in the database and in hashed bytes; nil for environments that are never recorded. Never renumber.
+  public var code: UInt8? {
+    switch self {
+    case .production: 1
+    case .sandbox: 2
+    default: nil
+    }
+  }
+
+  public init?(code: UInt8) {
+    switch code {
+    case 1: self = .production
+    case 2: self = .sandbox
+    default: return nil
+    }
+  }
+
+  /// Signed on a developer's machine, not by the store.
+  public var isLocalTest: Bool { self == .xcode || self == .localTesting }
+
+  /// Reads `Production`, `PROD` (old notifications) and known names in any case; other text is kept unchanged.
+  public init(storeText text: String) {
+    switch text.lowercased() {
+    case "production", "prod": self = .production
+    case "sandbox": self = .sandbox
+    case "xcode": self = .xcode
+    case "localtesting": self = .localTesting
+    default: self.init(rawValue: text)
+    }
+  }
+
+  public var description: String { rawValue }
+}
+
+/// Identifies a transaction of a store or, with an original transaction's id, a grant.
+public struct TransactionKey: Sendable, Hashable, Codable {
+  public var store: Store
+  public var environment: StoreEnvironment
+  public var id: String
+
+  public init(store: Store, environment: StoreEnvironment, id: String) {
+    self.store = store
+    self.environment = environment
+    self.id = id
+  }
+}
+
+/// A pseudonymous account id: the only reference to a person in events.
+public struct AccountID: Sendable, Hashable, Codable, CustomStringConvertible {
+  public let uuid: UUID
+
+  public init(_ uuid: UUID) { self.uuid = uuid }
+
+  /// Parses the printed form of a UUID.
+  public init?(_ text: String) {
+    guard let uuid = UUID(printed: text) else { return nil }
+    self.init(uuid)
+  }
+
+  public var description: String { uuid.uuidString.lowercased() }
+}
+
+/// The random token that the app passes to the store for an account: Apple's `appAccountToken`, Google's `obfuscatedExternalAccountId`.
+public struct AccountToken: Sendable, Hashable, Codable, CustomStringConvertible {
+  public let uuid: UUID
+
+  public init(_ uuid: UUID) { self.uuid = uuid }
+
+  /// Parses the printed form of a UUID, in either case.
+  public init?(_ text: String) {
+    guard let uuid = UUID(printed: text) else { return nil }
+    self.init(uuid)
+  }
+
+  public var description: String { uuid.uuidString.lowercased() }
+}
+
+extension AccountID {
+  static func random() -> Self { Self(UUID()) }
+}
+
+extension AccountToken {
+  static func random() -> Self { Self(UUID()) }
+}
+
+// MARK: Keys in tables
+
+/// Store, environment and id as stored in the tables: the key of a transaction, or of a grant by its original transaction.
+struct RowKey: Sendable, Hashable, Comparable {
+  var store: UInt8
+  var environment: UInt8
+  var id: String
+
+  /// The order of the tables' primary keys. Ids are ASCII, for which Swift orders text like its bytes.
+  static func < (a: Self, b: Self) -> Bool {
+    if a.store != b.store { return a.store < b.store }
+    if a.environment != b.environment { return a.environment < b.environment }
+    return a.id < b.id
+  }
+
+  func with(id: String) -> Self { Self(store: store, environment: environment, id: id) }
+}
+
+extension RowKey {
+  /// Nil for an environment that is never recorded.
+  init?(_ key: TransactionKey) {
+    guard let environment = key.environment.code else { return nil }
+    self.init(store: key.store.code, environment: environment, id: key.id)
+  }
+
+  /// The decoded key. Codes that no version wrote decode as Apple, production; `verify` reports the row.
+  var transactionKey: TransactionKey {
+    TransactionKey(
+      store: Store(code: store) ?? .apple, environment: StoreEnvironment(code: environment) ?? .production, id: id)
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a `Refusal` instead.
+public struct LedgerError: Error, Sendable, CustomStringConvertible {
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The file is not a ledger, or was written by a newer version.
+    public static let notALedger = Self(rawValue: "not-a-ledger")
+    /// The file does not exist; `init` creates it.
+    public static let noLedger = Self(rawValue: "no-ledger")
+    /// The file was removed or replaced while it was open.
+    public static let gone = Self(rawValue: "gone")
+    /// The database failed: disk, lock, permission.
+    public static let database = Self(rawValue: "database")
+    /// The hash chain, a projection or a stored record is damaged.
+    public static let damaged = Self(rawValue: "damaged")
+    /// A setting is missing or contradicts another.
+    public static let configuration = Self(rawValue: "configuration")
+    /// The login or account is unknown, or a login or password is not valid.
+    public static let account = Self(rawValue: "account")
+    /// Another account uses the login.
+    public static let loginTaken = Self(rawValue: "login-taken")
+    /// Login or password is wrong.
+    public static let wrongPassword = Self(rawValue: "wrong-password")
+    /// Too many passwords wait to be checked; retry later.
+    public static let busy = Self(rawValue: "busy")
+    /// A store's API is unreachable, refused the request or made no progress.
+    public static let store = Self(rawValue: "store")
+    /// A store's API does not know the requested object.
+    public static let notInStore = Self(rawValue: "not-in-store")
+    /// A file of evidence could not be read.
+    public static let input = Self(rawValue: "input")
+  }
+
+  public var code: Code
+  /// The file, row, address or key where it happened.
+  public var location: String
+  /// What happened and what to do, starting in lower case.
+  public var message: String
+
+  public init(_ code: Code, at location: String, _ message: String) {
+    self.code = code
+    self.location = location
+    self.message = message
+  }
+
+  public var description: String { location.isEmpty ? message : "\(location): \(message)" }
+}
+
+/// The current time: the system clock, or a fixed time for tests (`--now`).
+public struct LedgerClock: Sendable {
+  /// Milliseconds since 1970.
+  public let now: @Sendable () -> Int64
+
+  public static let system = Self(now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) })
+
+  public static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
+}
