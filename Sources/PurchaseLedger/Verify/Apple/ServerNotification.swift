@@ -1,0 +1,149 @@
+extension AppleVerifier {
+  /// App Store Server Notification, version 2: the outer payload is verified; so are transaction and renewal info in it.
+  func notification(in opened: JWSVerifier.Opened, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
+    let message = try NotificationPayload(opened)
+    try identity.check(bundleID: message.bundleID, in: "notification", isKnown: message.hasCarrier)
+    if message.hasCarrier, let environment = message.environment {
+      try identity.check(appAppleID: message.appAppleID, environment: environment, in: "notification")
+    }
+    var evidence = VerifiedEvidence(
+      kind: .notification, store: .apple, environment: message.environment, signedDate: opened.signedDate,
+      details: AppleDetails.ofNotification(message.carrier))
+    if let environment = message.environment {
+      evidence.quarantine = try identity.check(environment, in: "notification")
+      if environment == .sandbox { evidence.addNote("sandbox") }
+    }
+    if !NotificationPayload.knownTypes.contains(message.type) { evidence.addNote("unknown-type") }
+    if let text = message.signedTransaction {
+      try await addTransaction(Array(text.utf8), to: &evidence, of: message, trusted: trusted)
+    }
+    if let text = message.signedRenewal {
+      try await addRenewal(Array(text.utf8), to: &evidence, of: message, trusted: trusted)
+    }
+    evidence.notification = NotificationFact(
+      store: .apple, environment: message.environment, uuid: message.uuid, type: message.type, subtype: message.subtype,
+      signedDate: opened.signedDate, transaction: evidence.transactions.first?.key)
+    return evidence
+  }
+
+  private func addTransaction(
+    _ bytes: [UInt8], to evidence: inout VerifiedEvidence, of message: NotificationPayload, trusted: Bool
+  ) async throws(Refusal) {
+    let opened = try await jws.open(bytes, trusted: trusted)
+    guard AppleFormat.kind(of: opened.payload) == .transaction else {
+      throw Refusal(.wrongKind, "what the notification carries as its transaction is none, by its fields")
+    }
+    let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
+    try identity.check(bundleID: signed.bundleID, in: "notification's transaction")
+    // The message names its app itself, also where no bundle id is configured.
+    if let outer = message.bundleID, signed.bundleID != outer {
+      throw Refusal(.wrongBundle, "the notification is of \(outer), its transaction of \(signed.bundleID ?? "no app")")
+    }
+    var fact = signed.fact
+    let unknown = try identity.check(fact.environment, in: "notification's transaction")
+    message.settle(&fact)
+    evidence.quarantine =
+      evidence.quarantine ?? unknown ?? mismatch(fact.environment, message, "transaction") ?? signed.inconsistency
+      ?? opened.inconsistency
+    if fact.environment.code != nil { evidence.transactions = [fact] }
+    evidence.addNotes(about: fact)
+    evidence.details += AppleDetails.ofTransaction(opened.payload)
+  }
+
+  private func addRenewal(
+    _ bytes: [UInt8], to evidence: inout VerifiedEvidence, of message: NotificationPayload, trusted: Bool
+  ) async throws(Refusal) {
+    let opened = try await jws.open(bytes, trusted: trusted)
+    guard AppleFormat.kind(of: opened.payload) == .renewal else {
+      throw Refusal(.wrongKind, "what the notification carries as its renewal info is none, by its fields")
+    }
+    let fact = try renewalFact(in: opened)
+    let unknown = try identity.check(fact.environment, in: "notification's renewal info")
+    evidence.quarantine =
+      evidence.quarantine ?? unknown ?? mismatch(fact.environment, message, "renewal info") ?? opened.inconsistency
+    evidence.renewal = fact
+  }
+
+  private func mismatch(_ inner: StoreEnvironment, _ message: NotificationPayload, _ layer: String) -> Refusal? {
+    guard let outer = message.environment, outer != inner else { return nil }
+    return Refusal(.environmentMismatch, "the notification is of \(outer), its \(layer) of \(inner)")
+  }
+}
+
+extension AppleIdentity {
+  /// A message of a form that this version does not know may name its app where nobody looks.
+  fileprivate func check(bundleID found: String?, in layer: String, isKnown: Bool) throws(Refusal) {
+    if isKnown { try check(bundleID: found, in: layer) }
+  }
+}
+
+/// The outer payload of a version 2 notification (`responseBodyV2DecodedPayload`).
+struct NotificationPayload {
+  let uuid: String
+  let type: String
+  let subtype: String?
+  let signedDate: Int64
+  /// The member that names the app: `data`, `summary`, `externalPurchaseToken`, `appData`; empty without one.
+  let carrier: JSONValue
+  let environment: StoreEnvironment?
+  let bundleID: String?
+  let appAppleID: Int64?
+  let signedTransaction: String?
+  let signedRenewal: String?
+
+  var hasCarrier: Bool { carrier.members?.isEmpty == false }
+
+  /// Those that say something; others are kept raw and noted.
+  static let knownTypes: Set<String> = [
+    "CONSUMPTION_REQUEST", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "DID_RENEW",
+    "EXPIRED", "EXTERNAL_PURCHASE_TOKEN", "GRACE_PERIOD_EXPIRED", "METADATA_UPDATE", "MIGRATION", "OFFER_REDEEMED",
+    "ONE_TIME_CHARGE", "PRICE_CHANGE", "PRICE_INCREASE", "REFUND", "REFUND_DECLINED", "REFUND_REVERSED",
+    "RENEWAL_EXTENDED", "RENEWAL_EXTENSION", "RESCIND_CONSENT", "REVOKE", "SUBSCRIBED", "TEST",
+  ]
+
+  init(_ opened: JWSVerifier.Opened) throws(Refusal) {
+    let fields = AppleFields(opened.payload)
+    uuid = try fields.identifier("notificationUUID")
+    guard let type = try fields.word("notificationType") else {
+      throw Refusal(.incomplete, "notificationType is missing")
+    }
+    self.type = type
+    subtype = try fields.word("subtype")
+    signedDate = opened.signedDate
+    carrier = Self.carrier(in: opened.payload)
+    let inner = AppleFields(carrier)
+    bundleID = carrier["bundleId"]?.string
+    appAppleID = try inner.integer("appAppleId")
+    if let text = try inner.word("environment") {
+      environment = StoreEnvironment(storeText: text)
+    } else if let token = carrier["externalPurchaseId"]?.string {
+      // Tokens of external purchases say it in their id only.
+      environment = token.hasPrefix("SANDBOX") ? .sandbox : .production
+    } else {
+      environment = nil
+    }
+    signedTransaction = carrier["signedTransactionInfo"]?.string
+    signedRenewal = carrier["signedRenewalInfo"]?.string
+  }
+
+  /// A new kind of message is looked through for the member that names an app.
+  private static func carrier(in payload: JSONValue) -> JSONValue {
+    for name in ["data", "summary", "externalPurchaseToken", "appData"] {
+      if let value = payload[name], value.members != nil { return value }
+    }
+    return payload.members?.first { $0.value["bundleId"] != nil }?.value ?? .object([])
+  }
+
+  /// The message's type has the last word on the statement of the transaction it carries.
+  func settle(_ fact: inout StoreTransaction) {
+    switch type {
+    case "REFUND_REVERSED":
+      fact.statement = .reversed
+      fact.revocation = nil
+    case "REFUND", "REVOKE":
+      fact.statement = .revoked
+      fact.revocation = fact.revocation ?? Revocation(date: signedDate)
+    default: break
+    }
+  }
+}
