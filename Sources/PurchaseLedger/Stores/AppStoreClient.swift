@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Crypto
 import Foundation
 
-/// Who asks the App Store Server API.
+/// The key and the app that requests to the App Store Server API are signed for.
 public struct AppStoreCredentials: Sendable {
   public var issuerID: String
   public var keyID: String
@@ -18,9 +18,9 @@ public struct AppStoreCredentials: Sendable {
   }
 }
 
-/// Asks the App Store Server API and puts what it answers, verified, into a snapshot.
+/// Client of the App Store Server API: verifies the responses and stores them in a snapshot.
 ///
-/// Every page is stored together with the place behind it, so a pull that was interrupted goes on there. `shutdown` must be called at the end.
+/// Each page is stored together with its cursor, so an interrupted pull continues there. Call `shutdown` at the end.
 public final class AppStoreClient: Sendable {
   let requests: StoreRequests
   let baseURL: String
@@ -30,9 +30,9 @@ public final class AppStoreClient: Sendable {
   private let client: HTTPClient
 
   /// - Parameters:
-  ///   - baseURL: Nil: Apple's own, of the environment.
-  ///   - rate: Requests a second; Apple allows 50 for most calls of an app.
-  /// - Throws: `LedgerError` when the key is no P-256 key.
+  ///   - baseURL: Nil for Apple's server of the environment.
+  ///   - rate: Requests per second. Apple allows 50 per app for most calls.
+  /// - Throws: `LedgerError` if the key is not a P-256 key.
   public init(
     credentials: AppStoreCredentials, environment: StoreEnvironment, verifier: any StoreEvidenceVerifier,
     clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20, retry: RetryPolicy = .init()
@@ -52,7 +52,7 @@ public final class AppStoreClient: Sendable {
     requests = StoreRequests(
       client: client, limiter: RateLimiter(rate: rate), retry: retry,
       authorization: { _ in
-        // Made for each request: a signature costs less than remembering when the last one ends.
+        // Signed for each request, which is simpler than tracking when a token expires.
         "Bearer " + (try Self.token(credentials, key, seconds: clock.now() / 1000))
       },
       isRetryable: { AppStoreFailure.isRetryable(status: $0, body: $1) }, clock: clock)
@@ -72,7 +72,7 @@ public final class AppStoreClient: Sendable {
       sign: { try key.signature(for: $0).rawRepresentation })
   }
 
-  /// Verifies the pieces of a page and stores it.
+  /// Verifies the pieces of a page and stores the page with its cursor.
   func store(
     _ pieces: [String], as kind: EvidenceKind, cursor: (name: String, value: String)?, in sink: any SnapshotSink,
     _ report: inout PullReport
@@ -95,26 +95,26 @@ public final class AppStoreClient: Sendable {
 }
 
 extension AppStoreClient {
-  /// A customer's transactions of this app, from the stored revision on, the oldest change first.
+  /// Pulls a customer's transactions of this app from the stored revision on, oldest change first.
   ///
   /// - Parameter transactionID: Any transaction of that customer.
-  /// - Throws: `LedgerError` with code `store`; pages before are stored with their revision.
+  /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their revision.
   public func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
     try await pullRevisions(
       "history", "/inApps/v2/history/\(StoreRequests.escape(transactionID))", query: "sort=ASCENDING&", transactionID, sink)
   }
 
-  /// A customer's refunded transactions.
+  /// Pulls a customer's refunded transactions.
   public func pullRefunds(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
     try await pullRevisions(
       "refunds", "/inApps/v2/refund/lookup/\(StoreRequests.escape(transactionID))", query: "", transactionID, sink)
   }
 
-  /// The messages that Apple sent, or tried to send, in a window of time.
+  /// Pulls the notifications that Apple sent, or tried to send, in a window of time.
   ///
   /// - Parameters:
-  ///   - start: Milliseconds since 1970; Apple keeps 180 days. Later times go on where the last one ended, unless this is earlier than anything that
-  ///     was asked for.
+  ///   - start: Milliseconds since 1970. Apple keeps 180 days. Later pulls continue where the last one ended, unless `start` is earlier than
+  ///     every window so far.
   ///   - end: Milliseconds since 1970.
   public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
     -> PullReport
@@ -149,13 +149,13 @@ extension AppStoreClient {
 
   private static let notificationsKept: Int64 = 180 * 86_400_000
 
-  /// Asks Apple to send a test notification to our server; returns the token to ask about it with.
+  /// Asks Apple to send a test notification to the app's server. Returns the token for `testNotificationStatus`.
   public func requestTestNotification() async throws -> String {
     let request = StoreRequests.Request(method: "POST", url: "\(baseURL)/inApps/v1/notifications/test")
     return try await requests.send(request) { _, value in value?["testNotificationToken"]?.string }
   }
 
-  /// What became of a test notification: Apple's word for each attempt to send it.
+  /// The result of each attempt to send a test notification, in Apple's words.
   public func testNotificationStatus(_ token: String) async throws -> [String] {
     let request = StoreRequests.Request(url: "\(baseURL)/inApps/v1/notifications/test/\(StoreRequests.escape(token))")
     return try await requests.send(request) { _, value in
@@ -173,7 +173,7 @@ extension AppStoreClient {
     while true {
       let page = revision.map { "revision=\(StoreRequests.escape($0))" } ?? ""
       let request = StoreRequests.Request(url: "\(baseURL)\(path)?\(query)\(page)")
-      // `{}` says nothing: it is no empty history, which has `hasMore`.
+      // `{}` is not an empty history, which has `hasMore`.
       let answer = try await requests.send(request) { _, value in
         value?["signedTransactions"]?.elements == nil || value?["hasMore"]?.bool == nil ? nil : value
       }
@@ -197,16 +197,18 @@ extension AppStoreClient {
 
 }
 
-/// The App Store Server API's failures: `{"errorCode": ..., "errorMessage": ...}`.
+/// Failures of the App Store Server API: `{"errorCode": ..., "errorMessage": ...}`.
 enum AppStoreFailure {
-  /// Codes that Apple documents as retryable: account, app or transaction not found for now, rate limit, internal error for now.
+  /// The codes that Apple documents as retryable: account, app or transaction temporarily not found, rate limit, temporary internal
+  /// error.
   private static let retryableCodes: Set<Int64> = [4_040_002, 4_040_004, 4_040_006, 4_290_000, 5_000_001]
 
-  /// Codes decide where Apple gives one it names; unknown ones follow their status. 401 may be a key that has just been made, or a clock.
+  /// Whether to retry. A known code decides, otherwise the status. 401 is retried, because a new key takes time to become active and
+  /// clocks may differ.
   static func isRetryable(status: Int, body: JSONValue?) -> Bool {
     if let code = body?["errorCode"]?.integer {
       if retryableCodes.contains(code) { return true }
-      // GeneralInternalError; its retryable twin ends in 1.
+      // GeneralInternalError is permanent; GeneralInternalRetryableError is 5000001.
       if code == 5_000_000 { return false }
     }
     return [401, 408, 429].contains(status) || status >= 500

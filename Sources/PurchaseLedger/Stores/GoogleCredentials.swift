@@ -2,15 +2,16 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// How the Android Publisher API lets us in.
+/// Credentials for the Android Publisher API.
 public enum GoogleCredentials: Sendable {
-  /// A token that somebody else keeps fresh.
+  /// An access token that is refreshed elsewhere.
   case accessToken(String)
-  /// A service account: tokens are asked for with a signed grant (RFC 7523) and kept until they end.
+  /// A service account: tokens are requested with a signed grant (RFC 7523) and cached until they expire.
   case serviceAccount(email: String, privateKey: String, tokenURI: String)
 
   /// Reads the JSON file of a service account.
-  /// - Throws: `LedgerError` that says what is missing.
+  ///
+  /// - Throws: `LedgerError` if a field is missing.
   public static func serviceAccount(json: [UInt8], file: String) throws(LedgerError) -> Self {
     guard let value = try? JSONReader.read(json), let email = value["client_email"]?.string,
       let key = value["private_key"]?.string
@@ -24,7 +25,7 @@ public enum GoogleCredentials: Sendable {
   }
 }
 
-/// Keeps one access token until a minute before it ends.
+/// Requests access tokens and caches the current one until a minute before it expires.
 actor GoogleTokens {
   private let credentials: GoogleCredentials
   private let requests: StoreRequests
@@ -32,7 +33,7 @@ actor GoogleTokens {
   private let clock: LedgerClock
   private var token: (text: String, until: Int64)?
 
-  /// - Throws: `LedgerError` when the key is no RSA key.
+  /// - Throws: `LedgerError` if the key is not an RSA key.
   init(_ credentials: GoogleCredentials, requests: StoreRequests, clock: LedgerClock) throws(LedgerError) {
     self.credentials = credentials
     self.requests = requests
@@ -48,6 +49,9 @@ actor GoogleTokens {
     }
   }
 
+  /// The value of the `Authorization` field.
+  ///
+  /// - Parameter isRefused: True if the store rejected the cached token.
   func authorization(isRefused: Bool) async throws -> String {
     guard case .serviceAccount(let email, _, let uri) = credentials, let key else {
       if case .accessToken(let token) = credentials { return "Bearer \(token)" }

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 
-/// Asks the Android Publisher API about purchases. `shutdown` must be called at the end.
+/// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the end.
 public final class GooglePlayClient: Sendable {
   let requests: StoreRequests
   let application: String
@@ -12,8 +12,8 @@ public final class GooglePlayClient: Sendable {
   private let client: HTTPClient
 
   /// - Parameters:
-  ///   - environment: What evidence gets that names none: the ledger's.
-  ///   - rate: Requests a second; Google's default quota is 50 (3,000 a minute).
+  ///   - environment: The environment of evidence that names none: the ledger's.
+  ///   - rate: Requests per second. Google's default quota is 50 (3,000 per minute).
   public init(
     packageName: String, credentials: GoogleCredentials, environment: StoreEnvironment,
     verifier: any StoreEvidenceVerifier, clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20,
@@ -37,7 +37,7 @@ public final class GooglePlayClient: Sendable {
 
   public func shutdown() async throws { try await client.shutdown() }
 
-  /// The state of one purchase, put into the snapshot (`purchases.products.get`).
+  /// Pulls the state of one purchase (`purchases.products.get`).
   public func pullProduct(_ productID: String, token: String, into sink: any SnapshotSink) async throws -> PullReport {
     var report = PullReport()
     let request = StoreRequests.Request(url: address(productID, token))
@@ -50,7 +50,7 @@ public final class GooglePlayClient: Sendable {
     return report
   }
 
-  /// Tells Google that the purchase was delivered, which it otherwise refunds after three days. Asking twice is as asking once.
+  /// Acknowledges a purchase, which Google otherwise refunds after three days. Idempotent.
   public func acknowledge(_ productID: String, token: String) async throws {
     let request = StoreRequests.Request(
       method: "POST", url: address(productID, token) + ":acknowledge", contentType: "application/json",
@@ -62,7 +62,7 @@ public final class GooglePlayClient: Sendable {
     "\(application)/purchases/products/\(StoreRequests.escape(productID))/tokens/\(StoreRequests.escape(token))"
   }
 
-  /// Verifies an answer and stores it with its cursor.
+  /// Verifies a response and stores it with its cursor.
   func store(
     _ answer: JSONValue, as kind: EvidenceKind, _ context: EvidenceContext, cursor: (name: String, value: String)?,
     in sink: any SnapshotSink, _ report: inout PullReport
@@ -83,20 +83,20 @@ public final class GooglePlayClient: Sendable {
 }
 
 extension GooglePlayClient {
-  /// Google keeps the list of voided purchases for 30 days.
+  /// How long Google keeps the list of voided purchases: 30 days.
   static let voidedWindow: Int64 = 30 * 86_400_000
 
-  /// What was refunded, charged back or revoked since the last time, page by page.
+  /// Pulls the purchases that were refunded, charged back or revoked since the last pull, page by page.
   ///
-  /// - Parameter since: Milliseconds since 1970, for the first time; later ones go on where the last one ended.
-  /// - Returns: `isWindowLost` when the last time is more than 30 days ago: every active purchase must be asked for.
-  /// - Throws: `LedgerError` with code `store`; pages before are stored with their place.
+  /// - Parameter since: The start of the first pull, in milliseconds since 1970. Later pulls continue where the last one ended.
+  /// - Returns: A report with `isWindowLost` if the last pull is more than 30 days ago. Every active purchase must then be queried.
+  /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their cursor.
   public func pullVoided(since: Int64, into sink: any SnapshotSink) async throws -> PullReport {
     var report = PullReport()
     let name = "google.voided.\(environment)"
     let now = clock.now()
-    // A window that was left in the middle is read to its end, as of when it began; what came since is left for the next time. One that has become older
-    // than what is kept is not moved here: it has a hole.
+    // An unfinished window is read to its original end; later entries are left for the next pull. `keptFor: now` keeps its start even if
+    // that is older than what Google keeps, so that the gap is detected below.
     let last = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
     let start = max(since, last?.first ?? since)
     var window = NotificationWindow(after: last, since: start, until: now, keptFor: now)
@@ -121,7 +121,7 @@ extension GooglePlayClient {
             request, "refuses its own page token again and again; pages before are stored: run it again later")
         }
         hasRestarted = true
-        // A page token that came too late: the same window from its beginning; what is stored already is stored again.
+        // The page token has expired: the window is read again from its start. Storing a page twice does no harm.
         window.page = nil
         seen = []
         continue

@@ -1,16 +1,16 @@
-/// Where a store's client puts what it fetched, page by page; the snapshot of the ledger is one.
+/// Receives the pages that a store's client fetches. The ledger's `Snapshot` conforms.
 public protocol SnapshotSink: Sendable {
-  /// Stores a page and the place to go on from in one transaction: after a crash both are there or neither.
+  /// Stores a page and the cursor behind it in one transaction, so that a crash keeps both or neither.
   func store(_ page: SnapshotPage) throws
 
-  /// The place that a client stored last, and when, in milliseconds since 1970.
+  /// The cursor stored last, and when, in milliseconds since 1970.
   func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)?
 }
 
-/// A page of a store's answer, verified.
+/// A page of a store's response, verified.
 public struct SnapshotPage: Sendable {
   public var evidence: [(bytes: [UInt8], content: VerifiedEvidence)]
-  /// Name and value of the cursor behind this page; nil where there is nothing to go on from.
+  /// Name and value of the cursor behind this page. Nil leaves the stored cursor unchanged.
   public var cursor: (name: String, value: String)?
 
   public init(evidence: [(bytes: [UInt8], content: VerifiedEvidence)], cursor: (name: String, value: String)?) {
@@ -19,35 +19,36 @@ public struct SnapshotPage: Sendable {
   }
 }
 
-/// What a pull brought.
+/// The result of a pull.
 public struct PullReport: Sendable {
   public var pages = 0
-  /// Pieces that verified and went into the snapshot.
+  /// Pieces that verified and were stored.
   public var pieces = 0
-  /// Pieces that did not, with their reasons; the pages they came with count all the same.
+  /// Why pieces were rejected. Their pages count in `pages` all the same.
   public var refusals: [Refusal] = []
-  /// A feed has a hole: what happened in it must be asked for by itself.
+  /// Whether the feed has a gap. Purchases must then be queried one by one.
   public var isWindowLost = false
 
-  /// Something was refused that another configuration would take: the places to go on from stay before it, so that the next pull asks for it again.
+  /// Whether a piece was rejected that another configuration would accept. The cursor then stops before it, and the next pull requests
+  /// it again.
   public var isHeld = false
 
   public init() {}
 
-  /// Notes a refusal.
+  /// Adds a rejected piece.
   mutating func refuse(_ refusal: Refusal) {
     refusals.append(refusal)
     if refusal.code.isOfConfiguration { isHeld = true }
   }
 }
 
-/// A window of time that is being read page by page, and from when on there are windows without a hole. Milliseconds since 1970.
+/// The cursor of a feed that is read in windows of time, page by page. Times are milliseconds since 1970.
 struct NotificationWindow {
   var start: Int64
   var end: Int64
   /// Nil before the first page and after the last.
   var page: String?
-  /// Where the first of the windows began that follow each other up to this one.
+  /// The start of the first window of the gapless sequence that ends with this one.
   var first: Int64
 
   init(start: Int64, end: Int64, page: String?, first: Int64? = nil) {
@@ -57,11 +58,13 @@ struct NotificationWindow {
     self.first = first ?? start
   }
 
-  /// The window to read now: one that was left in the middle is finished first, one that was finished says where the next begins.
+  /// The window to read next: continues an unfinished window, otherwise starts where the finished one ended.
   ///
   /// - Parameters:
-  ///   - since: Where the first begins; if that is earlier than what was read so far, everything from there on is read again.
-  ///   - kept: How long the store keeps what is asked for, in milliseconds.
+  ///   - left: The window that the last pull ended in.
+  ///   - since: The start of the first window. If earlier than all windows so far, everything from there on is read again.
+  ///   - end: The end of the new window.
+  ///   - kept: How long the store keeps the feed, in milliseconds.
   init(after left: Self?, since: Int64, until end: Int64, keptFor kept: Int64) {
     guard let left, since >= left.first else {
       self.init(start: since, end: end, page: nil)
@@ -70,7 +73,7 @@ struct NotificationWindow {
     self = left.page != nil ? left : Self(start: max(left.end, end - kept), end: end, page: nil, first: left.first)
   }
 
-  // MARK: The value of a cursor: `FIRST:START END PAGE`
+  // MARK: Stored form: `FIRST:START END PAGE`
 
   init?(_ text: String) {
     let parts = text.split(separator: " ", maxSplits: 2)

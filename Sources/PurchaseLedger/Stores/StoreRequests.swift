@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Makes requests of a store's API: limited in rate, repeated where that may help.
+/// Sends requests to a store's API, limited in rate and retried if the failure may be temporary.
 struct StoreRequests: Sendable {
   struct Request: Sendable {
     var method: String = "GET"
@@ -17,9 +17,9 @@ struct StoreRequests: Sendable {
   let client: HTTPClient
   let limiter: RateLimiter
   let retry: RetryPolicy
-  /// Text for the `Authorization` field; `true` asks for a new one, after the last was refused.
+  /// The value of the `Authorization` field. True requests a new one, after the store rejected the last.
   let authorization: @Sendable (Bool) async throws -> String?
-  /// Whether a failure with this body may end by itself.
+  /// Whether a failure with this status and body may be temporary.
   var isRetryable: @Sendable (Int, JSONValue?) -> Bool = { status, _ in
     [401, 408, 429].contains(status) || status >= 500
   }
@@ -27,10 +27,12 @@ struct StoreRequests: Sendable {
 
   static let answerBytesMax = 32 << 20
 
+  /// Sends a request until it succeeds, fails for good or the attempts are used up.
+  ///
   /// - Parameters:
-  ///   - others: Statuses that are answers, too, beside 200 to 299.
-  ///   - accept: Reads the answer; nil when it is cut off or empty and should be asked for again.
-  /// - Throws: `LedgerError` with code `store` when repeating does not help.
+  ///   - others: Statuses besides 200 to 299 that are passed to `accept`.
+  ///   - accept: Reads the response. Nil means that it is truncated or empty and is requested again.
+  /// - Throws: `LedgerError` with code `store`, or `notInStore` if the store does not know the subject.
   func send<Answer>(
     _ request: Request, others: Set<Int> = [], accept: (Int, JSONValue?) throws -> Answer?
   ) async throws -> Answer {
@@ -65,7 +67,7 @@ struct StoreRequests: Sendable {
         throw CancellationError()
       } catch {
         complaint = Self.complaint(error)
-        // Asked again it would fail again: somebody has to look at a certificate, an address or a clock.
+        // Not retried: a certificate, an address or a clock has to be corrected first.
         if Self.isOfTLS(error) { throw failure(request, complaint) }
       }
       if attempt < retry.attemptsMax { try await Task.sleep(for: .seconds(wait)) }
@@ -91,7 +93,7 @@ struct StoreRequests: Sendable {
     return (Int(response.status.code), response.headers, Array(body.readableBytesView))
   }
 
-  /// For one segment of a path or one value of a query. An id that is only dots would be a way up, and becomes none.
+  /// Percent-encodes one path segment or query value. A segment of dots only is encoded too, since it would mean a parent folder.
   static func escape(_ text: String) -> String {
     let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
     let escaped = text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
@@ -99,7 +101,7 @@ struct StoreRequests: Sendable {
   }
 
   func failure(_ request: Request, _ message: String, _ code: LedgerError.Code = .store) -> LedgerError {
-    // A query may hold page tokens, which say nothing to people.
+    // The query is left out: page tokens mean nothing to people.
     LedgerError(code, at: String(request.url.prefix { $0 != "?" }), message)
   }
 
@@ -111,7 +113,7 @@ struct StoreRequests: Sendable {
       .compactMap { $0 }.joined(separator: " ").withoutControls
   }
 
-  /// Whether no connection can be had that is worth trusting. One that the other side merely closed may come about the next time.
+  /// Whether no trusted connection is possible. A connection that the server merely closed may succeed next time.
   private static func isOfTLS(_ error: any Error) -> Bool {
     #if canImport(Network)
       if error is HTTPClient.NWTLSError { return true }
@@ -122,7 +124,7 @@ struct StoreRequests: Sendable {
     return error is NIOSSLExtraError || error is BoringSSLError
   }
 
-  /// What went wrong below HTTP, in words.
+  /// Describes a failure below HTTP.
   private static func complaint(_ error: any Error) -> String {
     if isOfTLS(error) {
       return """
@@ -144,7 +146,7 @@ struct StoreRequests: Sendable {
     }
   }
 
-  /// The repetitions are ours: a client that tries connections again by itself would do so for a minute, whatever is wrong.
+  /// A client that does not retry connections by itself, which it would do for a minute whatever the cause.
   static func client() -> HTTPClient {
     var configuration = HTTPClient.Configuration()
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -152,15 +154,15 @@ struct StoreRequests: Sendable {
   }
 }
 
-/// How often and after which waits a request is made again. Times are seconds.
+/// How often a request is retried and how long to wait in between. Times are in seconds.
 public struct RetryPolicy: Sendable {
   public var attemptsMax: Int
-  /// The first wait; each further one is twice as long.
+  /// The first wait. Each further one is twice as long.
   public var firstDelay: Double
   public var delayMax: Double
-  /// A store that asks for a longer wait than this ends the work; it goes on from its cursor another time.
+  /// If the store asks for a longer wait, the pull ends. The next one continues from its cursor.
   public var retryAfterMax: Double
-  /// One request, from connecting to the last byte.
+  /// The limit for one request, from connecting to the last byte.
   public var timeout: Double
 
   public init(
@@ -174,16 +176,16 @@ public struct RetryPolicy: Sendable {
     self.timeout = timeout
   }
 
-  /// The wait before attempt `number`, counted from 1 for the first repetition: anywhere between nothing and the doubled delay, so that many clients
-  /// do not come back at once.
+  /// The wait before retry `number`, which counts from 1: random between 0 and the doubled delay (full jitter), so that many clients
+  /// do not retry at the same time.
   func delay(_ number: Int) -> Double {
     Double.random(in: 0...min(delayMax, firstDelay * Double(1 << min(number - 1, 20))))
   }
 }
 
-/// JSON web tokens (RFC 7519) that our side signs to be let in.
+/// Makes JSON web tokens (RFC 7519) that authenticate the ledger at a store.
 enum WebToken {
-  /// - Parameter sign: Signs the text before the second dot.
+  /// - Parameter sign: Signs the header and the claims, encoded and joined by a dot.
   static func make(
     header: [(String, JSONValue)], claims: [(String, JSONValue)], sign: (Data) throws -> Data
   ) rethrows -> String {

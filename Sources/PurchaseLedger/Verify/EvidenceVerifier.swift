@@ -1,18 +1,22 @@
-/// Takes any evidence: finds out what the bytes are and has the store's verifier check and decode them.
+/// Verifies evidence of any store: the entry point from bytes to facts.
+///
+/// 1. Reject pieces above the size cap.
+/// 2. Detect the format from the bytes (`EvidenceFormat`), unless the caller states the kind.
+/// 3. Let the store's verifier (`AppleVerifier`, `GoogleVerifier`) check signatures, chains and identity, and decode the facts.
 public struct EvidenceVerifier: Sendable {
   private let apple: AppleVerifier
   private let others: [any StoreEvidenceVerifier]
-  /// Takes JSON that was parsed to find out what it is.
+  /// Takes JSON that format detection has already parsed, so that it is parsed once.
   private let google: GoogleVerifier?
   private let bytesMax: Int
 
-  /// - Throws: `LedgerError` (`configuration`) that names the root certificate which is none.
+  /// - Throws: `LedgerError` (`configuration`) for a root certificate or a licensing key that cannot be read.
   public init(identity: StoreIdentity) throws(LedgerError) {
     try self.init(identity: identity, others: [GoogleVerifier(identity: identity)])
   }
 
-  /// - Parameter others: The verifiers of other stores than Apple's; each is asked for the kinds of its store.
-  /// - Throws: `LedgerError` (`configuration`) that names the root certificate which is none.
+  /// - Parameter others: Verifiers of stores other than Apple's.
+  /// - Throws: `LedgerError` (`configuration`) that names the root certificate that cannot be read.
   package init(identity: StoreIdentity, others: [any StoreEvidenceVerifier]) throws(LedgerError) {
     apple = try AppleVerifier(identity: identity)
     self.others = others
@@ -20,20 +24,20 @@ public struct EvidenceVerifier: Sendable {
     bytesMax = identity.evidenceBytesMax
   }
 
-  /// What bytes look like; nil when they are nothing that is known. Nothing is verified.
+  /// The kind of evidence that the bytes look like, or nil if the format is unknown. Verifies nothing.
   /// - Complexity: O(bytes): JSON and the payload of a JWS are parsed.
   public static func detect(_ bytes: [UInt8]) -> EvidenceKind? { EvidenceFormat(bytes).kind }
 
   /// Verifies and decodes one piece of evidence.
   ///
   /// - Parameters:
-  ///   - bytes: Compact JWS, PKCS#7 receipt in ASN.1 or base64, JSON of a store.
-  ///   - kind: What it has to be; nil to find out.
-  ///   - context: What the bytes cannot say because it stood in the question.
-  ///   - now: Milliseconds since 1970; decides only whether a date lies in the future.
-  ///   - trusted: The very bytes were accepted before: signatures and chains are not checked again.
-  /// - Throws: `Refusal`. Evidence that has to wait is returned with `quarantine` set.
-  /// - Complexity: O(bytes) and, with a chain that is known, one check of a signature for each layer.
+  ///   - bytes: A compact JWS, a PKCS#7 receipt (ASN.1 or base64), or a store's JSON.
+  ///   - kind: The expected kind, or nil to detect it.
+  ///   - context: Values from the request that the response does not repeat.
+  ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
+  ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
+  /// - Throws: `Refusal`. Quarantined evidence is returned, with `quarantine` set.
+  /// - Complexity: O(bytes), plus one signature check per layer if the chain is cached.
   public func verify(
     _ bytes: [UInt8], as kind: EvidenceKind? = nil, context: EvidenceContext = .init(), at now: Int64,
     trusted: Bool = false
@@ -66,13 +70,13 @@ public struct EvidenceVerifier: Sendable {
   }
 }
 
-/// What bytes look like, found out by their first bytes and their fields, never by a file's name.
+/// The format of a piece of evidence, detected from its first bytes and its fields, never from a file name.
 enum EvidenceFormat {
-  /// A compact JWS; what it says it is stands in its payload.
+  /// A compact JWS. Its payload says which kind it is.
   case signed([UInt8])
-  /// JSON of a store.
+  /// A store's JSON document, parsed.
   case document(EvidenceKind, JSONValue)
-  /// ASN.1, or base64 of a receipt.
+  /// A PKCS#7 receipt, in ASN.1 or base64.
   case receipt(EvidenceKind)
   case unknown(String)
 
@@ -93,7 +97,7 @@ enum EvidenceFormat {
     }
   }
 
-  /// Base64url of `{"`, with which the header of nearly every JWS begins; no receipt does.
+  /// Base64url of `{"`. Nearly every JWS header starts with it, and no receipt does.
   private static let headerStart = Array("eyJ".utf8)
 
   private static func object(_ bytes: [UInt8], _ range: Range<Int>) -> Self {
@@ -102,15 +106,15 @@ enum EvidenceFormat {
       if let kind = kind(of: document) { return .document(kind, document) }
       return .unknown("JSON, but of no form that a store answers with; say what it is with --format")
     } catch {
-      // iOS 6's receipts begin as JSON does; the verifier says what is wrong with them.
+      // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a reason.
       if AppleFormat.isPropertyList(bytes[range]) { return .receipt(.receipt) }
       return .unknown("not JSON: \(error)")
     }
   }
 
-  /// Google's forms have fields that Apple's never have, so the order does not matter but for speed.
+  /// Google's documents have fields that Apple's never have, so the order matters only for speed.
   private static func kind(of document: JSONValue) -> EvidenceKind? {
-    // A recorded exchange is what was answered.
+    // A recorded HTTP exchange is of the kind of its response body.
     if document["http_status"]?.integer != nil { return (try? GoogleAnswer(document))?.kind ?? .googleProduct }
     if document["voidedPurchases"] != nil { return .googleVoided }
     if document["purchaseState"] != nil || document["purchaseTimeMillis"] != nil

@@ -1,8 +1,8 @@
 import SwiftASN1
 
-/// An app receipt's payload as facts.
+/// The payload of an app receipt, decoded to facts.
 ///
-/// Numbers of attributes: 0 environment, 2 bundle id, 3 app version, 4 opaque value, 5 hash of the device, 12 creation date,
+/// Attribute types: 0 environment, 2 bundle id, 3 app version, 4 opaque value, 5 device hash, 12 creation date,
 /// 17 purchases, 19 original app version, 21 expiration date.
 struct AppReceipt {
   let environment: StoreEnvironment
@@ -10,10 +10,10 @@ struct AppReceipt {
   let creationDate: Int64
   let facts: [StoreTransaction]
   let details: [VerifiedEvidence.Detail]
-  /// Why it must not be booked although it is signed; then its facts are not all there.
+  /// Why the receipt is quarantined although its signature is valid. `facts` may then be incomplete.
   let inconsistency: Refusal?
 
-  /// Only the date, which the certificates are judged at: it is read before anything is verified.
+  /// Only the creation date, at which the certificates must be valid. It is read before anything is verified.
   static func creationDate(of attributes: ReceiptAttributes) throws(Refusal) -> Int64 {
     guard let text = try attributes.text(12, "creation date") else {
       throw Refusal(.incomplete, "the receipt has no creation date (attribute 12)")
@@ -42,7 +42,7 @@ struct AppReceipt {
         if seen.insert(fact).inserted { facts.append(fact) }
         details += try Self.details(ofPurchase: entry)
       } catch {
-        // The store signed it, so it waits for somebody to look at it.
+        // The store signed it, so it is quarantined for review and not rejected.
         guard error.code == .inconsistent else { throw error }
         inconsistency = inconsistency ?? error
       }
@@ -80,7 +80,7 @@ struct AppReceipt {
       statement: cancellation == nil ? .purchased : .revoked, revocation: cancellation.map { Revocation(date: $0) })
   }
 
-  /// Not documented by Apple; consistent in the receipts that are known.
+  /// Not documented by Apple, but consistent in known receipts.
   private static func productType(_ code: Int64?) -> ProductType {
     switch code {
     case 0: .nonConsumable
@@ -109,8 +109,8 @@ struct AppReceipt {
 }
 
 extension AppReceipt {
-  /// 1706 original purchase date, 1711 line item of the web order, 1713 free trial, 1719 introductory price: nothing is booked of them, and 0 says as much
-  /// as absence.
+  /// Attributes that `inspect` prints and the ledger ignores: 1706 original purchase date, 1711 line item of the web order,
+  /// 1713 free trial, 1719 introductory price. 0 means the same as a missing attribute.
   private static func details(ofPurchase entry: ReceiptAttributes) throws(Refusal) -> [VerifiedEvidence.Detail] {
     let id = try entry.identifier(1703, "transaction id") ?? ""
     var details: [VerifiedEvidence.Detail] = []
@@ -133,10 +133,10 @@ func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
-/// A set of receipt attributes: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
+/// The attributes of a receipt or of a purchase in it: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
 struct ReceiptAttributes {
   private var values: [Int64: ArraySlice<UInt8>] = [:]
-  /// The in-app purchases (attribute 17), which may be many.
+  /// The in-app purchases (attribute 17), the only type that may repeat.
   private(set) var inApp: [ArraySlice<UInt8>] = []
 
   /// - Complexity: O(bytes).
@@ -155,7 +155,7 @@ struct ReceiptAttributes {
 
   func raw(_ type: Int64) -> ArraySlice<UInt8>? { values[type] }
 
-  /// A text (UTF8String or IA5String); nil where it is missing or empty.
+  /// A text (UTF8String or IA5String); nil if missing or empty.
   func text(_ type: Int64, _ name: String) throws(Refusal) -> String? {
     guard let node = try node(type, name) else { return nil }
     guard node.identifier == .utf8String || node.identifier == .ia5String, case .primitive(let bytes) = node.content,
@@ -177,9 +177,9 @@ struct ReceiptAttributes {
     return value
   }
 
-  /// Milliseconds since 1970. Apple writes an empty text where there is no date: that is none.
+  /// A date in milliseconds since 1970. Apple writes an empty text for a missing date.
   ///
-  /// - Throws: also `inconsistent`, for a day that does not exist.
+  /// - Throws: `inconsistent` for a day that does not exist.
   func date(_ type: Int64, _ name: String) throws(Refusal) -> Int64? {
     guard let text = try text(type, name) else { return nil }
     guard let date = StoreDate.rfc3339(text) else {
@@ -196,22 +196,5 @@ struct ReceiptAttributes {
     do { return try BER.parse(value) } catch {
       throw Refusal(.malformed, "\(name) (attribute \(type)) is broken")
     }
-  }
-}
-
-extension AppleVerifier {
-  /// A PKCS#7 app receipt, in DER, BER or base64 of either.
-  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
-    let receipt = try await receipts.open(try AppleFormat.receiptBytes(in: bytes), trusted: trusted)
-    try identity.check(bundleID: receipt.bundleID, in: "receipt")
-    let unknown = try identity.check(receipt.environment, in: "receipt")
-    var evidence = VerifiedEvidence(
-      kind: .receipt, store: .apple, environment: receipt.environment,
-      transactions: unknown == nil ? receipt.facts : [], signedDate: receipt.creationDate,
-      quarantine: unknown ?? receipt.inconsistency, details: receipt.details)
-    if receipt.environment == .sandbox { evidence.addNote("sandbox") }
-    if receipt.facts.isEmpty { evidence.addNote("no-transactions") }
-    quarantineFuture(&evidence, receipt.creationDate, at: now)
-    return evidence
   }
 }

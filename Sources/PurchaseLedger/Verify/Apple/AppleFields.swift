@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads fields of Apple's JSON within the rules; a field that breaks them is named.
+/// Reads fields of Apple's JSON and enforces `FieldRules`. Errors name the field.
 struct AppleFields {
   let json: JSONValue
 
@@ -11,14 +11,14 @@ struct AppleFields {
     return id
   }
 
-  /// Text, or a number where Apple documents text: both spell one id. Empty text is none.
+  /// An id as text, or as a number, which some sources write where Apple documents text. Empty text counts as missing.
   func optionalIdentifier(_ name: String) throws(Refusal) -> String? {
     guard let value = json[name] else { return nil }
     guard let text = value.identifier else { throw Refusal(.malformed, "\(name) is neither text nor a whole number") }
     return text.isEmpty ? nil : try FieldRules.identifier(text, name)
   }
 
-  /// A word of Apple's, kept as it is.
+  /// A keyword of Apple's, kept as written.
   func word(_ name: String) throws(Refusal) -> String? {
     guard let value = json[name] else { return nil }
     guard let text = value.identifier else { throw Refusal(.malformed, "\(name) is neither text nor a whole number") }
@@ -39,18 +39,18 @@ struct AppleFields {
     return integer
   }
 
-  /// How many were bought; one where Apple does not say it.
+  /// The quantity bought. Missing means one.
   func quantity(_ name: String) throws(Refusal) -> Int64 {
     let quantity = try integer(name) ?? 1
     guard (0...1_000_000_000).contains(quantity) else { throw Refusal(.malformed, "\(name) is \(quantity)") }
     return quantity
   }
 
-  /// Apps may give only a UUID; another text names no account of ours.
+  /// Apps can set only a UUID, so other text names no account.
   func accountToken(_ name: String) -> AccountToken? { json[name]?.string.flatMap { AccountToken($0) } }
 }
 
-/// Decoded fields that facts do not hold, for `inspect`.
+/// Selects the decoded fields that facts do not hold, for `inspect`.
 enum AppleDetails {
   static func ofTransaction(_ payload: JSONValue) -> [VerifiedEvidence.Detail] { details(payload, transactionFields) }
 

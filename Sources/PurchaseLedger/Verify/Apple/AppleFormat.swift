@@ -1,28 +1,28 @@
-/// Finds out which of Apple's formats bytes are, by what they hold and never by a name.
+/// Detects which of Apple's formats the bytes have, from their content only, and removes what wraps the evidence.
 enum AppleFormat {
-  /// What a signed payload is, by its decoded fields; nil for what is none of them, an app transaction for instance.
+  /// The kind of a signed payload, from its fields. Nil for other payloads, such as app transactions.
   static func kind(of payload: JSONValue) -> EvidenceKind? {
     if payload["notificationType"] != nil { return .notification }
     if payload["transactionId"] != nil { return .transaction }
     if payload["receiptType"] != nil || payload["applicationVersion"] != nil { return nil }
-    // Renewal info has no field of its own that is always there.
+    // Renewal info has no distinctive field that is always present.
     return payload["environment"] != nil && payload["bundleId"] == nil ? .renewal : nil
   }
 
-  /// What a JSON document of Apple's is.
+  /// The kind of a JSON document.
   static func kind(ofDocument document: JSONValue) -> EvidenceKind? {
     if document["notification_type"] != nil { return .notificationV1 }
     if document["signedPayload"] != nil { return .notification }
     if document["signedTransactionInfo"] != nil { return .transaction }
     if document["signedRenewalInfo"] != nil { return .renewal }
     if document["status"]?.integer != nil || document["latest_receipt_info"] != nil { return .verifyReceipt }
-    // An answer that says nothing: the store was asked and did not answer for good.
+    // An empty response: the store gave no final answer.
     if document.members?.isEmpty == true { return .verifyReceipt }
     guard let receipt = document["receipt"] else { return nil }
     return receipt.members != nil ? .verifyReceipt : nil
   }
 
-  /// A JWS by itself, or the one in `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` of a JSON document.
+  /// The JWS, which may stand in `signedPayload`, `signedTransactionInfo` or `signedRenewalInfo` of a JSON document.
   static func compactJWS(in bytes: [UInt8]) throws(Refusal) -> [UInt8] {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first, first == UInt8(ascii: "{") else { return bytes }
@@ -39,7 +39,7 @@ enum AppleFormat {
 
   // MARK: Receipts
 
-  /// Decodes base64 where it is base64; iOS 6's receipts of single transactions are told apart.
+  /// The ASN.1 of a receipt, decoded from base64 if needed. Receipts of single transactions (iOS 6) are rejected with a reason.
   static func receiptBytes(in bytes: [UInt8]) throws(Refusal) -> [UInt8] {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first else { throw Refusal(.malformed, "empty") }
@@ -52,11 +52,11 @@ enum AppleFormat {
     return decoded
   }
 
-  /// ASN.1 without white space behind it. What looks like white space may be the last byte of a signature, so the length at the beginning decides.
+  /// Removes white space after the ASN.1. The last byte of a signature can look like white space, so the DER length decides.
   private static func withoutNewline(_ bytes: [UInt8]) -> [UInt8] {
     let start = bytes.trimmedRange.lowerBound
     let digits = Int(bytes[start + 1] & 0x7f)
-    // Without a length it ends with two zeros.
+    // An indefinite length ends with two zero bytes, so trailing white space is not part of it.
     guard digits > 0 else { return Array(bytes[bytes.trimmedRange]) }
     guard digits <= 4, bytes.count >= start + 2 + digits else { return bytes }
     let length = bytes[start + 2..<start + 2 + digits].reduce(0) { $0 << 8 | Int($1) }
@@ -65,12 +65,12 @@ enum AppleFormat {
     return Array(bytes[start..<end])
   }
 
-  /// A SEQUENCE with a length that one byte cannot hold, which base64 never begins with.
+  /// Whether the bytes start with a SEQUENCE whose length takes more than one byte. Base64 text never does.
   static func isDER(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.count >= 2 && bytes[bytes.startIndex] == 0x30 && bytes[bytes.startIndex + 1] >= 0x80
   }
 
-  /// Whether it is the property list that iOS 6 called a transaction's receipt.
+  /// Whether the bytes are the property list that iOS 6 used as the receipt of a transaction.
   static func isPropertyList(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.first == UInt8(ascii: "{") && bytes.contains(Array("\"purchase-info\"".utf8))
   }

@@ -1,11 +1,14 @@
-/// Verifies and decodes what the App Store signs and answers.
+/// Verifies and decodes evidence of the App Store: selects the verifier by kind and applies the checks common to all kinds.
+///
+/// The kinds themselves are extensions of this type, in the files named after them: `SignedTransaction`, `ServerNotification`,
+/// `VersionOneNotification`, `VerifyReceiptAnswer`. Receipts are opened by `ReceiptVerifier`.
 package struct AppleVerifier: StoreEvidenceVerifier {
   let identity: AppleIdentity
   let skew: Int64
   let jws: JWSVerifier
   let receipts: ReceiptVerifier
 
-  /// - Throws: `LedgerError` that names a root certificate which is none.
+  /// - Throws: `LedgerError` that names the root certificate that cannot be read.
   package init(identity: StoreIdentity) throws(LedgerError) {
     self.identity = AppleIdentity(identity)
     skew = identity.futureSkewMilliseconds
@@ -28,8 +31,9 @@ package struct AppleVerifier: StoreEvidenceVerifier {
     }
   }
 
-  /// Verifies a compact JWS, whose fields decide what it is.
-  /// - Parameter expected: What it has to be; nil takes any kind.
+  /// Verifies a compact JWS. The fields of its payload determine the kind.
+  ///
+  /// - Parameter expected: The required kind, or nil for any.
   func verifySigned(
     _ bytes: [UInt8], as expected: EvidenceKind?, at now: Int64, trusted: Bool
   ) async throws(Refusal) -> VerifiedEvidence {
@@ -47,12 +51,28 @@ package struct AppleVerifier: StoreEvidenceVerifier {
       default: throw Refusal(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
       }
     evidence.quarantine = evidence.quarantine ?? opened.inconsistency
-    // Any layer of the future makes the whole wait.
+    // One layer dated in the future quarantines the whole.
     let latest = evidence.transactions.reduce(opened.signedDate) { max($0, $1.signedDate) }
     quarantineFuture(&evidence, latest, at: now)
     return evidence
   }
 
+  /// Verifies a PKCS#7 app receipt, in DER, BER or base64 of either.
+  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
+    let receipt = try await receipts.open(try AppleFormat.receiptBytes(in: bytes), trusted: trusted)
+    try identity.check(bundleID: receipt.bundleID, in: "receipt")
+    let unknown = try identity.check(receipt.environment, in: "receipt")
+    var evidence = VerifiedEvidence(
+      kind: .receipt, store: .apple, environment: receipt.environment,
+      transactions: unknown == nil ? receipt.facts : [], signedDate: receipt.creationDate,
+      quarantine: unknown ?? receipt.inconsistency, details: receipt.details)
+    if receipt.environment == .sandbox { evidence.addNote("sandbox") }
+    if receipt.facts.isEmpty { evidence.addNote("no-transactions") }
+    quarantineFuture(&evidence, receipt.creationDate, at: now)
+    return evidence
+  }
+
+  /// Quarantines evidence signed later than the local clock and the allowed skew.
   func quarantineFuture(_ evidence: inout VerifiedEvidence, _ signedDate: Int64, at now: Int64) {
     guard signedDate > now, signedDate - now > skew, evidence.quarantine == nil else { return }
     evidence.quarantine = Refusal(
@@ -61,7 +81,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
 
 }
 
-/// Whose evidence Apple's has to be: the checks of every layer.
+/// The app and the environment that Apple's evidence must be of. Every layer is checked.
 struct AppleIdentity: Sendable {
   let bundleID: String?
   let appAppleID: Int64?
@@ -78,14 +98,14 @@ struct AppleIdentity: Sendable {
     throw Refusal(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")
   }
 
-  /// Apple gives its id of the app in production only.
+  /// Apple states its id of the app in production only.
   func check(appAppleID found: Int64?, environment: StoreEnvironment, in layer: String) throws(Refusal) {
     guard let appAppleID, environment == .production, found != appAppleID else { return }
     throw Refusal(
       .wrongApp, "the \(layer) is of the app \(found.map(String.init) ?? "without an Apple id"), not of \(appAppleID)")
   }
 
-  /// - Returns: A reason to put it in quarantine, nil when the environment is a known one of the store.
+  /// - Returns: The reason to quarantine, or nil if the environment is a known one of the store.
   func check(_ environment: StoreEnvironment, in layer: String) throws(Refusal) -> Refusal? {
     if environment.isLocalTest {
       throw Refusal(.testEnvironment, "the \(layer) is of \(environment), which is a developer's machine, not a store")

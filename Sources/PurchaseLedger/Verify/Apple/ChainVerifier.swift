@@ -5,17 +5,17 @@ import SwiftASN1
 import Synchronization
 @_spi(DisableValidityCheck) import X509
 
-/// Verifies that a chain leads to a pinned root and is one of the store's, not just any under that root.
+/// Verifies that a certificate chain leads to a pinned root and is one that signs for the App Store, not just any chain under that root.
 struct ChainVerifier: Sendable {
-  /// On the leaf of everything that the App Store signs.
+  /// Marker extension of the leaf certificates that sign for the App Store.
   private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
-  /// On Apple's Worldwide Developer Relations authorities.
+  /// Marker extension of Apple's Worldwide Developer Relations intermediates.
   private static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
   private let roots: CertificateStore
   private let hasRoots: Bool
 
-  /// - Throws: `LedgerError` that names the root which is no certificate.
+  /// - Throws: `LedgerError` that names the root certificate that cannot be read.
   init(rootCertificates: [[UInt8]]) throws(LedgerError) {
     var certificates: [Certificate] = []
     for (index, bytes) in rootCertificates.enumerated() {
@@ -29,11 +29,12 @@ struct ChainVerifier: Sendable {
     hasRoots = !certificates.isEmpty
   }
 
-  /// A chain of exactly three: leaf, one of `intermediates`, a pinned root.
+  /// Verifies a chain of exactly three certificates: leaf, one of `intermediates`, a pinned root.
   ///
-  /// Validity in time is left to the caller, who judges at the signing date: the X.509 library takes no hostile date.
+  /// The validity period is not checked here: the caller checks it at the signing date (`SigningChain.checkValidity`), and the
+  /// X.509 library traps on extreme dates.
   ///
-  /// - Parameter root: The root that the sender names; nil where it may name none.
+  /// - Parameter root: The root that the sender names, or nil for formats that need not name one.
   func verify(
     leaf: Certificate, intermediates: [Certificate], root: Certificate? = nil
   ) async throws(Refusal) -> SigningChain {
@@ -51,7 +52,7 @@ struct ChainVerifier: Sendable {
     if let root, !Self.isSame(root, chain[2]) {
       throw Refusal(.untrustedChain, "the third certificate is not the root that the other two lead to")
     }
-    // The X.509 library leaves key usage alone.
+    // The X.509 library does not check key usage.
     guard Self.maySignCertificates(chain[1]) else {
       throw Refusal(.untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
     }
@@ -66,14 +67,14 @@ struct ChainVerifier: Sendable {
       notAfter: chain.map { Self.milliseconds($0.notValidAfter) }.min() ?? .min)
   }
 
-  /// Whether a certificate is the pinned one, or another edition of it that its key has signed: of name and key, and whole to the last byte.
+  /// Whether a certificate is the pinned one, or a reissue: same name and key, and signed by the pinned key.
   private static func isSame(_ root: Certificate, _ pinned: Certificate) -> Bool {
     root == pinned
       || (root.subject == pinned.subject && root.publicKey == pinned.publicKey
         && pinned.publicKey.isValidSignature(root.signature, for: root))
   }
 
-  /// RFC 5280, 6.1.4 (n): where a certificate says what its key is for, that must be among it.
+  /// RFC 5280, 6.1.4 (n): if key usage is present, it must include keyCertSign.
   private static func maySignCertificates(_ authority: Certificate) -> Bool {
     do { return try authority.extensions.keyUsage?.keyCertSign ?? true } catch { return false }
   }
@@ -84,11 +85,11 @@ struct ChainVerifier: Sendable {
     throw Refusal(.unsupportedAlgorithm, "the leaf's key is neither P-256 nor RSA")
   }
 
-  /// A certificate's dates lie in the years 0 to 9999, so this cannot overflow.
+  /// Cannot overflow, because a certificate's dates lie in the years 0 to 9999.
   private static func milliseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970) * 1000 }
 }
 
-/// What is left of a verified certificate chain: the leaf's key and the time in which all three certificates are valid.
+/// A verified certificate chain, reduced to the leaf's key and the period in which all three certificates are valid.
 struct SigningChain: Sendable {
   enum Key: Sendable {
     case p256(P256.Signing.PublicKey)
@@ -99,10 +100,10 @@ struct SigningChain: Sendable {
   /// Milliseconds since 1970, both inclusive.
   let notBefore: Int64
   let notAfter: Int64
-  /// SHA-256 after the bytes that stand before every payload of this chain (a JWS header and its point).
+  /// The SHA-256 state after the bytes that precede every payload signed with this chain (a JWS header and its dot).
   var hasher = SHA256()
 
-  /// Whether the chain was valid when it signed; whether it is now says nothing about old evidence.
+  /// Checks that the chain was valid at the signing date. Whether it is valid now does not matter for old evidence.
   func checkValidity(at signedDate: Int64) throws(Refusal) {
     guard notBefore <= signedDate, signedDate <= notAfter else {
       throw Refusal(
@@ -112,10 +113,10 @@ struct SigningChain: Sendable {
   }
 }
 
-/// The chains that verified last, by the bytes they came in: a store signs with one chain for months, and verifying one costs
-/// twenty times the signature.
+/// Caches verified chains by the bytes that carry them: a store signs with one chain for months, and verifying a chain costs
+/// twenty times a signature check.
 ///
-/// Only verified chains enter, so hostile evidence can at most crowd others out. Whole bytes are compared, so there is nothing to
+/// Only verified chains are stored, so hostile evidence can at most evict others. The full bytes are compared, so keys cannot
 /// collide.
 final class SigningChainCache: Sendable {
   private struct Entry {
@@ -123,17 +124,17 @@ final class SigningChainCache: Sendable {
     let chain: SigningChain
   }
 
-  /// A handful of chains is in use at a time; more would only slow the search down.
+  /// Only a few chains are in use at a time. More entries would slow down the search.
   private static let entriesMax = 32
 
   private let entries = Mutex<[Entry]>([])
 
-  /// - Complexity: O(entries), nearly all of which differ in length or in the first hundred bytes.
+  /// - Complexity: O(entries). Nearly all entries differ in length or in the first hundred bytes.
   func chain(for bytes: UnsafeBufferPointer<UInt8>) -> SigningChain? {
     entries.withLock { entries in
       for (index, entry) in entries.enumerated() where entry.bytes.count == bytes.count {
         guard entry.bytes.elementsEqualBytes(bytes) else { continue }
-        // The most used stand in front.
+        // A hit moves one place forward, so frequent chains are found first.
         if index > 0 { entries.swapAt(index, index - 1) }
         return entry.chain
       }
@@ -151,7 +152,7 @@ final class SigningChainCache: Sendable {
 }
 
 extension [UInt8] {
-  /// Eight bytes at a time; `elementsEqual` takes one.
+  /// Compares eight bytes at a time; `elementsEqual` compares one.
   fileprivate func elementsEqualBytes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
     withUnsafeBytes { own in
       let other = UnsafeRawBufferPointer(other)

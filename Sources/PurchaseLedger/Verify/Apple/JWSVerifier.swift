@@ -2,32 +2,34 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// Opens Apple's signed JSON: ES256 over a chain of exactly three certificates.
+/// Verifies Apple's signed JSON: ES256 with a chain of exactly three certificates.
 ///
-/// 1. Split, decode the payload, clamp its signing date: no date reaches certificate code that would harm it.
+/// 1. Split the JWS, decode the payload and check the range of its signing date, before certificate code can see it.
 /// 2. Take the header's chain from the cache, or verify it: algorithm, count, path to a pinned root, markers.
-/// 3. Judge the chain's validity at the signing date.
-/// 4. Check the signature, going on from the header's hash.
+/// 3. Check that the chain was valid at the signing date.
+/// 4. Check the signature. Hashing continues from the cached hash of the header.
 struct JWSVerifier: Sendable {
-  /// What verified.
+  /// A verified payload.
   struct Opened: Sendable {
     let payload: JSONValue
     let signedDate: Int64
-    /// What a store would not sign, and a reader could take for two things.
+    /// Set if a name occurs twice in the payload, which JSON parsers read differently.
     let inconsistency: Refusal?
   }
 
   let chains: ChainVerifier
   let cache: SigningChainCache
 
-  /// - Parameter trusted: The very bytes were accepted before: they are decoded only.
-  /// - Complexity: with a known header one ES256 check, without it three signatures more.
+  /// Verifies and decodes.
+  ///
+  /// - Parameter trusted: True if the same bytes were accepted before. They are then only decoded.
+  /// - Complexity: One ES256 check if the header's chain is cached, otherwise three more signature checks.
   func open(_ bytes: [UInt8], trusted: Bool) async throws(Refusal) -> Opened {
     let jws = try CompactJWS(bytes)
     let payload = try jws.decodedPayload()
     guard payload.members != nil else { throw Refusal(.malformed, "the payload is not a JSON object") }
     guard let date = payload["signedDate"] else {
-      // The header's faults tell more than a date that is missing.
+      // An error in the header is more informative than a missing date.
       _ = try await chain(of: jws)
       throw Refusal(.incomplete, "the payload has no signedDate")
     }
@@ -48,7 +50,7 @@ struct JWSVerifier: Sendable {
       return known
     }
     let certificates = try certificates(in: try jws.decodedHeader())
-    // The third is the root as the sender has it; ours is pinned, and the two have to be one.
+    // The third certificate is the sender's copy of the root. It must be the pinned root.
     var chain = try await chains.verify(
       leaf: certificates[0], intermediates: [certificates[1]], root: certificates[2])
     let header = Array(jws.bytes[jws.header])
@@ -95,17 +97,17 @@ struct JWSVerifier: Sendable {
   }
 }
 
-/// The three parts of a compact JWS (RFC 7515, section 7.1), as places in the bytes.
+/// The three parts of a compact JWS (RFC 7515, section 7.1), as ranges of the bytes.
 struct CompactJWS {
   let bytes: [UInt8]
   let header: Range<Int>
   let payload: Range<Int>
   let signature: Range<Int>
 
-  /// White space around the whole is no part of it; a file may end with a newline.
+  /// Ignores surrounding white space, because a file may end with a newline.
   init(_ bytes: [UInt8]) throws(Refusal) {
     let whole = bytes.trimmedRange
-    // From the end, since most of a JWS is its header: a point too many in there fits no base64 and no known header.
+    // Searched from the end, because most of a JWS is its header. A surplus dot ends up in the header, where base64 decoding fails.
     guard let second = bytes.last(UInt8(ascii: "."), before: whole.upperBound, from: whole.lowerBound),
       let first = bytes.last(UInt8(ascii: "."), before: second, from: whole.lowerBound)
     else { throw Refusal(.malformed, "not a compact JWS: it has not three parts between points") }
@@ -115,7 +117,7 @@ struct CompactJWS {
     signature = (second + 1)..<whole.upperBound
   }
 
-  /// The payload, not verified.
+  /// The payload, decoded but not verified.
   func decodedPayload() throws(Refusal) -> JSONValue {
     guard let text = Base64.decode(bytes[payload]) else { throw Refusal(.malformed, "the payload is not base64url") }
     do { return try JSONReader.read(text) } catch { throw Refusal(.malformed, "the payload is not JSON: \(error)") }

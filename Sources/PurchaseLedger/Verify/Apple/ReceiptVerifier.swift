@@ -5,10 +5,11 @@ import X509
 
 /// Verifies PKCS#7 app receipts.
 ///
-/// 1. Parse, read the creation date within its limits.
+/// 1. Parse the envelope (`SignedData`) and check the range of the creation date.
 /// 2. Take the chain from the cache, or verify it: signer's certificate, path to a pinned root, markers, count.
-/// 3. Judge the chain at the creation date.
-/// 4. Check digest and RSA signature.
+/// 3. Check that the chain was valid at the creation date.
+/// 4. Check the digest and the RSA signature.
+/// 5. Decode the facts (`AppReceipt`).
 struct ReceiptVerifier: Sendable {
   let chains: ChainVerifier
   let cache: SigningChainCache
@@ -62,7 +63,7 @@ struct ReceiptVerifier: Sendable {
     guard isValid else { throw Refusal(.badSignature, "the signature does not fit the receipt") }
   }
 
-  /// The signature is over the content or, where there are signed attributes, over those, which hold the content's digest.
+  /// The signature covers the content or, if there are signed attributes, those, which contain the content's digest.
   private static func isValid<Hash: HashFunction>(
     _ signed: SignedData, _ hash: Hash.Type, check: (Hash.Digest) -> Bool
   ) -> Bool {
@@ -74,7 +75,7 @@ struct ReceiptVerifier: Sendable {
 }
 
 extension Certificate {
-  /// Whether PKCS#7's issuer and serial number, in DER, mean this certificate.
+  /// Whether an issuer and a serial number of PKCS#7, in DER, identify this certificate.
   func isNamed(issuer: ArraySlice<UInt8>, serialNumber: ArraySlice<UInt8>) -> Bool {
     guard let node = try? DER.parse(issuer), let name = try? DistinguishedName(derEncoded: node), name == self.issuer,
       let number = try? ArraySlice<UInt8>(derEncoded: serialNumber)

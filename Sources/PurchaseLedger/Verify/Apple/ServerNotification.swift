@@ -1,5 +1,7 @@
 extension AppleVerifier {
-  /// App Store Server Notification, version 2: the outer payload is verified; so are transaction and renewal info in it.
+  /// Decodes an App Store Server Notification, version 2.
+  ///
+  /// The outer payload is already verified. The transaction and the renewal info in it are JWSs of their own and are verified here.
   func notification(in opened: JWSVerifier.Opened, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
     let message = try NotificationPayload(opened)
     try identity.check(bundleID: message.bundleID, in: "notification", isKnown: message.hasCarrier)
@@ -35,7 +37,7 @@ extension AppleVerifier {
     }
     let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
     try identity.check(bundleID: signed.bundleID, in: "notification's transaction")
-    // The message names its app itself, also where no bundle id is configured.
+    // Both layers must name the same app, even if no bundle id is configured.
     if let outer = message.bundleID, signed.bundleID != outer {
       throw Refusal(.wrongBundle, "the notification is of \(outer), its transaction of \(signed.bundleID ?? "no app")")
     }
@@ -71,19 +73,19 @@ extension AppleVerifier {
 }
 
 extension AppleIdentity {
-  /// A message of a form that this version does not know may name its app where nobody looks.
+  /// Skips the check for notifications without a known member: an unknown form may name its app elsewhere.
   fileprivate func check(bundleID found: String?, in layer: String, isKnown: Bool) throws(Refusal) {
     if isKnown { try check(bundleID: found, in: layer) }
   }
 }
 
-/// The outer payload of a version 2 notification (`responseBodyV2DecodedPayload`).
+/// The outer payload of a notification, version 2 (`responseBodyV2DecodedPayload`).
 struct NotificationPayload {
   let uuid: String
   let type: String
   let subtype: String?
   let signedDate: Int64
-  /// The member that names the app: `data`, `summary`, `externalPurchaseToken`, `appData`; empty without one.
+  /// The member that names the app: `data`, `summary`, `externalPurchaseToken` or `appData`. Empty if there is none.
   let carrier: JSONValue
   let environment: StoreEnvironment?
   let bundleID: String?
@@ -93,7 +95,7 @@ struct NotificationPayload {
 
   var hasCarrier: Bool { carrier.members?.isEmpty == false }
 
-  /// Those that say something; others are kept raw and noted.
+  /// The documented types. Others are recorded as received, with the note `unknown-type`.
   static let knownTypes: Set<String> = [
     "CONSUMPTION_REQUEST", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "DID_RENEW",
     "EXPIRED", "EXTERNAL_PURCHASE_TOKEN", "GRACE_PERIOD_EXPIRED", "METADATA_UPDATE", "MIGRATION", "OFFER_REDEEMED",
@@ -117,7 +119,7 @@ struct NotificationPayload {
     if let text = try inner.word("environment") {
       environment = StoreEnvironment(storeText: text)
     } else if let token = carrier["externalPurchaseId"]?.string {
-      // Tokens of external purchases say it in their id only.
+      // External purchase tokens state the environment only as a prefix of their id.
       environment = token.hasPrefix("SANDBOX") ? .sandbox : .production
     } else {
       environment = nil
@@ -126,7 +128,7 @@ struct NotificationPayload {
     signedRenewal = carrier["signedRenewalInfo"]?.string
   }
 
-  /// A new kind of message is looked through for the member that names an app.
+  /// Falls back to the first member with a bundle id, for types that this version does not know.
   private static func carrier(in payload: JSONValue) -> JSONValue {
     for name in ["data", "summary", "externalPurchaseToken", "appData"] {
       if let value = payload[name], value.members != nil { return value }
@@ -134,7 +136,7 @@ struct NotificationPayload {
     return payload.members?.first { $0.value["bundleId"] != nil }?.value ?? .object([])
   }
 
-  /// The message's type has the last word on the statement of the transaction it carries.
+  /// Lets the notification's type override the statement of its transaction.
   func settle(_ fact: inout StoreTransaction) {
     switch type {
     case "REFUND_REVERSED":

@@ -1,21 +1,22 @@
 import SwiftASN1
 
-/// The parts of a PKCS#7 SignedData (RFC 2315, section 9; RFC 5652, section 5) that a receipt needs, in BER as stores write it.
+/// The parts of a PKCS#7 SignedData (RFC 2315, section 9; RFC 5652, section 5) that verifying a receipt needs.
 ///
-/// Stores leave sets unsorted and Xcode uses indefinite lengths and split octet strings, which is why this is not a CMS library's.
+/// Parsed as BER without a CMS library: stores leave sets unsorted, and Xcode uses indefinite lengths and split octet strings,
+/// which swift-certificates' CMS rejects.
 struct SignedData {
   enum Digest { case sha1, sha256 }
 
-  /// What is signed: the receipt's attributes.
+  /// The signed content: the receipt's attributes.
   let content: ArraySlice<UInt8>
   let certificates: [ArraySlice<UInt8>]
-  /// All certificates as they stand there, and the signer's name: together they name the chain.
+  /// The encoded certificates and the encoded name of the signer, which together identify the chain in the cache.
   let chainBytes: [UInt8]
-  /// Issuer and serial number of the signer's certificate, as they stand there.
+  /// Issuer and serial number of the signer's certificate, encoded.
   let issuer: ArraySlice<UInt8>
   let serialNumber: ArraySlice<UInt8>
   let digest: Digest
-  /// The signed attributes as they are hashed, a SET; nil when the content itself is signed.
+  /// The signed attributes in the form that is hashed, a SET. Nil if the content itself is signed.
   let signedAttributes: [UInt8]?
   let messageDigest: ArraySlice<UInt8>?
   let signature: ArraySlice<UInt8>
@@ -25,7 +26,7 @@ struct SignedData {
   private static let sha1: ASN1ObjectIdentifier = [1, 3, 14, 3, 2, 26]
   private static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]
 
-  /// A receipt has one signer and three certificates, a generous few are looked at.
+  /// A receipt has three certificates; a few more are tolerated.
   private static let certificatesMax = 8
 
   init(_ bytes: [UInt8]) throws(Refusal) {
@@ -61,7 +62,7 @@ struct SignedData {
     if let attributes = signer.first, attributes.identifier == .context(0) {
       signer.removeFirst()
       messageDigest = try Self.messageDigest(in: attributes)
-      // Hashed as the SET it stands for (RFC 5652, section 5.4); definite lengths only, which DER asks for here.
+      // Hashed as a SET (RFC 5652, section 5.4). DER requires a definite length here, so replacing the tag suffices.
       signedAttributes = [0x31] + attributes.encodedBytes.dropFirst()
     } else {
       (messageDigest, signedAttributes) = (nil, nil)
@@ -93,7 +94,7 @@ extension ASN1Identifier {
 }
 
 extension ASN1Node {
-  /// The children of a constructed node with the given tag.
+  /// The children of a constructed node, which must have the given tag.
   func fields(_ identifier: ASN1Identifier, atLeast count: Int) throws -> [ASN1Node] {
     guard self.identifier == identifier, case .constructed(let nodes) = content else {
       throw Refusal(.malformed, "not a receipt: another type of ASN.1 stands where \(identifier) belongs")

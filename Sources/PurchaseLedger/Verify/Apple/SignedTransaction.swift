@@ -1,8 +1,8 @@
-/// The payload of a signed transaction (`JWSTransactionDecodedPayload`) as a fact.
+/// The payload of a signed transaction (`JWSTransactionDecodedPayload`), decoded to a fact.
 struct SignedTransaction {
   let fact: StoreTransaction
   let bundleID: String?
-  /// A contradiction in it, which must not be booked.
+  /// A contradiction between fields, which quarantines the transaction.
   let inconsistency: Refusal?
 
   init(_ payload: JSONValue, signedDate: Int64) throws(Refusal) {
@@ -42,6 +42,8 @@ struct SignedTransaction {
     return Money(milliunits: milliunits, currency: currency)
   }
 }
+
+// MARK: - Signed transactions and renewal info as evidence
 
 extension AppleVerifier {
   func transaction(in opened: JWSVerifier.Opened) throws(Refusal) -> VerifiedEvidence {

@@ -1,8 +1,8 @@
-/// Dates as Apple's receipts and answers print them, read without any locale.
+/// Parses the dates in Apple's receipts and responses, independent of the locale.
 enum StoreDate {
-  /// The field `NAME_ms` of an answer of `verifyReceipt`, else `NAME` where that is UTC; nil where there is none.
+  /// The field `NAME_ms` of a `verifyReceipt` response, else `NAME` if that is in UTC; nil if both are missing.
   ///
-  /// `NAME_pst` and texts in other zones or with a.m. and p.m. are never read: devices of some locales wrote them wrong.
+  /// `NAME_pst` and dates in other zones or with a.m. and p.m. are never read, because devices in some locales wrote them wrong.
   static func read(_ name: String, in json: JSONValue) throws(Refusal) -> Int64? {
     if let value = json[name + "_ms"], !value.isEmptyText {
       guard let milliseconds = value.integer else {
@@ -11,7 +11,7 @@ enum StoreDate {
       return try FieldRules.date(milliseconds, name + "_ms")
     }
     guard let text = json[name]?.identifier, !text.isEmpty else { return nil }
-    // Old answers have milliseconds here (`expires_date`).
+    // Old responses have milliseconds here (`expires_date`).
     if let milliseconds = Int64(text) { return try FieldRules.date(milliseconds, name) }
     guard let milliseconds = utc(text) else { throw Refusal(.malformed, "\(name) is no date of UTC") }
     return try FieldRules.date(milliseconds, name)
@@ -23,9 +23,9 @@ enum StoreDate {
     return rfc3339(String(text.dropLast(8)).replacing(" ", with: "T") + "Z")
   }
 
-  /// RFC 3339, section 5.6, with the zone also as `+0100`; milliseconds since 1970.
+  /// Milliseconds since 1970 of a date in RFC 3339 (section 5.6), where the zone may also be written as `+0100`.
   ///
-  /// - Parameter mayNotExist: Whether a day that no calendar has, such as 2024-02-30, is read all the same, as the day it would be.
+  /// - Parameter mayNotExist: Whether to accept a day that does not exist, such as 2024-02-30, and count it on from the month's first.
   static func rfc3339(_ text: String, mayNotExist: Bool = false) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -76,7 +76,7 @@ enum StoreDate {
     return value
   }
 
-  /// Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March.
+  /// Days since 1970-01-01 in the Gregorian calendar. Years are taken to begin in March, so that the leap day comes last.
   private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400

@@ -1,5 +1,5 @@
 extension AppleVerifier {
-  /// An answer of `verifyReceipt`, from an archive: nobody signed it, the operator vouches for it.
+  /// Decodes an archived response of `verifyReceipt`. It is unsigned: the operator vouches for it.
   func decode(answer: JSONValue, context: EvidenceContext, at now: Int64) throws(Refusal) -> VerifiedEvidence {
     guard answer.members != nil else { throw Refusal(.malformed, "an answer of verifyReceipt is a JSON object") }
     guard let status = answer["status"]?.integer else { return waiting("the answer has no status; ask again", context) }
@@ -14,7 +14,7 @@ extension AppleVerifier {
     }
     try identity.check(bundleID: (receipt["bundle_id"] ?? receipt["bid"])?.string, in: "receipt")
     let (environment, mismatch) = try environment(of: answer, receipt, context)
-    // 0 in the sandbox; old answers have neither.
+    // Both are 0 in the sandbox, and old responses have neither.
     for name in ["adam_id", "app_item_id"] {
       guard let id = try AppleFields(receipt).integer(name), id != 0 else { continue }
       try identity.check(appAppleID: id, environment: environment, in: "receipt")
@@ -37,12 +37,13 @@ extension AppleVerifier {
     return evidence
   }
 
+  /// Evidence in quarantine until the store is asked again.
   private func waiting(_ reason: String, _ context: EvidenceContext) -> VerifiedEvidence {
     VerifiedEvidence(
       kind: .verifyReceipt, store: .apple, environment: context.environment, quarantine: Refusal(.retryLater, reason))
   }
 
-  /// The environment of the answer and the type of the receipt have to agree.
+  /// The environment, and the reason to quarantine if the response and its receipt name different ones.
   private func environment(
     of answer: JSONValue, _ receipt: JSONValue, _ context: EvidenceContext
   ) throws(Refusal) -> (StoreEnvironment, Refusal?) {
@@ -60,7 +61,7 @@ extension AppleVerifier {
     )
   }
 
-  /// Purchases stand in `in_app`, in `latest_receipt_info`, or (iOS 6) in the receipt itself.
+  /// The purchases, which are in `in_app`, in `latest_receipt_info`, or (iOS 6) in the receipt itself.
   private static func entries(of answer: JSONValue, _ receipt: JSONValue) -> [JSONValue] {
     let latest = answer["latest_receipt_info"]
     var entries = receipt["in_app"]?.elements ?? []
@@ -106,19 +107,19 @@ extension AppleVerifier {
 }
 
 extension JSONValue {
-  /// A truth value, also as 0 and 1.
+  /// A boolean, which some responses write as 0 or 1.
   fileprivate var flag: Bool? { bool ?? integer.map { $0 != 0 } }
 }
 
-/// The `status` of an answer of `verifyReceipt`.
+/// The meaning of `status` in a response of `verifyReceipt`.
 enum VerifyReceiptStatus {
   case valid
-  /// The store will say the same again.
+  /// Asking again gives the same result.
   case permanent(String)
-  /// The store did not judge the receipt; absence of an answer revokes nothing.
+  /// The store did not evaluate the receipt, which revokes nothing.
   case retryable(String)
 
-  /// - Parameter isRetryable: `is-retryable` of the answer, which Apple gives with 21100 to 21199.
+  /// - Parameter isRetryable: `is-retryable` of the response, which accompanies 21100 to 21199.
   init(_ status: Int64, isRetryable: Bool?) {
     self =
       switch status {

@@ -1,7 +1,7 @@
 import Crypto
 
 extension AppleVerifier {
-  /// A version 1 notification has no signature: whoever sent it, it only causes a question to the store.
+  /// Decodes an App Store Server Notification, version 1. It is unsigned, so it yields no facts, only look-ups at the store.
   func decode(versionOne document: JSONValue) throws(Refusal) -> VerifiedEvidence {
     let fields = AppleFields(document)
     guard let type = try fields.word("notification_type") else {
@@ -24,7 +24,7 @@ extension AppleVerifier {
       notes: (environment == .sandbox ? ["sandbox"] : []) + ["look-up"])
   }
 
-  /// Hostile lists must not fill the queue of questions.
+  /// Limits how many look-ups one unsigned notification can add to the queue.
   private static let lookupsMax = 100
 
   private func entries(of document: JSONValue) -> [JSONValue] {
@@ -57,23 +57,25 @@ extension AppleVerifier {
     return hints
   }
 
-  /// These messages have no id; what they say is one.
+  /// These notifications have no id, so a hash of their content serves as one.
   private static func uuid(type: String, original: String, date: Int64) -> String {
     let digest = SHA256.hash(data: Array("\(type)\n\(original)\n\(date)".utf8))
     return "v1:" + hexadecimal(digest)
   }
 }
 
-/// The app's shared secret, which a version 1 notification carries as `password`: whoever has it may ask for receipts in our name, so it is never kept.
+/// The app's shared secret, which a version 1 notification carries as `password`.
+///
+/// It authorises requests in the app's name, so it is removed before the evidence is stored.
 enum VersionOneSecret {
-  /// The same JSON with asterisks in the secret's place, at whatever depth it stands.
+  /// The same JSON with asterisks in place of the secret, at any depth.
   ///
   /// - Complexity: O(bytes).
   static func blanked(_ bytes: [UInt8]) -> [UInt8] {
     guard let places = try? JSONReader.places(of: "password", in: bytes) else { return bytes }
     var blanked = bytes
     for place in places {
-      // Anything else than a text is no secret, and would be no JSON with asterisks in it.
+      // A value that is not a string is not a secret, and asterisks would make the JSON invalid.
       guard bytes[place.lowerBound] == UInt8(ascii: "\""), place.count > 2 else { continue }
       for index in place.dropFirst().dropLast() { blanked[index] = UInt8(ascii: "*") }
     }

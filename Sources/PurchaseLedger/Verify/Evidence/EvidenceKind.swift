@@ -1,4 +1,4 @@
-/// What a piece of evidence is. The integer stands in the database; never renumbered.
+/// The kind of a piece of evidence. Raw values are stored in the database and are never renumbered.
 public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   /// Apple's signed transaction (JWS).
   case transaction = 1
@@ -8,9 +8,9 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case renewal = 3
   /// Apple's PKCS#7 app receipt.
   case receipt = 4
-  /// Answer of Apple's `verifyReceipt`.
+  /// Response of Apple's `verifyReceipt`.
   case verifyReceipt = 5
-  /// App Store Server Notification, version 1: unsigned, a hint.
+  /// App Store Server Notification, version 1. Unsigned: only a hint to query the store.
   case notificationV1 = 6
   /// Google's purchase JSON with its RSA signature.
   case googlePurchase = 7
@@ -18,10 +18,10 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case googleProduct = 8
   /// A page of Google's voided purchases.
   case googleVoided = 9
-  /// Google's real-time developer notification: unsigned, a hint.
+  /// Google's real-time developer notification. Unsigned: only a hint to query the store.
   case googleNotification = 10
 
-  /// As reports and `--format` spell it.
+  /// The name in reports and in `--format`.
   public var name: String {
     switch self {
     case .transaction: "transaction"
@@ -37,7 +37,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// Whose evidence it is.
+  /// The store that issues this kind.
   package var store: Store {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: .apple
@@ -45,7 +45,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// True for evidence that carries the store's signature over all that is read from it.
+  /// Whether the store's signature covers everything that is read from the evidence.
   package var isSigned: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .googlePurchase: true
@@ -53,7 +53,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// True for evidence whose facts follow from its bytes alone; Google's take their environment, product or token from what stands beside them.
+  /// Whether the facts follow from the bytes alone. Google's evidence takes its environment, product or token from the context.
   var isWhole: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: true

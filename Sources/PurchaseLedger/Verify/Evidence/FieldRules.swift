@@ -1,4 +1,4 @@
-/// What a decoded field may look like (docs/ledger.md, Words), for all stores.
+/// The rules that decoded fields of all stores must satisfy (docs/ledger.md, Words).
 package enum FieldRules {
   /// Ids, product ids, currencies: printable ASCII (0x21-0x7E) of 1 to 512 bytes.
   package static func identifier(_ text: String, _ name: String, bytesMax: Int = 512) throws(Refusal) -> String {
@@ -8,13 +8,13 @@ package enum FieldRules {
     return text
   }
 
-  /// Other texts: at most 1,024 bytes.
+  /// Other text: at most 1,024 bytes.
   package static func text(_ text: String, _ name: String) throws(Refusal) -> String {
     guard text.utf8.count <= 1_024 else { throw Refusal(.malformed, "\(name) is longer than 1,024 bytes") }
     return text
   }
 
-  /// A signing or creation date: the years 2000 to 2999, checked before any certificate code sees it.
+  /// A signing or creation date: the years 2000 to 2999. Checked first, because the X.509 library traps on extreme dates.
   package static func signingDate(_ milliseconds: Int64, _ name: String) throws(Refusal) -> Int64 {
     guard signingDates.contains(milliseconds) else {
       throw Refusal(.dateOutOfRange, "\(name) \(milliseconds) lies outside the years 2000 to 2999")
@@ -30,14 +30,14 @@ package enum FieldRules {
     return milliseconds
   }
 
-  /// Milliseconds since 1970 of 2000-01-01 up to, not including, 3000-01-01.
+  /// 2000-01-01 up to, not including, 3000-01-01, in milliseconds since 1970.
   private static let signingDates: Range<Int64> = 946_684_800_000..<32_503_680_000_000
-  /// Up to, not including, 10000-01-01.
+  /// 1970-01-01 up to, not including, 10000-01-01.
   private static let dates: Range<Int64> = 0..<253_402_300_800_000
 }
 
 extension StoreTransaction {
-  /// What a fact of any store must not say of itself.
+  /// The contradiction in a fact, if there is one. Such a fact is quarantined.
   package var inconsistency: Refusal? {
     if let percentage = revocation?.percentageMilli, !(0...100_000).contains(percentage) {
       return Refusal(
@@ -53,7 +53,7 @@ extension StoreTransaction {
     return nil
   }
 
-  /// Whether only a share was given back.
+  /// Whether only part of the price or quantity was refunded.
   package var isPartiallyRefunded: Bool {
     guard let revocation, revocation.type != "FAMILY_REVOKE" else { return false }
     return (revocation.percentageMilli ?? 100_000) < 100_000 || (revocation.quantity ?? quantity) < quantity

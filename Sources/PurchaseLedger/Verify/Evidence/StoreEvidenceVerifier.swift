@@ -1,18 +1,18 @@
-/// Whose evidence is expected. What is nil is not checked; `import` needs what its stores need.
+/// The app and the keys that evidence must match. A nil value is not checked; `import` requires those of its stores.
 public struct StoreIdentity: Sendable {
-  /// DER of the pinned roots; without any, nothing of Apple verifies.
+  /// The pinned roots in DER. Without any, none of Apple's signed evidence verifies.
   public var rootCertificates: [[UInt8]]
   public var bundleID: String?
-  /// Checked in production notifications, where Apple gives it.
+  /// Checked only in production, where Apple states it.
   public var appAppleID: Int64?
-  /// Evidence of another environment is refused when set; the ledger's import leaves it nil.
+  /// If set, evidence of another environment is rejected. The ledger's import leaves it nil.
   public var requiredEnvironment: StoreEnvironment?
-  /// DER (SubjectPublicKeyInfo) of the app's licensing key in the Play console.
+  /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
   public var googlePublicKey: [UInt8]?
   public var packageName: String?
-  /// How much later than our clock a signing date may be, in milliseconds.
+  /// How far a signing date may lie ahead of the local clock, in milliseconds.
   public var futureSkewMilliseconds: Int64
-  /// Larger pieces are refused before they are looked at.
+  /// Larger pieces are rejected before they are parsed.
   public var evidenceBytesMax: Int
 
   public init(
@@ -31,12 +31,12 @@ public struct StoreIdentity: Sendable {
   }
 }
 
-/// What the bytes of an answer do not say because it stood in the question (`purchases.products`).
+/// Values from the request that the response does not repeat (`purchases.products`).
 public struct EvidenceContext: Sendable, Hashable {
   public var productID: String?
   public var purchaseToken: String?
   public var packageName: String?
-  /// For evidence that names no environment.
+  /// Applies to evidence that names no environment.
   public var environment: StoreEnvironment?
 
   public init(
@@ -50,24 +50,25 @@ public struct EvidenceContext: Sendable, Hashable {
   }
 }
 
-/// Verifies evidence of one store. Apple's and Google's verifiers conform; `EvidenceVerifier` picks by format.
+/// Verifies the evidence of one store. `AppleVerifier` and `GoogleVerifier` conform; `EvidenceVerifier` selects one by format.
 public protocol StoreEvidenceVerifier: Sendable {
-  /// Verifies and decodes.
+  /// Verifies and decodes one piece of evidence.
   ///
   /// - Parameters:
-  ///   - bytes: One piece, as it came: base64 with or without newlines, DER, compact JWS, JSON.
-  ///   - kind: What it has to be.
-  ///   - now: Milliseconds since 1970; decides only whether a date lies in the future.
-  ///   - trusted: The very bytes were accepted before: signatures and chains are not checked again.
-  /// - Throws: `Refusal` with a code that does not quarantine; quarantine is a property of the result.
+  ///   - bytes: The piece as received: base64 with or without newlines, DER, compact JWS, JSON.
+  ///   - kind: The expected kind.
+  ///   - context: Values from the request that the response does not repeat.
+  ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
+  ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
+  /// - Throws: `Refusal` with a code that does not quarantine. Quarantine is a property of the result.
   func verify(
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
   ) async throws(Refusal) -> VerifiedEvidence
 }
 
-/// Certificates and keys as people have them.
+/// Reads certificates and keys in the encodings that files have.
 package enum DERText {
-  /// DER out of DER, PEM or bare base64; nil when it is none of them.
+  /// Decodes DER, PEM or bare base64 to DER; nil for anything else.
   package static func decode(_ bytes: [UInt8]) -> [UInt8]? {
     if bytes.first == 0x30 { return bytes }
     var lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)

@@ -1,24 +1,24 @@
-/// What verified evidence says.
+/// The result of verification: the facts in a piece of evidence.
 public struct VerifiedEvidence: Sendable {
   public var kind: EvidenceKind
   public var store: Store
-  /// Nil where evidence names none (Google's signed purchase, a voided list).
+  /// Nil if the evidence names none, as in Google's signed purchases and voided lists.
   public var environment: StoreEnvironment?
-  /// The facts in it, each transaction and each of its states once; a notification has at most one, a receipt many.
+  /// The transaction facts, without duplicates. A notification has at most one, a receipt many.
   public var transactions: [StoreTransaction]
   public var notification: NotificationFact?
   public var renewal: RenewalFact?
-  /// Hints of unsigned messages: what to ask the store about.
+  /// Transactions to query the store about, taken from unsigned messages.
   public var lookups: [LookupHint]
-  /// When the store said it; see `StoreTransaction.signedDate`.
+  /// When the store signed or stated it; see `StoreTransaction.signedDate`.
   public var signedDate: Int64?
-  /// Set when it verifies but must not be booked now.
+  /// Why the evidence, although it verifies, must not be recorded yet.
   public var quarantine: Refusal?
-  /// Product or token stood beside the bytes and not in them.
+  /// Whether the product or token comes from the context and not from the bytes.
   public var isNamedBeside = false
-  /// `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`: for the report.
+  /// Notes for the report: `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`.
   public var notes: [String]
-  /// Decoded fields in the order of `inspect`, beyond those of the facts: names and printed values.
+  /// Decoded fields that the facts do not hold, in the order in which `inspect` prints them.
   public var details: [Detail]
 
   public struct Detail: Sendable, Hashable {
@@ -49,7 +49,7 @@ public struct VerifiedEvidence: Sendable {
     self.details = details
   }
 
-  /// What a reader of the report has to know about a fact.
+  /// Adds the notes that a fact calls for.
   mutating func addNotes(about fact: StoreTransaction) {
     if fact.environment == .sandbox { addNote("sandbox") }
     if fact.isPartiallyRefunded { addNote("partial-refund") }
@@ -60,11 +60,11 @@ public struct VerifiedEvidence: Sendable {
   }
 }
 
-/// A message of a store. Type and subtype stay raw: unknown ones are kept and acknowledged.
+/// A notification of a store. Type and subtype keep the store's text, so unknown ones are recorded and acknowledged.
 public struct NotificationFact: Sendable, Hashable {
   public var store: Store
   public var environment: StoreEnvironment?
-  /// The store's id of the message: a redelivery has the same.
+  /// The store's id of the notification. A redelivery has the same id.
   public var uuid: String
   public var type: String
   public var subtype: String?
@@ -85,7 +85,7 @@ public struct NotificationFact: Sendable, Hashable {
   }
 }
 
-/// What Apple says about a subscription's future. The ledger books nothing of it: regions are not subscribed to.
+/// Apple's renewal info of a subscription. The ledger records no transaction for it, because regions are not sold as subscriptions.
 public struct RenewalFact: Sendable, Hashable {
   public var environment: StoreEnvironment
   public var originalTransactionID: String?
@@ -102,7 +102,7 @@ public struct RenewalFact: Sendable, Hashable {
   }
 }
 
-/// Something to ask a store about.
+/// A transaction that the store should be queried about.
 public struct LookupHint: Sendable, Hashable {
   public var key: TransactionKey
   public var productID: String?

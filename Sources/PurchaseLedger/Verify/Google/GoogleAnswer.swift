@@ -1,15 +1,15 @@
-/// A JSON text of Google with what wraps it: a recorded HTTP exchange, a purchase and its signature, a Pub/Sub message.
+/// A JSON document of Google, taken out of its wrapper: a recorded HTTP exchange, a purchase with its signature, or a Pub/Sub message.
 struct GoogleAnswer {
-  /// The HTTP status, when an exchange was recorded.
+  /// The HTTP status of a recorded exchange.
   var status: Int64?
-  /// The JSON inside; null when a body is empty.
+  /// The document. Null for an empty response body.
   var body: JSONValue
-  /// The text that is signed, and the signature.
+  /// The signed text and its signature.
   var signed: (text: String, signature: String)?
   /// The Pub/Sub envelope's `messageId`.
   var messageID: String?
 
-  /// - Throws: `Refusal` `malformed`.
+  /// - Throws: `Refusal` with code `malformed`.
   init(_ value: JSONValue) throws(Refusal) {
     if let status = value["http_status"]?.integer {
       self.status = status
@@ -36,7 +36,7 @@ struct GoogleAnswer {
     guard body.members != nil || body == .null else { throw Refusal(.malformed, "is no JSON object") }
   }
 
-  /// The kind that the fields show; nil when they show none of Google's.
+  /// The kind, from the fields. Nil if they are not Google's.
   var kind: EvidenceKind? {
     if signed != nil { return .googlePurchase }
     if messageID != nil || Self.messageNames.contains(where: { body[$0] != nil }) {
@@ -48,17 +48,18 @@ struct GoogleAnswer {
     return isResource ? .googleProduct : nil
   }
 
-  /// `{}`: Google's list of no voided purchases.
+  /// Whether the document is `{}`, which is Google's empty list of voided purchases.
   var isEmpty: Bool { body == .object([]) }
 
-  /// An answer that is a failure of the store: quarantined while asking again may help.
-  /// - Throws: `Refusal` `store-refused` when it will not.
+  /// A failure of the store that may be temporary, as quarantined evidence. Nil if the response is no failure.
+  ///
+  /// - Throws: `Refusal` with code `store-refused` if the failure is permanent.
   func storeFailure(_ kind: EvidenceKind) throws(Refusal) -> VerifiedEvidence? {
     let error = body["error"]
     guard let code = status ?? error?["code"]?.integer, !(200..<300).contains(code) || error != nil else { return nil }
     let text = "the store answered \(code)" + (error?["message"]?.string.map { ": \($0.prefix(200))" } ?? "")
     switch code {
-    // 401 and 403 are ours to repair: credentials, permissions.
+    // 401 and 403 are fixed on the operator's side: credentials, permissions.
     case 401, 403, 408, 429, 500...599:
       return VerifiedEvidence(
         kind: kind, store: .google, environment: nil, quarantine: Refusal(.retryLater, "\(text); ask again"))
@@ -66,6 +67,7 @@ struct GoogleAnswer {
     }
   }
 
+  /// The members of a real-time developer notification that carry its message.
   static let messageNames = [
     "oneTimeProductNotification", "voidedPurchaseNotification", "subscriptionNotification", "testNotification",
   ]
@@ -82,11 +84,11 @@ struct GoogleAnswer {
   }
 }
 
-/// Reads fields of Google's JSON under the limits of ids and dates.
+/// Reads fields of Google's JSON and enforces `FieldRules`. Errors name the field.
 struct GoogleFields {
   let value: JSONValue
 
-  /// Printable ASCII without spaces, of the first name that is there and not empty.
+  /// The id in the first of the named fields that is present and not empty.
   func identifier(_ names: String..., upTo length: Int = 512) throws(Refusal) -> String? {
     for name in names {
       guard let member = value[name] else { continue }
@@ -98,7 +100,7 @@ struct GoogleFields {
 
   func token() throws(Refusal) -> String? { try identifier("purchaseToken", upTo: 4096) }
 
-  /// Milliseconds since 1970; the first of the names that is there.
+  /// The date in the first of the named fields that is present, in milliseconds since 1970.
   func date(_ names: String...) throws(Refusal) -> Int64? {
     for name in names {
       guard let member = value[name] else { continue }
@@ -108,7 +110,7 @@ struct GoogleFields {
     return nil
   }
 
-  /// A number that is not negative and fits 32 bits; nil when missing.
+  /// A number that is not negative and fits 32 bits; nil if missing.
   func count(_ name: String) throws(Refusal) -> Int64? {
     guard let member = value[name] else { return nil }
     guard let number = member.integer, (0...Int64(Int32.max)).contains(number) else {
@@ -117,7 +119,7 @@ struct GoogleFields {
     return number
   }
 
-  /// `GPA.1234..3` is the fourth renewal of `GPA.1234`.
+  /// The order that a renewal belongs to: `GPA.1234..3` is the fourth renewal of `GPA.1234`.
   static func original(of order: String) -> String {
     let bytes = Array(order.utf8)
     guard let last = bytes.lastIndex(where: { !(0x30...0x39).contains($0) }), last > 1, last < bytes.count - 1,

@@ -1,5 +1,6 @@
+/// Purchases: the signed JSON of the billing library and the `purchases.products` resource of the API.
 extension GoogleVerifier {
-  /// A purchase with the licensing key's signature, as the billing library hands it to the app.
+  /// Verifies a purchase with the licensing key's signature, as the billing library passes it to the app.
   func signedPurchase(
     _ answer: GoogleAnswer, _ context: EvidenceContext, trusted: Bool
   ) throws(Refusal) -> VerifiedEvidence {
@@ -12,7 +13,7 @@ extension GoogleVerifier {
     guard let product = try fields.identifier("productId") else {
       throw Refusal(.incomplete, "productId is missing")
     }
-    // The billing library's own numbers: 0 purchased, 1 cancelled, 2 refunded (before 2014), 4 pending.
+    // The numbers differ from the API's: 0 purchased, 1 cancelled, 2 refunded (before 2014), 4 pending.
     let states: [Int64: Statement] = [0: .purchased, 1: .revoked, 2: .revoked, 4: .pending]
     let isSubscription = answer.body["autoRenewing"] != nil
     var found = try evidence(
@@ -25,10 +26,10 @@ extension GoogleVerifier {
     return found
   }
 
-  /// A `purchases.products` resource. What stood in the request comes from the context.
+  /// Decodes a `purchases.products` resource. Values that only the request names come from the context.
   func product(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
     if answer.body == .null, let status = answer.status {
-      // The answer to `acknowledge`: it says that it was done, not for which purchase.
+      // The response to `acknowledge`, which does not name the purchase.
       return VerifiedEvidence(
         kind: .googleProduct, store: .google, environment: nil, notes: ["no-transactions"],
         details: [.init("httpStatus", "\(status)")])
@@ -54,7 +55,7 @@ extension GoogleVerifier {
     var found = try evidence(
       .googleProduct, fields, (try fields.count("purchaseState") ?? 0, states), product: product, token: token,
       date: date, environment: purchaseType == 0 ? .sandbox : .production, names: true,
-      // What was consumed is gone from the buyer's account and can be bought again: no region is sold so.
+      // A consumed purchase can be bought again, which no region can.
       type: try fields.count("consumptionState") == 1 ? .consumable : .unknown,
       reason: purchaseType.map { [1: "PROMOTION", 2: "REWARDED"][$0] ?? "" } ?? "",
       isAcknowledged: try fields.count("acknowledgementState") == 1, trust: .unsigned, details: details)
@@ -67,6 +68,11 @@ extension GoogleVerifier {
     return found
   }
 
+  /// The evidence of one purchase, common to both formats.
+  ///
+  /// - Parameters:
+  ///   - state: The number of the purchase state, and the numbers that the format defines.
+  ///   - names: Whether the format states the environment.
   private func evidence(
     _ kind: EvidenceKind, _ fields: GoogleFields, _ state: (number: Int64, known: [Int64: Statement]),
     product: String, token: String?, date: Int64, environment: StoreEnvironment, names: Bool, type: ProductType,
@@ -78,7 +84,7 @@ extension GoogleVerifier {
       kind: kind, store: .google, environment: names ? environment : nil, signedDate: date, details: details)
     found.details.append(.init("purchaseState", "\(state.number)"))
     guard let statement = state.known[state.number] else {
-      // Kept as a message of the store that nobody here understands yet.
+      // An unknown state grants nothing and is recorded as a notification.
       found.notification = NotificationFact(
         store: .google, environment: environment, uuid: "state:\(state.number):\(id)",
         type: "purchaseState \(state.number)", subtype: nil, signedDate: date,

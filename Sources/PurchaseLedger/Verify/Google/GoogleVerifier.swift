@@ -2,19 +2,21 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// Verifies and decodes what Google Play says about purchases (docs/ledger.md, Identity).
+/// Verifies and decodes evidence of Google Play (docs/ledger.md, Identity).
 ///
-/// Signed purchases are checked against the app's licensing key; resources of the API and voided lists are unsigned, so their facts have `trust` 0; real-time
-/// messages are hints that ask for a look-up.
+/// Signed purchases are checked against the app's licensing key. API resources and voided lists are unsigned, so their facts have
+/// trust `unsigned`. Real-time developer notifications yield only look-ups.
+///
+/// The kinds are extensions of this type, in `GooglePurchase` and `GoogleVoidedPurchase`.
 package struct GoogleVerifier: StoreEvidenceVerifier {
   let identity: StoreIdentity
   private let key: _RSA.Signing.PublicKey?
 
-  /// - Throws: `LedgerError` with code `configuration` when the licensing key is no RSA key.
+  /// - Throws: `LedgerError` with code `configuration` if the licensing key is not an RSA key.
   package init(identity: StoreIdentity) throws(LedgerError) {
     self.identity = identity
     do {
-      // Keys of apps from before 2012 may have 1024 bits.
+      // Licensing keys of apps created before 2012 may have 1024 bits, which the checked initialiser rejects.
       key = try identity.googlePublicKey.map { try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0)) }
     } catch {
       throw LedgerError(
@@ -32,7 +34,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     return try verify(try GoogleAnswer.parse(bytes), as: kind, context: context, at: now, trusted: trusted)
   }
 
-  /// The same of bytes that were parsed already.
+  /// Verifies a document that is already parsed.
   package func verify(
     _ document: JSONValue, as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
   ) throws(Refusal) -> VerifiedEvidence {
@@ -57,7 +59,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     return evidence
   }
 
-  /// The licensing key's signature (SHA1withRSA) over the JSON text, byte for byte.
+  /// Checks the licensing key's signature (SHA1withRSA) over the exact bytes of the JSON text.
   func checkSignature(_ signature: String, of text: String) throws(Refusal) {
     guard let key else {
       throw Refusal(.badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
@@ -72,7 +74,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     else { throw Refusal(.badSignature, "the signature does not fit the purchase and the app's licensing key") }
   }
 
-  /// Another app's name is refused; a missing one only where the form always has it.
+  /// Rejects another app's package name, and a missing one if the format always has it.
   func checkPackage(_ name: String?, isRequired: Bool) throws(Refusal) {
     guard let expected = identity.packageName else { return }
     guard let name else {
@@ -82,7 +84,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     guard name == expected else { throw Refusal(.wrongPackage, "is of \(name), not of \(expected)") }
   }
 
-  /// What evidence gets that names no environment.
+  /// The environment of evidence that names none.
   func environment(_ context: EvidenceContext) -> StoreEnvironment {
     context.environment ?? identity.requiredEnvironment ?? .production
   }

@@ -1,8 +1,9 @@
 import Crypto
 import Foundation
 
+/// What Google reports after a purchase: the list of voided purchases and real-time developer notifications.
 extension GoogleVerifier {
-  /// A page of `purchases.voidedpurchases.list`: each entry revokes at the time of voiding, which is later than the purchase.
+  /// Decodes a page of `purchases.voidedpurchases.list`. Each entry is a revocation, dated at the time of voiding.
   func voided(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
     try checkPackage(context.packageName, isRequired: false)
     let entries = answer.body["voidedPurchases"]
@@ -45,7 +46,8 @@ extension GoogleVerifier {
 }
 
 extension GoogleVerifier {
-  /// A real-time developer notification, in its Pub/Sub envelope or bare. Nobody signed it: it changes nothing and asks for a look-up.
+  /// Decodes a real-time developer notification, with or without its Pub/Sub envelope. It is unsigned, so it yields no facts, only
+  /// a look-up at the store.
   func notification(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
     let fields = GoogleFields(value: answer.body)
     try checkPackage(try fields.identifier("packageName"), isRequired: true)
@@ -71,7 +73,7 @@ extension GoogleVerifier {
     }
     if found.lookups.isEmpty { found.notes = [] }
     if name == nil { found.notes.append("unknown-type") }
-    // Without an envelope there is no id; the fields stand in for it, so that a redelivery is one message.
+    // Without an envelope there is no id. A hash of the fields serves as one, so that redeliveries are recognised.
     let fallback = "\(name ?? "") \(subtype ?? "") \(token ?? "") \(date)"
     let digest = SHA256.hash(data: Data(fallback.utf8)).map { String(format: "%02x", $0) }.joined()
     found.notification = NotificationFact(

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseLedger
 
 @Suite(.ownThread) struct EncodingTests {
-  @Test func base64IsFoundationsForAllLengths() throws {
+  @Test func base64MatchesFoundationForAllLengths() throws {
     let seed: UInt64 = 20_261_121
     var generator = SeededGenerator(seed: seed)
     for count in 0..<200 {
@@ -18,9 +18,9 @@ import Testing
   }
 
   @Test(arguments: ["A", "AAAAA", "AA=", "AAA==", "AA===", "=", "AA=A", "A A A", "AA\n", "AA!A", "AAA\u{e4}"])
-  func whatIsNotBase64IsRefused(_ text: String) { #expect(Base64.decode(text.utf8) == nil) }
+  func invalidBase64IsRejected(_ text: String) { #expect(Base64.decode(text.utf8) == nil) }
 
-  @Test func uuidsAreReadAsFoundationReadsThem() {
+  @Test func uuidParsingMatchesFoundation() {
     let text = "7E3fb20b-4CDB-47cc-936d-99d65f608138"
     #expect(UUID(printed: text) == UUID(uuidString: text))
     for wrong in [
@@ -37,7 +37,7 @@ import Testing
       ("4001-01-01T00:00:00+0000", 64_092_211_200_000),
       ("2020-07-22T18:33:14+0100", 1_595_439_194_000), ("2020-07-22T12:03:14-05:30", 1_595_439_194_000),
     ] as [(String, Int64)])
-  func datesOfReceiptsAreRead(_ text: String, _ milliseconds: Int64) {
+  func receiptDatesAreParsed(_ text: String, _ milliseconds: Int64) {
     #expect(StoreDate.rfc3339(text) == milliseconds)
   }
 
@@ -46,5 +46,5 @@ import Testing
     "2020-07-22T18:33:14+25:00", "2024-02-30T00:00:00Z", "2023-02-29T00:00:00Z", "2100-02-29T00:00:00Z",
     "2024-04-31T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-32T00:00:00Z",
   ])
-  func otherDatesAreNot(_ text: String) { #expect(StoreDate.rfc3339(text) == nil) }
+  func otherDatesAreRejected(_ text: String) { #expect(StoreDate.rfc3339(text) == nil) }
 }

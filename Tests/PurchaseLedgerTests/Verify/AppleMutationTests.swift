@@ -3,9 +3,9 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Damaged evidence is refused or read, and never stops the process.
+/// Fuzzing: damaged evidence is accepted or rejected and never traps.
 @Suite(.ownThread) struct AppleMutationTests {
-  /// `LEDGER_LONG` makes it a longer search.
+  /// `LEDGER_LONG` increases the number of mutations.
   private static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == nil ? 500 : 200_000
   private static let seed: UInt64 = 20_261_121
 
@@ -19,8 +19,8 @@ import Testing
     try await damage(seeds, with: evidences.verifier(), acceptedMax: 0.2)
   }
 
-  /// The payload is damaged before it is signed, so that what is behind the signature is reached.
-  @Test func signedNonsenseNeverTraps() async throws {
+  /// The payload is damaged before signing, so that the code behind the signature check is reached.
+  @Test func damagedSignedPayloadsNeverTrap() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     var generator = SeededGenerator(seed: Self.seed)
@@ -44,7 +44,7 @@ import Testing
     try await damage([receipt, Base64.encode(receipt)], with: verifier, acceptedMax: 0.2)
   }
 
-  /// Without signatures in the way: the ASN.1 of the attributes and of the envelope, also in BER as Xcode writes it.
+  /// Parses attributes and envelope directly, without signature checks, also in BER as Xcode writes it.
   @Test func damagedASN1NeverTraps() async throws {
     var receipts = [try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [.init(id: "1")]).payload)]
     receipts += try ReceiptIndex.items.filter { $0.family == "pkcs7-receipt" }
@@ -71,8 +71,8 @@ import Testing
     try await damage(seeds, with: EvidenceVerifier(identity: StoreIdentity()), acceptedMax: 1)
   }
 
-  /// Deep and long nestings, which a recursive reader would not survive.
-  @Test func deepNestingIsRefused() async throws {
+  /// Nesting that would overflow the stack of a recursive parser without a limit.
+  @Test func deepNestingIsRejected() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let depth = 500_000
     let indefinite = repeated([0x30, 0x80], depth)
@@ -102,7 +102,7 @@ import Testing
     #expect(Double(accepted) <= acceptedMax * Double(rounds), "seed \(Self.seed)")
   }
 
-  /// A few bytes changed, a part cut out, doubled, or moved.
+  /// Changes a few bytes, or removes, repeats or moves a part.
   private func damaged(_ bytes: [UInt8], using generator: inout SeededGenerator) -> [UInt8] {
     var bytes = bytes
     for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {

@@ -5,7 +5,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Google's evidence, one form after the other.
+/// Google's evidence, format by format.
 @Suite(.ownThread) struct GoogleEvidenceTests {
   static let now: Int64 = 1_790_000_000_000
   static let voidedAt: Int64 = 1_780_000_000_000
@@ -22,7 +22,7 @@ import Testing
     "{\"kind\": \"androidpublisher#productPurchase\", \"purchaseTimeMillis\": \"1770000000000\", \(fields)}"
   }
 
-  @Test func resourceIsAFactWithoutASignature() async throws {
+  @Test func aProductResourceIsAnUnsignedFact() async throws {
     let account = "0B5F2B0C-3C62-4B6C-9E36-5E4F1A2B3C4D"
     let found = try await verify(
       resource(
@@ -39,7 +39,7 @@ import Testing
     #expect(fact.signedDate == 1_770_000_000_000 && fact.statement == .purchased)
   }
 
-  /// As it was recorded, its body as text or as JSON.
+  /// Recorded HTTP exchanges, with the body as text or as JSON.
   @Test(arguments: [
     (
       #"{"http_status": 200, "body": "{\"purchaseTimeMillis\": \"1\", \"orderId\": \"GPA.1\"}"}"#,
@@ -49,7 +49,7 @@ import Testing
     (#"{"http_status": 200, "body": "{\"voidedPurchases\": []}"}"#, .googleVoided),
     (#"{"http_status": 503, "body": ""}"#, .googleProduct), (#"{"http_status": 404}"#, .googleProduct),
   ])
-  func aRecordedExchangeIsKnownByItsStatus(_ text: String, _ kind: EvidenceKind) async throws {
+  func aRecordedExchangeIsDetectedByItsStatus(_ text: String, _ kind: EvidenceKind) async throws {
     #expect(EvidenceVerifier.detect(Array(text.utf8)) == kind)
     let forced = await outcome { try await verify(text, kind) }
     let verifier = try EvidenceVerifier(identity: .init(packageName: "org.example.maps"))
@@ -69,36 +69,36 @@ import Testing
     }
   }
 
-  @Test func licenceTestersPurchaseIsSandbox() async throws {
+  @Test func aLicenceTestersPurchaseIsSandbox() async throws {
     let found = try await verify(resource("\"purchaseType\": 0, \"orderId\": \"GPA.1\""), .googleProduct)
     #expect(found.environment == .sandbox && found.transactions.map(\.environment) == [.sandbox])
     #expect(found.notes == ["sandbox"])
   }
 
-  @Test func idsAsNumbersAreTheSame() async throws {
+  @Test func numericIDsEqualTheirText() async throws {
     let text = try await verify(resource("\"purchaseState\": \"0\", \"orderId\": \"123\""), .googleProduct)
     let number = try await verify(resource("\"purchaseState\": 0, \"orderId\": 123"), .googleProduct)
     #expect(text.transactions == number.transactions)
   }
 
-  @Test func consumedProductIsAConsumable() async throws {
+  @Test func aConsumedProductIsAConsumable() async throws {
     let found = try await verify(resource("\"consumptionState\": 1, \"orderId\": \"GPA.1\""), .googleProduct)
     #expect(found.transactions.map(\.productType) == [.consumable])
   }
 
-  @Test func withoutAProductItIsIncomplete() async throws {
+  @Test func aPurchaseWithoutAProductIsIncomplete() async throws {
     let refusal = await #expect(throws: Refusal.self) {
       try await verify(resource(), .googleProduct, context: .init())
     }
     #expect(refusal?.code == .incomplete)
   }
 
-  @Test func anotherProductThanAskedForIsQuarantined() async throws {
+  @Test func anotherProductThanRequestedIsQuarantined() async throws {
     let found = try await verify(resource("\"orderId\": \"GPA.1\", \"productId\": \"region.etna\""), .googleProduct)
     #expect(found.quarantine?.code == .inconsistent)
   }
 
-  @Test func unknownStateIsKeptRaw() async throws {
+  @Test func anUnknownStateIsRecordedAsANotification() async throws {
     let text = resource("\"purchaseState\": 9, \"orderId\": \"GPA.1\"")
     let found = try await verify(text, .googleProduct)
     #expect(found.quarantine == nil && found.transactions.isEmpty && found.notes == ["unknown-type"])
@@ -111,7 +111,7 @@ import Testing
     #expect(try ledger.commit([(submission, .success(found))], progress: nil).map(\.outcome) == [.duplicate])
   }
 
-  @Test func otherPackageIsRefused() async throws {
+  @Test func anotherPackageIsRejected() async throws {
     let refusal = await #expect(throws: Refusal.self) {
       try await verify(
         resource(), .googleProduct, context: .init(productID: "a", packageName: "org.example.other"))
@@ -119,7 +119,7 @@ import Testing
     #expect(refusal?.code == .wrongPackage)
   }
 
-  @Test func largerThanTheCapIsRefused() async throws {
+  @Test func evidenceAboveTheCapIsRejected() async throws {
     let refusal = await #expect(throws: Refusal.self) {
       try await verify(resource(), .googleProduct, identity: .init(evidenceBytesMax: 20))
     }
@@ -133,14 +133,14 @@ import Testing
   }
 
   @Test(arguments: ["253402300800000", "-1", "1000000000000000000"])
-  func datesOutOfRangeAreRefused(_ date: String) async throws {
+  func datesOutOfRangeAreRejected(_ date: String) async throws {
     let refusal = await #expect(throws: Refusal.self) {
       try await verify("{\"purchaseTimeMillis\": \"\(date)\", \"orderId\": \"1\"}", .googleProduct)
     }
     #expect(refusal?.code == .dateOutOfRange)
   }
 
-  @Test func realTimeMessageOnlyAsksForALookUp() async throws {
+  @Test func aRealTimeNotificationYieldsOnlyALookUp() async throws {
     let message = """
       {"version": "1.0", "packageName": "org.example.maps", "eventTimeMillis": "1770000000000",
        "oneTimeProductNotification": {"version": "1.0", "notificationType": 1, "purchaseToken": "t", "sku": "region.alps"}}
@@ -150,19 +150,19 @@ import Testing
     #expect(found.transactions.isEmpty && found.notes == ["look-up"])
     #expect(found.notification?.uuid == "77" && found.notification?.type == "oneTimeProductNotification")
     #expect(found.lookups.map(\.purchaseToken) == ["t"] && found.lookups.map(\.productID) == ["region.alps"])
-    // Redelivered without its envelope it is one message with itself, not with another time's.
+    // Without its envelope, a redelivery has the same id, and a notification of another time has another.
     let bare = try await verify(message, .googleNotification)
     #expect(try await verify(message + " ", .googleNotification).notification == bare.notification)
   }
 
-  @Test func unknownMessageIsKept() async throws {
+  @Test func anUnknownNotificationIsRecorded() async throws {
     let found = try await verify(
       "{\"message\": {\"messageId\": \"78\", \"data\": \"\(Data("{\"packageName\":\"org.example.maps\",\"newThing\":{}}".utf8).base64EncodedString())\"}}",
       .googleNotification)
     #expect(found.notes == ["unknown-type"] && found.notification?.uuid == "78" && found.lookups.isEmpty)
   }
 
-  @Test func purchaseIsSignedOverItsTextByteForByte() async throws {
+  @Test func theSignatureCoversTheExactBytesOfThePurchase() async throws {
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     let identity = StoreIdentity(
       googlePublicKey: Array(key.publicKey.derRepresentation), packageName: "org.example.maps")
@@ -181,20 +181,20 @@ import Testing
     #expect(unchecked?.code == .badSignature)
   }
 
-  @Test func case36_cancelledOrPendingGivesNothingUntilItIsApproved() async throws {
+  @Test func case36_purchaseStatesAreDecodedAndOrderedAtEqualDates() async throws {
     let pending = try await verify(resource("\"purchaseState\": 2, \"orderId\": \"GPA.1\""), .googleProduct)
     #expect(pending.transactions.map(\.statement) == [.pending] && pending.notes == ["pending"])
     let cancelled = try await verify(resource("\"purchaseState\": 1, \"orderId\": \"GPA.1\""), .googleProduct)
     #expect(cancelled.transactions.map(\.statement) == [.revoked])
     let approved = try await verify(resource(), .googleProduct)
     #expect(approved.transactions.map(\.statement) == [.purchased])
-    // One row, one grant, and the order decides at equal dates: pending, purchased, cancelled.
+    // All three share one key. At equal dates the order of statements decides: pending, purchased, cancelled.
     #expect(Set([pending, cancelled, approved].flatMap(\.transactions).map(\.grantKey)).count == 1)
     #expect(Set([pending, cancelled, approved].map(\.signedDate)).count == 1)
     #expect(pending.transactions[0].statement < approved.transactions[0].statement)
   }
 
-  @Test func case37_unacknowledgedPurchaseSaysSo() async throws {
+  @Test func case37_anUnacknowledgedPurchaseIsMarked() async throws {
     let open = try await verify(resource("\"acknowledgementState\": 0, \"orderId\": \"GPA.1\""), .googleProduct)
     #expect(open.transactions.map(\.isAcknowledged) == [false])
     #expect(open.transactions.map(\.purchaseToken) == ["token-1"])
@@ -202,7 +202,7 @@ import Testing
     #expect(done.transactions.map(\.isAcknowledged) == [true])
   }
 
-  @Test func case38_theVoidedListRevokesWhatStillSaysPurchased() async throws {
+  @Test func case38_theVoidedListOverridesAPurchasedState() async throws {
     let purchased = try await verify(resource(), .googleProduct).transactions[0]
     let page = """
       {"voidedPurchases": [{"kind": "androidpublisher#voidedPurchase", "purchaseToken": "token-1",
@@ -225,7 +225,7 @@ import Testing
   }
 }
 
-/// Purchases as the billing library hands them out.
+/// Signed purchases as the billing library passes them to the app.
 enum SignedPurchase {
   static func wrap(_ text: String, _ key: _RSA.Signing.PrivateKey) throws -> String {
     let signature = try key.signature(

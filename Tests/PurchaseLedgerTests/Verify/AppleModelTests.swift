@@ -4,7 +4,8 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// The index's answers and payloads of the App Store Server API, by the numbers of their entries. Unsigned payloads are signed by an authority made up here.
+/// Responses and payloads of the App Store Server API from the index, by entry number. Unsigned payloads are signed by an ephemeral
+/// certificate authority.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleModelTests {
   private let evidences: Evidences
@@ -13,7 +14,7 @@ struct AppleModelTests {
 
   private func model(_ number: String) -> ReceiptIndex.Item { ReceiptIndex.item("api-model-json-\(number)") }
 
-  /// The entry's payload, signed as it is, or with an environment that is a store's where it names a developer's machine.
+  /// The entry's payload, signed. `environment` replaces that of a developer's machine by a store's.
   private func signed(_ number: String, environment: String? = nil) throws -> [UInt8] {
     let text = String(decoding: model(number).bytes, as: UTF8.self)
     return try evidences.authority.sign(
@@ -33,20 +34,20 @@ struct AppleModelTests {
     ("065", 500, 5_000_000), ("067", 400, 9_990_000), ("070", 404, 4_040_019), ("076", 400, 4_000_006),
     ("091", 400, 4_000_187),
   ])
-  func entries065To091_failureIsPermanentByItsCode(_ number: String, _ status: Int, _ code: Int64) throws {
+  func entries065To091_theCodeDecidesWhetherAFailureIsRetried(_ number: String, _ status: Int, _ code: Int64) throws {
     let body = try JSONReader.read(model(number).bytes)
     #expect(body["errorCode"]?.integer == code)
     #expect(!AppStoreFailure.isRetryable(status: status, body: body))
-    // Its twin may be asked again: 5000000 is for good, 5000001 is not.
+    // The neighbouring code differs: 5000000 is permanent, 5000001 is retryable.
     #expect(AppStoreFailure.isRetryable(status: 500, body: try JSONReader.read(Array(#"{"errorCode":5000001}"#.utf8))))
   }
 
-  @Test func entry067_unknownCodeFollowsItsStatus() throws {
+  @Test func entry067_anUnknownCodeFollowsItsStatus() throws {
     let body = try JSONReader.read(model("067").bytes)
     #expect(AppStoreFailure.isRetryable(status: 503, body: body))
   }
 
-  @Test func entry079_tokenOfAnExternalPurchaseIsKeptAndGrantsNothing() async throws {
+  @Test func entry079_anExternalPurchaseTokenIsRecordedAndGrantsNothing() async throws {
     let found = try await verify(signed("079"), app: 55_555)
     #expect(found.kind == .notification && found.transactions.isEmpty && found.quarantine == nil)
     #expect(found.notification?.type == "EXTERNAL_PURCHASE_TOKEN" && found.notification?.subtype == "UNREPORTED")
@@ -54,9 +55,9 @@ struct AppleModelTests {
     #expect(try await code(signed("079")) == .wrongApp)
   }
 
-  @Test func entry081_subscriptionBeginsAndItsNonsenseInsideIsRefused() async throws {
+  @Test func entry081_placeholdersInsideASubscriptionNotificationAreRejected() async throws {
     #expect(try await code(signed("081")) == .testEnvironment)
-    // What it carries are placeholders, which are no JWS.
+    // The signed parts are placeholders and not JWS.
     #expect(try await code(signed("081", environment: "Production")) == .malformed)
     let opened = try await open(signed("081"))
     let message = try NotificationPayload(opened)
@@ -67,7 +68,7 @@ struct AppleModelTests {
     #expect(message.signedRenewal == "signed_renewal_info_value")
   }
 
-  @Test func entry082_renewalInfoIsReadAndGrantsNothing() async throws {
+  @Test func entry082_renewalInfoIsDecodedAndGrantsNothing() async throws {
     #expect(try await code(signed("082")) == .testEnvironment)
     let found = try await verify(signed("082", environment: "Sandbox"))
     #expect(found.kind == .renewal && found.transactions.isEmpty && found.quarantine == nil)
@@ -75,7 +76,7 @@ struct AppleModelTests {
     #expect(found.signedDate == 1_698_148_800_000)
   }
 
-  @Test func entry084_summaryCarriesNoTransaction() async throws {
+  @Test func entry084_aSummaryCarriesNoTransaction() async throws {
     #expect(try await code(signed("084")) == .testEnvironment)
     let found = try await verify(signed("084", environment: "Production"))
     #expect(found.kind == .notification && found.transactions.isEmpty && found.quarantine == nil)
@@ -83,7 +84,7 @@ struct AppleModelTests {
     #expect(try await code(signed("084", environment: "Production"), app: 1) == .wrongApp)
   }
 
-  @Test func entry085_refundedSubscriptionIsBookedWithoutAGrant() async throws {
+  @Test func entry085_aRefundedSubscriptionIsRecordedWithoutAGrant() async throws {
     #expect(try await code(signed("085")) == .testEnvironment)
     let bytes = try signed("085", environment: "Production")
     let found = try await verify(bytes)
@@ -102,14 +103,14 @@ struct AppleModelTests {
     #expect(try books.status("12345") == .revoked)
   }
 
-  @Test func entry089_unknownEnvironmentWaitsWithItsText() async throws {
+  @Test func entry089_anUnknownEnvironmentIsQuarantinedWithItsText() async throws {
     let name = try #require(try JSONReader.read(model("089").bytes)["environment"]?.string)
     let found = try await verify(signed("085", environment: name))
     #expect(found.quarantine?.code == .unknownEnvironment && found.transactions.isEmpty)
     #expect(found.environment?.rawValue == "LocalTestingxxx")
   }
 
-  @Test func entry092_answerAboutOneTransactionIsThatTransaction() async throws {
+  @Test func entry092_aTransactionInfoResponseIsItsTransaction() async throws {
     let answer = String(decoding: model("092").bytes, as: UTF8.self)
     #expect(EvidenceVerifier.detect(Array(answer.utf8)) == .transaction)
     #expect(try await code(Array(answer.utf8)) == .malformed)

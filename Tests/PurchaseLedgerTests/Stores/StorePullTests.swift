@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is pulled from a server that speaks the stores' APIs, up to the books.
+/// Pulling from a test server, up to the recorded events.
 @Suite(.ownThread) struct StorePullTests {
   static let now: Int64 = 1_790_000_000_000
   static let day: Int64 = 86_400_000
@@ -27,7 +27,7 @@ import Testing
     return PreparedPiece(Submission(evidence: Array(id.utf8), channel: .operatorImport), .success(content))
   }
 
-  /// Answers every question: nothing voided, every purchase as it was, but the second is cancelled.
+  /// Responds with an empty voided list and unchanged purchases, except that the second is cancelled.
   private func answer(_ request: StoreServer.Request) -> StoreServer.Reply {
     if request.path.hasSuffix("/voidedpurchases") { return .json("{}") }
     if request.method == "POST" { return .json("") }
@@ -37,7 +37,7 @@ import Testing
         + " \"orderId\": \"\(id)\", \"purchaseState\": \(id == "GPA.2" ? 1 : 0)}")
   }
 
-  @Test func case39_afterALostWindowEveryPurchaseIsAskedFor() async throws {
+  @Test func case39_afterALostWindowEveryPurchaseIsQueried() async throws {
     let folder = try TemporaryFolder()
     let path = folder.file("ledger.sqlite")
     let server = try await StoreServer.start { request, _ in StorePullTests().answer(request) }
@@ -63,7 +63,7 @@ import Testing
         "\(Self.application)/products/region.alps/tokens/token-GPA.1",
         "\(Self.application)/products/region.alps/tokens/token-GPA.2",
       ])
-    // The refund that the list no longer tells of is found all the same, and the hole is filled: nobody is told to pull again.
+    // The refund that is no longer on the list is found, and the gap is closed, so the report does not ask for another pull.
     let dry = try Reconciler(ledger: reopened).run(apply: false)
     #expect(dry[.stateDiffers] == 1 && dry.windowLostSince == nil)
     let found = try Reconciler(ledger: reopened).run(apply: true)
@@ -74,8 +74,8 @@ import Testing
     try await server.stop()
   }
 
-  /// A pull that stops in the middle leaves a hole: the next one asks for every purchase, though the list was read lately.
-  @Test func aLostWindowStaysUntilEveryPurchaseWasAskedFor() async throws {
+  /// An interrupted pull leaves the gap open: the next one queries every purchase, although the list is up to date.
+  @Test func aLostWindowPersistsUntilEveryPurchaseWasQueried() async throws {
     let folder = try TemporaryFolder()
     let failures = Mutex(0)
     let server = try await StoreServer.start { request, _ in
@@ -114,8 +114,9 @@ import Testing
     try await server.stop()
   }
 
-  /// What a forged hint asks about is nowhere. That is an answer: what comes behind it is asked and acknowledged all the same, and nothing is asked again.
-  @Test(arguments: [400, 404, 410]) func aHintThatNobodyKnowsHoldsUpNothing(status: Int) async throws {
+  /// A forged hint names a purchase that the store does not know. This settles the look-up: later look-ups and acknowledgements are sent,
+  /// and nothing is queried again.
+  @Test(arguments: [400, 404, 410]) func anUnknownLookUpDoesNotBlockTheQueue(status: Int) async throws {
     let folder = try TemporaryFolder()
     let server = try await StoreServer.start { request, _ in
       request.path.contains("forged")
@@ -144,7 +145,7 @@ import Testing
     try await server.stop()
   }
 
-  @Test func case37_theQueueIsAcknowledgedAndEmpty() async throws {
+  @Test func case37_unacknowledgedPurchasesAreAcknowledged() async throws {
     let folder = try TemporaryFolder()
     let server = try await StoreServer.start { request, _ in StorePullTests().answer(request) }
     let ledger = try Ledger.create(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Entries of the index that have no verdict: signed JSON that may be refused or read, and certificates.
+/// Entries of the index without a verdict: signed JSON that may be accepted or rejected, and certificates.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleEntryTests {
   private static let testRoot = "apple+app-store-server-library-java/certs/testCA.der"
@@ -25,7 +25,7 @@ struct AppleEntryTests {
     #expect(found.notification?.type == payload["notificationType"]?.string)
     #expect(found.notification?.uuid == payload["notificationUUID"]?.string)
     #expect(found.signedDate == item.expected["signed_date_ms"]?.integer)
-    // Signed under another root of Apple's, and for another app.
+    // Signed under another root of Apple's and for another app.
     let others = try EvidenceVerifier(
       identity: StoreIdentity(rootCertificates: [ReceiptIndex.item("pki-022").bytes], bundleID: "com.Abilities"))
     #expect(await refusal { try await others.verify(item.bytes, at: testNow) }?.code == .untrustedChain)
@@ -33,7 +33,7 @@ struct AppleEntryTests {
     #expect(await refusal { try await stranger.verify(item.bytes, at: testNow) }?.code == .wrongBundle)
   }
 
-  @Test func jwsDerived164_idWrittenAsANumberIsThatId() async throws {
+  @Test func jwsDerived164_aNumericIDEqualsItsText() async throws {
     let item = ReceiptIndex.item("jws-derived-164")
     let found = try await verifier(root: Self.testRoot, bundle: "com.example", app: 41_234).verify(
       item.bytes, at: testNow)
@@ -42,8 +42,8 @@ struct AppleEntryTests {
     #expect(found.transactions.map(\.transactionID) == [String(number.1)])
   }
 
-  /// RFC 7515, 2: base64url without padding.
-  @Test func jwsDerived168_paddedPartsAreRefusedOrBookedOnce() async throws {
+  /// RFC 7515, section 2, requires base64url without padding.
+  @Test func jwsDerived168_paddedPartsAreRejectedOrAcceptedAsOneFact() async throws {
     let verifier = try verifier(root: Self.testRoot, bundle: "com.example", app: 41_234)
     let padded = ReceiptIndex.item("jws-derived-168").bytes
     let plain = padded.filter { $0 != UInt8(ascii: "=") }
@@ -65,9 +65,9 @@ struct AppleEntryTests {
     #expect(try books.count("SELECT count(*) FROM event WHERE type = \(EventType.transaction.rawValue)") <= 1)
   }
 
-  /// Every certificate of the index is taken as a pinned root when it is DER; PEM is told what is wrong with it.
+  /// Every certificate of the index is accepted as a pinned root in DER. PEM is rejected with a reason.
   @Test(arguments: ReceiptIndex.items.filter { $0.family == "pki" })
-  func pki_certificateIsARootInDEROnly(_ item: ReceiptIndex.Item) throws {
+  func pki_rootCertificatesAreAcceptedInDEROnly(_ item: ReceiptIndex.Item) throws {
     let identity = StoreIdentity(rootCertificates: [item.bytes])
     if item.bytes.first == 0x30 {
       _ = try EvidenceVerifier(identity: identity)
@@ -77,15 +77,15 @@ struct AppleEntryTests {
     }
   }
 
-  /// pki-018 signs pki-019 and is signed by the test root, but carries the marker 6.2.2.
-  @Test func pki018_intermediateWithoutTheMarkerIsRefused() async throws {
+  /// pki-018 signs pki-019 and is signed by the test root, but carries the marker 6.2.2 and not 6.2.1.
+  @Test func pki018_intermediateWithoutTheMarkerIsRejected() async throws {
     #expect(try await reason(leaf: "pki-013", intermediate: "pki-012") == .badSignature)
     #expect(try await reason(leaf: "pki-019", intermediate: "pki-018") == .missingMarker)
-    // Both intermediates have one key and one name: only the marker tells them apart.
+    // Both intermediates have the same key and name. Only the marker differs.
     #expect(try await reason(leaf: "pki-019", intermediate: "pki-012") == .badSignature)
   }
 
-  /// Why a header with these certificates is refused; the signature under it is another key's, so the best that can be is that this is found out.
+  /// Why a JWS with these certificates is rejected. Its signature is of another key, so even a good chain ends in `badSignature`.
   private func reason(leaf: String, intermediate: String) async throws -> Refusal.Code? {
     let root = ReceiptIndex.item("pki-010").bytes
     let verifier = try EvidenceVerifier(identity: StoreIdentity(rootCertificates: [root]))
@@ -96,7 +96,7 @@ struct AppleEntryTests {
     return await refusal { try await verifier.verify(jws, at: testNow) }?.code
   }
 
-  /// The certificate in a PEM file, which may begin with text for people.
+  /// The certificate in a PEM file, which may start with explanatory text.
   private func der(_ id: String) throws -> [UInt8] {
     let text = String(decoding: ReceiptIndex.item(id).bytes, as: UTF8.self)
     let body = try #require(text.firstMatch(of: /-----BEGIN CERTIFICATE-----([^-]+)-----END/))

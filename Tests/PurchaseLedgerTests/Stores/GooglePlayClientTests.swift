@@ -1,5 +1,5 @@
 // swift-format-ignore-file: OnlyOneTrailingClosureArgument
-// What the server answers and what is asked of it read best as two blocks.
+// The server's responses and the checks of its requests read best as two trailing closures.
 
 import CryptoExtras
 import Foundation
@@ -7,7 +7,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// The Android Publisher API's client against a server that speaks it, also badly.
+/// The Android Publisher API client against a test server, including failures.
 @Suite(.ownThread) struct GooglePlayClientTests {
   static let now: Int64 = 1_790_000_000_000
   static let day: Int64 = 86_400_000
@@ -37,7 +37,7 @@ import Testing
     return .json("{\"voidedPurchases\": [\(entries.joined(separator: ","))]\(page)}")
   }
 
-  @Test func purchaseIsAskedForByProductAndToken() async throws {
+  @Test func purchaseIsRequestedByProductAndToken() async throws {
     let sink = PageSink()
     try await withClient(answer: { _, _ in
       .json("{\"purchaseTimeMillis\": \"1780000000000\", \"purchaseState\": 0, \"orderId\": \"GPA.1\"}")
@@ -51,7 +51,7 @@ import Testing
     #expect(sink.transactionIDs == [["GPA.1"]])
   }
 
-  @Test func acknowledgingTwiceIsAsOnce() async throws {
+  @Test func acknowledgingIsIdempotent() async throws {
     try await withClient(answer: { _, number in number == 0 ? .json(503, "") : .json(200, "") }) { client, server in
       try await client.acknowledge("region.alps", token: "t")
       try await client.acknowledge("region.alps", token: "t")
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func serviceAccountAsksForATokenOnceAndAgainWhenItIsRefused() async throws {
+  @Test func serviceAccountTokenIsCachedAndRenewedWhenRejected() async throws {
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     let account = { (server: StoreServer) -> GoogleCredentials in
       .serviceAccount(email: "books@example.org", privateKey: key.pemRepresentation, tokenURI: "\(server.url)/token")
@@ -74,7 +74,7 @@ import Testing
     ) { client, server in
       try await client.acknowledge("p", token: "t")
       try await client.acknowledge("p", token: "t")
-      // token, refused, new token, done; and the second with the token it has.
+      // First pull: token, rejected, new token, success. Second pull: the cached token.
       #expect(server.requests.map { $0.path == "/token" } == [true, false, true, false, false])
       #expect(
         server.requests.map { $0.field("authorization") ?? "" } == [
@@ -106,7 +106,7 @@ import Testing
     #expect(error?.message.contains("insufficient permissions") == true && sink.cursors.isEmpty)
   }
 
-  @Test func case34_theSamePageTokenStopsAndResumes() async throws {
+  @Test func case34_aRepeatedPageTokenStopsThePullWhichResumes() async throws {
     let sink = PageSink()
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(answer: { request, _ in
@@ -123,7 +123,7 @@ import Testing
     #expect(sink.transactionIDs == [["1"], ["2"], ["2"]])
   }
 
-  @Test func aPageTokenThatCameTooLateBeginsTheWindowAgain() async throws {
+  @Test func anExpiredPageTokenRestartsTheWindow() async throws {
     let sink = PageSink(cursors: ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now - 5) old"])
     try await withClient(answer: { request, _ in
       request.query("token") == nil ? Self.voided(["1"], next: nil) : .json(400, "{\"error\": {\"code\": 400}}")
@@ -140,7 +140,7 @@ import Testing
     try await withClient(answer: { _, _ in Self.voided(["1"], next: nil) }) { client, server in
       let report = try await client.pullVoided(since: 0, into: sink)
       #expect(report.isWindowLost && report.pieces == 1)
-      // Google refuses a start that is older than its list.
+      // Google rejects a start that is older than its list.
       let start = try #require(server.requests.first?.query("startTime").flatMap { Int64($0) })
       #expect(start > Self.now - 30 * Self.day)
       let again = try await client.pullVoided(since: 0, into: sink)

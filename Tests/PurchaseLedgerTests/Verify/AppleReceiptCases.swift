@@ -2,7 +2,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Cases about receipts and the store's answers, by their numbers in docs/ledger.md.
+/// Receipts and `verifyReceipt` responses: the cases of docs/ledger.md, by number.
 @Suite(.ownThread) struct AppleReceiptCases {
   private func verifier(bytesMax: Int = 4_194_304) throws -> EvidenceVerifier {
     try EvidenceVerifier(
@@ -21,15 +21,15 @@ import Testing
     var forged = receipt
     forged[receipt.count - 10] ^= 1
     #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
-    // A product changed to another of the same length.
+    // A changed product id of the same length breaks the signature.
     let place = try #require(receipt.firstRange(of: Array("com.example.region".utf8)))
     forged = receipt
     forged.replaceSubrange(place, with: Array("com.example.empire".utf8))
     #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
   }
 
-  /// One signature in 64 ends with a byte that is a space, tab or line break in text.
-  @Test func aReceiptMayEndWithWhatLooksLikeWhiteSpace() async throws {
+  /// One signature in 64 ends with the byte of a space, tab or line break.
+  @Test func aSignatureEndingInAWhiteSpaceByteIsKeptWhole() async throws {
     let verifier = try verifier()
     var found = false
     for number in 1...2000 where !found {
@@ -46,7 +46,7 @@ import Testing
     #expect(found)
   }
 
-  @Test func case15_receiptOutsideThePinnedRootIsRefused() async throws {
+  @Test func case15_aReceiptNotUnderThePinnedRootIsRejected() async throws {
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [.init(id: "1")]).payload)
     let other = try EvidenceVerifier(
       identity: StoreIdentity(rootCertificates: [ThrowAwayAuthority().rootCertificate]))
@@ -56,8 +56,8 @@ import Testing
     #expect(await refusal { try await verifier.verify(xcode, at: testNow) }?.code == .testEnvironment)
   }
 
-  /// What the store signed waits for somebody to look at it; what nobody signed is refused.
-  @Test func datesThatDoNotExistAreNotBooked() async throws {
+  /// Signed evidence is quarantined for review, unsigned evidence is rejected.
+  @Test func nonexistentDatesAreNotRecorded() async throws {
     let verifier = try verifier()
     for date in ["2024-02-30T00:00:00Z", "2023-02-29T12:00:00Z"] {
       for purchase in [
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func case16_environmentAndReceiptTypeHaveToAgree() async throws {
+  @Test func case16_environmentAndReceiptTypeMustAgree() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     for (environment, type, code) in [
       ("Production", "ProductionSandbox", .environmentMismatch), ("Sandbox", "Production", .environmentMismatch),
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func case27_largeEvidenceIsAcceptedBelowOneCap() async throws {
+  @Test func case27_largeEvidenceIsAcceptedUpToTheCap() async throws {
     let purchases = (1...187).map { MadeReceipt.Purchase(id: "\(1_000_000_000_000_000 + $0)") }
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: purchases, filling: 200).payload)
     #expect(receipt.count > 79_000)
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func case29_numericIdsInAnswersAreTheSameIds() async throws {
+  @Test func case29_numericIDsInResponsesEqualTheirText() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let text = Self.answer(entries: [
       #"{"transaction_id":"1000","original_transaction_id":"900","quantity":"2","purchase_date_ms":"1700000000000"}"#
@@ -144,7 +144,7 @@ import Testing
     #expect(try await verifier.verify(Array(numbers.utf8), at: testNow).transactions == facts)
   }
 
-  @Test func case30_onlyMillisecondsAndUTCDecide() async throws {
+  @Test func case30_onlyMillisecondsAndUTCAreRead() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let forms = [
       #"{"purchase_date_ms":"1594755400000","purchase_date":"garbage","purchase_date_pst":"2020-07-14 12:36:40 America/Los_Angeles"}"#,
@@ -162,7 +162,7 @@ import Testing
       let answer = Array(Self.answer(entries: [form]).utf8)
       #expect(await refusal { try await verifier.verify(answer, at: testNow) } != nil)
     }
-    // In receipts the zone is part of the date.
+    // Dates in receipts include a zone.
     let receipt = try ReceiptAuthority.shared.sign(
       MadeReceipt(purchases: [.init(id: "1", purchaseDate: "2020-07-22T18:33:14+0100")]).payload)
     let fact = try await self.verifier().verify(receipt, at: testNow).transactions.first
@@ -185,8 +185,8 @@ import Testing
     #expect(try await open.verify(Array(answer.utf8), at: testNow).transactions.first?.statement == .purchased)
   }
 
-  /// Nothing is booked of them; what says nothing is not shown.
-  @Test func whatElseAPurchaseSaysIsShown() async throws {
+  /// They are not recorded. Zero values are not shown.
+  @Test func otherPurchaseAttributesAreShownInDetails() async throws {
     let purchases: [MadeReceipt.Purchase] = [
       .init(id: "1", numbers: [1711: 77, 1713: 1, 1719: 0]), .init(id: "2", numbers: [1711: 0, 1719: 1]),
     ]
@@ -200,7 +200,7 @@ import Testing
       ])
   }
 
-  @Test(arguments: ["adam_id", "app_item_id"]) func anAnswerOfAnotherAppIsRefused(_ name: String) async throws {
+  @Test(arguments: ["adam_id", "app_item_id"]) func aResponseForAnotherAppIsRejected(_ name: String) async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity(bundleID: Evidences.bundle, appAppleID: 41_234))
     func answer(_ id: String, _ environment: String = "Production") -> [UInt8] {
       Array(
@@ -216,7 +216,7 @@ import Testing
     #expect(try await verifier.verify(answer("99", "Sandbox"), at: testNow).transactions.count == 1)
   }
 
-  @Test func case32_emptyListOfPurchasesSaysNothing() async throws {
+  @Test func case32_anEmptyListOfPurchasesHasNoFacts() async throws {
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt().payload)
     let evidence = try await verifier().verify(receipt, at: testNow)
     #expect(evidence.transactions.isEmpty && evidence.notes == ["no-transactions"] && evidence.quarantine == nil)
@@ -225,7 +225,7 @@ import Testing
     #expect(try await open.verify(answer, at: testNow).notes == ["no-transactions"])
   }
 
-  @Test func case33_answersWithoutAJudgementWait() async throws {
+  @Test func case33_inconclusiveResponsesAreQuarantined() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     for answer in [
       "{}", #"{"status":21004}"#, #"{"status":21005}"#, #"{"status":21007}"#, #"{"status":21008}"#,
@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  /// An answer around entries, to which ids are added where they have none.
+  /// A response with the given entries. Missing ids are added.
   private static func answer(
     environment: String = "Production", type: String = "Production", entries: [String], filling: Int = 0
   ) -> String {

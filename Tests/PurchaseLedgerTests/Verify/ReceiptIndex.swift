@@ -3,7 +3,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// The index of the receipts in the optional test data: what each file is and what it must answer.
+/// The index of the optional test data: the format of each file and the expected result.
 struct ReceiptIndex {
   struct Item: Sendable, CustomTestStringConvertible {
     let id: String
@@ -16,7 +16,7 @@ struct ReceiptIndex {
 
     var isValid: Bool { verdict?["inspect"]?.string == "valid" }
 
-    /// Exactly the roots and options that the verdict names.
+    /// The roots and options under which the verdict holds.
     var identity: StoreIdentity {
       StoreIdentity(
         rootCertificates: (verdict?["roots"]?.elements ?? []).compactMap { $0.string.map(ReceiptIndex.bytes(of:)) },
@@ -28,7 +28,7 @@ struct ReceiptIndex {
 
   static let folder = "receipts"
 
-  /// Empty where the data is not there; tests that use it are skipped then.
+  /// Empty if the data is absent. Tests that use it are then skipped.
   static let items: [Item] = {
     guard TestData.isPresent, let index = try? JSONReader.read(bytes(of: "index.json")) else { return [] }
     return (index["items"]?.elements ?? []).map { item in
@@ -46,5 +46,5 @@ struct ReceiptIndex {
   }
 }
 
-/// 2026-11-21, later than everything in the data but what shall lie in the future.
+/// 2026-11-21, later than all dates in the data except those meant to lie in the future.
 let testNow: Int64 = 1_795_219_200_000

@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import PurchaseLedger
 import Synchronization
 
-/// An HTTP server in the test process that speaks a store's API, and misbehaves on request.
+/// An HTTP server in the test process that imitates a store's API and can be told to fail.
 final class StoreServer: Sendable {
   struct Request: Sendable {
     var method: String
@@ -17,7 +18,7 @@ final class StoreServer: Sendable {
 
     func field(_ name: String) -> String? { headers.first(name: name) }
 
-    /// A parameter of the query, percent-decoding left out: tests use plain names.
+    /// A query parameter, without percent-decoding, which the tests do not need.
     func query(_ name: String) -> String? {
       target.drop { $0 != "?" }.dropFirst().split(separator: "&").first { $0.hasPrefix("\(name)=") }
         .map { String($0.dropFirst(name.count + 1)) }
@@ -26,9 +27,9 @@ final class StoreServer: Sendable {
 
   enum Reply: Sendable {
     case json(Int, String, headers: [String: String] = [:])
-    /// Announces the whole, sends half and closes.
+    /// Announces the full length, sends half and closes the connection.
     case truncated(String)
-    /// Takes the request and never answers.
+    /// Accepts the request and never responds.
     case hang
 
     static func json(_ text: String) -> Self { .json(200, text) }
@@ -41,7 +42,7 @@ final class StoreServer: Sendable {
   var requests: [Request] { log.withLock { $0 } }
   var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
 
-  /// Runs `body` with a server and a client of it, and closes both whatever becomes of it.
+  /// Runs `body` with a server and a client, and closes both even if `body` throws.
   static func with<Client, Value>(
     _ answer: @escaping @Sendable (Request, Int) -> Reply, client make: (StoreServer) throws -> Client,
     shutdown: (Client) async throws -> Void, _ body: (Client, StoreServer) async throws -> Value
@@ -55,7 +56,7 @@ final class StoreServer: Sendable {
     return try result.get()
   }
 
-  /// - Parameter answer: Gets each request and its number, from 0.
+  /// - Parameter answer: Called with each request and its number, counted from 0.
   static func start(_ answer: @escaping @Sendable (Request, Int) -> Reply) async throws -> StoreServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let record = Record(answer)
@@ -82,7 +83,7 @@ final class StoreServer: Sendable {
     try await group.shutdownGracefully()
   }
 
-  /// What the handlers share.
+  /// The state that all connections share.
   private final class Record: Sendable {
     let answer: @Sendable (Request, Int) -> Reply
     let server = Mutex<StoreServer?>(nil)
@@ -144,6 +145,36 @@ final class StoreServer: Sendable {
       } else {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
       }
+    }
+  }
+}
+
+/// A sink that keeps pages and cursors in memory.
+final class PageSink: SnapshotSink {
+  private struct State {
+    var pages: [SnapshotPage] = []
+    var cursors: [String: String] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  init(cursors: [String: String] = [:]) { state.withLock { $0.cursors = cursors } }
+
+  func store(_ page: SnapshotPage) throws {
+    state.withLock { state in
+      state.pages.append(page)
+      if let cursor = page.cursor { state.cursors[cursor.name] = cursor.value }
+    }
+  }
+
+  func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
+    state.withLock { $0.cursors[name] }.map { ($0, 0) }
+  }
+
+  var cursors: [String: String] { state.withLock { $0.cursors } }
+  var transactionIDs: [[String]] {
+    state.withLock { state in
+      state.pages.map { $0.evidence.flatMap { piece in piece.content.transactions.map(\.transactionID) } }
     }
   }
 }

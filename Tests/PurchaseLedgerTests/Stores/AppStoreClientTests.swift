@@ -1,5 +1,5 @@
 // swift-format-ignore-file: OnlyOneTrailingClosureArgument
-// What the server answers and what is asked of it read best as two blocks.
+// The server's responses and the checks of its requests read best as two trailing closures.
 
 import Crypto
 import Foundation
@@ -8,14 +8,14 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// The App Store Server API's client against a server that speaks it, also badly.
+/// The App Store Server API client against a test server, including failures.
 @Suite(.ownThread) struct AppStoreClientTests {
   static let authority = try! ThrowAwayAuthority()
   static let now: Int64 = 1_790_000_000_000
 
   let key = P256.Signing.PrivateKey()
 
-  /// The server's URL ends where the API's paths begin.
+  /// A client whose base URL is the test server's.
   private func client(
     _ server: StoreServer, attempts: Int = 4, timeout: Double = 20, rate: Double = 1000
   ) throws -> AppStoreClient {
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// Starts a server and a client, and ends both.
+  /// Runs `body` with a server and a client.
   private func withClient<Value>(
     attempts: Int = 4, timeout: Double = 20, rate: Double = 1000,
     answer: @escaping @Sendable (StoreServer.Request, Int) -> StoreServer.Reply,
@@ -62,7 +62,7 @@ import Testing
       shutdown: { try await $0.shutdown() }, body)
   }
 
-  @Test func historyIsReadPageByPageAndGoesOnFromItsRevision() async throws {
+  @Test func historyIsPagedAndResumesFromItsRevision() async throws {
     let sink = PageSink()
     try await withClient(answer: { request, _ in Self.twoPages(request) }) { client, server in
       let report = try await client.pullHistory(of: "1", into: sink)
@@ -98,7 +98,7 @@ import Testing
     (401, "{\"errorCode\": 4010000}"), (429, "{\"errorCode\": 4290000, \"errorMessage\": \"Rate limit exceeded.\"}"),
     (500, "{\"errorCode\": 5000001}"), (503, ""), (404, "{\"errorCode\": 4040004}"), (200, "{}"), (200, ""),
   ])
-  func case33_whatMayEndByItselfIsAskedForAgain(_ status: Int, _ body: String) async throws {
+  func case33_temporaryFailuresAreRetried(_ status: Int, _ body: String) async throws {
     let sink = PageSink()
     try await withClient(
       answer: { request, number in number < 2 ? .json(status, body) : Self.twoPages(request) }
@@ -110,7 +110,7 @@ import Testing
     #expect(sink.transactionIDs == [["1", "2"], ["3"]])
   }
 
-  @Test(arguments: [401, 500]) func case33_aStoreThatStaysAwayLeavesTheSnapshotAlone(_ status: Int) async throws {
+  @Test(arguments: [401, 500]) func case33_anUnavailableStoreLeavesTheSnapshotUnchanged(_ status: Int) async throws {
     let sink = PageSink()
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(answer: { _, _ in .json(status, "{}") }) { client, _ in
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: [(404, 4_040_010), (400, 4_000_006), (500, 5_000_000)])
-  func whatWillNotEndIsNotAskedForAgain(_ status: Int, _ code: Int) async throws {
+  func permanentFailuresAreNotRetried(_ status: Int, _ code: Int) async throws {
     let server = try await StoreServer.start { _, _ in
       .json(status, "{\"errorCode\": \(code), \"errorMessage\": \"Transaction id not found.\"}")
     }
@@ -134,7 +134,7 @@ import Testing
     try await server.stop()
   }
 
-  @Test(arguments: ["r1", ""]) func case34_theSameOrAnEmptyRevisionStopsAndResumes(_ revision: String) async throws {
+  @Test(arguments: ["r1", ""]) func case34_aRepeatedOrEmptyRevisionStopsThePullWhichResumes(_ revision: String) async throws {
     let sink = PageSink()
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(answer: { request, _ in
@@ -152,7 +152,7 @@ import Testing
     #expect(sink.cursors.values.map { $0 } == ["r2"])
   }
 
-  @Test func case34_aPageThatFailsMidwayIsAskedForAgain() async throws {
+  @Test func case34_aTruncatedPageIsRequestedAgain() async throws {
     let sink = PageSink()
     try await withClient(answer: { request, number in
       number == 1 ? .truncated(Self.page(["3"], revision: "r2", hasMore: false)) : Self.twoPages(request)
@@ -164,7 +164,7 @@ import Testing
     #expect(sink.transactionIDs == [["1", "2"], ["3"]])
   }
 
-  @Test func aServerThatHangsEndsInAMessage() async throws {
+  @Test func aHangingServerTimesOutWithAMessage() async throws {
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(attempts: 2, timeout: 0.3, answer: { _, _ in .hang }) { client, _ in
         _ = try await client.pullHistory(of: "1", into: PageSink())
@@ -189,7 +189,7 @@ import Testing
     #expect(error?.message.contains("3600 s") == true)
   }
 
-  @Test func requestsAreSpaced() async throws {
+  @Test func requestsAreRateLimited() async throws {
     try await withClient(rate: 20, answer: { request, _ in Self.twoPages(request) }) { client, _ in
       let start = ContinuousClock.now
       for _ in 0..<3 { _ = try await client.pullRefunds(of: "1", into: PageSink()) }
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func aPieceThatDoesNotVerifyIsReportedAndTheRestKept() async throws {
+  @Test func anInvalidPieceIsReportedAndTheOthersAreKept() async throws {
     let sink = PageSink()
     try await withClient(answer: { _, _ in
       .json(
@@ -210,7 +210,7 @@ import Testing
     #expect(sink.transactionIDs == [["9"]])
   }
 
-  @Test func notificationsAreReadByWindow() async throws {
+  @Test func notificationsArePulledByWindow() async throws {
     let sink = PageSink()
     @Sendable func body(_ request: StoreServer.Request) -> StoreServer.Reply {
       let note = try! Self.authority.notification(
@@ -227,30 +227,30 @@ import Testing
       let report = try await client.pullNotifications(from: 1000, to: 2000, into: sink)
       #expect(report.pages == 2 && report.pieces == 2 && report.refusals.isEmpty)
       #expect(sink.cursors == ["apple.notifications.Production": "1000:1000 2000"])
-      // The next window begins where this one ended.
+      // The next window starts where this one ended.
       _ = try await client.pullNotifications(from: 1500, to: 3000, into: sink)
       #expect(server.requests.map(\.text).last == "{\"startDate\":2000,\"endDate\":3000}")
-      // Unless somebody wants to know what was before all of them; once.
+      // An earlier start than all windows so far restarts there, once.
       for (end, start) in [(4000, 500), (5000, 4000)] as [(Int64, Int64)] {
         _ = try await client.pullNotifications(from: 500, to: end, into: sink)
         #expect(server.requests.map(\.text).last == "{\"startDate\":\(start),\"endDate\":\(end)}")
       }
-      // Nor at what Apple has forgotten.
+      // A window does not start before what Apple keeps.
       _ = try await client.pullNotifications(from: 500, to: 200 * 86_400_000, into: sink)
       #expect(
         server.requests.map(\.text).last == "{\"startDate\":\(20 * 86_400_000),\"endDate\":\(200 * 86_400_000)}")
     }
   }
 
-  @Test func windowsAreReadAsOlderVersionsWroteThem() throws {
+  @Test func windowCursorsOfOlderVersionsAreParsed() throws {
     let window = try #require(NotificationWindow("1000 2000 a page"))
     #expect(window.first == 1000 && window.start == 1000 && window.end == 2000 && window.page == "a page")
     #expect(NotificationWindow("7:1000 2000 a page")?.text == "7:1000 2000 a page")
     for text in ["", "1", "a 1", "1 b", "1:2:3 4", "1:x 4"] { #expect(NotificationWindow(text) == nil, "\(text)") }
   }
 
-  /// Everything is refused for want of the right root: no place is passed, so that nothing is lost when it is given.
-  @Test func whatTheConfigurationRefusesIsAskedForAgain() async throws {
+  /// Everything is rejected because the configured root is wrong. The cursor stays, so nothing is lost once the root is corrected.
+  @Test func evidenceRejectedByConfigurationIsPulledAgain() async throws {
     let sink = PageSink()
     let stranger = try ThrowAwayAuthority()
     try await withClient(answer: { request, _ in Self.twoPages(request) }) { client, server in
@@ -269,7 +269,7 @@ import Testing
     }
   }
 
-  @Test func testNotificationIsAskedFor() async throws {
+  @Test func testNotificationIsRequested() async throws {
     try await withClient(answer: { request, _ in
       request.method == "POST"
         ? .json("{\"testNotificationToken\": \"t-1\"}")

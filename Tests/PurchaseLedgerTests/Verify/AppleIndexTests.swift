@@ -3,7 +3,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Every entry of the index that is Apple's: verdicts with the roots and options they name, and what was read from the others.
+/// All entries of the index that are Apple's: the verdicts under the roots and options they name, and the decoded content of the others.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleIndexTests {
   static let verdicts = ReceiptIndex.items.filter { $0.verdict != nil && !$0.family.hasPrefix("google") }
@@ -17,7 +17,7 @@ struct AppleIndexTests {
     #expect((refusal == nil) == item.isValid, "\(item.id): \(refusal.map(String.init(describing:)) ?? "accepted")")
   }
 
-  @Test func refusalsNameTheirReason() async throws {
+  @Test func rejectionsNameTheirReason() async throws {
     let reasons: [String: Refusal.Code] = [
       "jws-apple-testca-005": .certificateCount, "jws-xcode-008": .certificateCount, "jws-xcode-009": .certificateCount,
       "pkcs7-receipt-032": .untrustedChain, "pkcs7-receipt-037": .untrustedChain, "jws-derived-156": .wrongEnvironment,
@@ -32,9 +32,9 @@ struct AppleIndexTests {
     }
   }
 
-  /// Signed payloads decode to what the index read from them.
+  /// Signed payloads decode to the values in the index.
   @Test(arguments: verdicts.filter { $0.isValid && $0.family.hasPrefix("jws") })
-  func payloadIsAsTheIndexSays(_ item: ReceiptIndex.Item) async throws {
+  func payloadMatchesTheIndex(_ item: ReceiptIndex.Item) async throws {
     let evidence = try await EvidenceVerifier(identity: item.identity).verify(item.bytes, at: testNow)
     let payload = item.expected["decoded"]?["payload"] ?? item.expected["payload"]
     #expect(evidence.quarantine == nil)
@@ -54,7 +54,7 @@ struct AppleIndexTests {
   }
 
   @Test(arguments: ["pkcs7-receipt-030", "pkcs7-receipt-036", "pkcs7-receipt-039"])
-  func receiptIsAsTheIndexSays(_ id: String) async throws {
+  func receiptMatchesTheIndex(_ id: String) async throws {
     let item = ReceiptIndex.item(id)
     let evidence = try await EvidenceVerifier(identity: item.identity).verify(item.bytes, at: testNow)
     let decoded = try #require(item.expected["decoded"])
@@ -79,7 +79,7 @@ struct AppleIndexTests {
     }
   }
 
-  @Test func xcodeReceiptInBERIsReadThoughItsSignerIsNone() throws {
+  @Test func xcodeReceiptInBERIsParsedAlthoughItsSignerIsUntrusted() throws {
     let item = ReceiptIndex.item("pkcs7-receipt-032")
     let signed = try SignedData(try AppleVerifier.receiptBytes(in: item.bytes))
     let receipt = try AppReceipt(try ReceiptAttributes(signed.content))
@@ -91,7 +91,7 @@ struct AppleIndexTests {
   }
 
   @Test(arguments: ReceiptIndex.items.filter { $0.family == "legacy-transaction-receipt" })
-  func receiptOfIOS6IsRefusedWithAReason(_ item: ReceiptIndex.Item) async throws {
+  func receiptOfIOS6IsRejectedWithAReason(_ item: ReceiptIndex.Item) async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let refusal = await refusal { try await verifier.verify(item.bytes, at: testNow) }
     #expect(refusal?.code == .unsupportedFormat)
@@ -99,7 +99,7 @@ struct AppleIndexTests {
   }
 
   @Test(arguments: ReceiptIndex.items.filter { $0.family.hasPrefix("verifyreceipt") })
-  func answerIsAsTheIndexSays(_ item: ReceiptIndex.Item) async throws {
+  func verifyReceiptResponseMatchesTheIndex(_ item: ReceiptIndex.Item) async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let status = try #require(JSONReader.read(item.bytes)["status"]?.integer)
     let context = EvidenceContext(environment: .production)
@@ -123,7 +123,7 @@ struct AppleIndexTests {
     }
   }
 
-  @Test func notificationOfVersionOneOnlyAsks() async throws {
+  @Test func notificationOfVersionOneYieldsOnlyLookUps() async throws {
     let item = ReceiptIndex.items.first { $0.family == "notification-v1-json" }!
     let evidence = try await EvidenceVerifier(identity: StoreIdentity(bundleID: "my.app")).verify(
       item.bytes, at: testNow)
@@ -139,7 +139,7 @@ struct AppleIndexTests {
   }
 }
 
-/// What a verification refuses with; nil when it does not.
+/// The error of a verification, or nil if it succeeds.
 func refusal(_ body: () async throws -> VerifiedEvidence) async -> Refusal? {
   do {
     _ = try await body()

@@ -3,14 +3,14 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Cases about signed JSON that a correct ledger survives, by their numbers in docs/ledger.md.
+/// Signed JSON: the cases of docs/ledger.md, by number.
 @Suite(.ownThread) struct AppleSignedCases {
   @Test(arguments: [
     "1700000000000000", "1700000000000000.0", "1000000000000000000", "9223372036854775807", "99999999999999999999",
     "1e300",
     "-1", "-9223372036854775808", "0", "946684799999", "32503680000000", "\"soon\"",
   ])
-  func case01_signedDateInTheYear55840IsRefused(_ date: String) async throws {
+  func case01_signedDateInTheYear55840IsRejected(_ date: String) async throws {
     let evidences = try Evidences()
     let jws = try evidences.authority.sign(Evidences.payload(replacing: "signedDate", with: date))
     let verifier = try evidences.verifier()
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [(false, true), (true, false), (false, false)])
-  func case02_chainWithoutMarkersIsRefused(_ leaf: Bool, _ intermediate: Bool) async throws {
+  func case02_chainWithoutMarkersIsRejected(_ leaf: Bool, _ intermediate: Bool) async throws {
     var shape = ThrowAwayAuthority.Shape()
     (shape.leafMarker, shape.intermediateMarker) = (leaf, intermediate)
     let evidences = try Evidences(shape)
@@ -27,7 +27,7 @@ import Testing
     #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .missingMarker)
   }
 
-  @Test func case03_otherCertificatesAndAlgorithmsAreRefused() async throws {
+  @Test func case03_otherCertificatesAndAlgorithmsAreRejected() async throws {
     let evidences = try Evidences()
     let authority = evidences.authority
     let (leaf, middle, root) = (authority.leafCertificate, authority.intermediateCertificate, authority.rootCertificate)
@@ -49,13 +49,13 @@ import Testing
       let jws = try authority.sign(payload, header: header)
       #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .unsupportedAlgorithm)
     }
-    // Another authority of the same names signs as well; only the pinned one counts.
+    // Another authority with the same names is not trusted: only the pinned root is.
     let stranger = try Evidences().transaction()
     #expect(await refusal { try await verifier.verify(stranger, at: testNow) }?.code == .untrustedChain)
   }
 
-  /// The third certificate is checked whole, and the intermediate's key has to be one that signs certificates.
-  @Test func otherRootsAndAuthoritiesThatMayNotSignAreRefused() async throws {
+  /// The third certificate must be the pinned root, and the intermediate's key usage must include keyCertSign.
+  @Test func otherRootsAndIntermediatesWithoutKeyCertSignAreRejected() async throws {
     let evidences = try Evidences()
     let authority = evidences.authority
     let verifier = try evidences.verifier()
@@ -80,8 +80,8 @@ import Testing
       found?.code == .untrustedChain && found?.reason.contains("keyCertSign") == true, "\(String(describing: found))")
   }
 
-  /// Readers of JSON do not agree on which of two counts; the store signed it, so somebody has to look.
-  @Test func whatIsSignedAndSaysSomethingTwiceIsQuarantined() async throws {
+  /// JSON parsers disagree on which of two duplicates counts. The store signed the payload, so it is quarantined for review.
+  @Test func signedDuplicateNamesAreQuarantined() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     for extra in [#""productId":"com.example.other""#, #""more":[{"a":1,"a":1}]"#] {
@@ -102,7 +102,7 @@ import Testing
     ("USD", true), ("HRK", true), ("usd", false), ("Usd", false), ("US", false), ("US1", false), ("EURO", false),
     ("ZZZ", false),
   ])
-  func pricesAreInCurrenciesOfISO4217(_ currency: String, _ isOne: Bool) async throws {
+  func currenciesMustBeOfISO4217(_ currency: String, _ isOne: Bool) async throws {
     let evidences = try Evidences()
     var fact = Evidences.fact()
     fact.price = Money(milliunits: 990, currency: currency)
@@ -117,7 +117,7 @@ import Testing
     let verifier = try evidences.verifier()
     let accepted = try await verifier.verify(evidences.transaction(), at: testNow)
     #expect(accepted.quarantine == nil && accepted.transactions == [Evidences.fact()])
-    // The chain is known now; a date outside its validity is refused all the same.
+    // The chain is now cached. A date outside its validity is still rejected.
     for date in [Evidences.date - 1_001_000, Evidences.date + 1_001_000] {
       let late = try evidences.transaction(Evidences.fact(signedDate: date))
       #expect(
@@ -133,13 +133,13 @@ import Testing
     {
       let jws = try evidences.transaction(Evidences.fact(signedDate: testNow + ahead))
       #expect(try await verifier.verify(jws, at: testNow).quarantine?.code == code)
-      // The same behind a notification that is dated in time.
+      // The same inside a notification whose own date is valid.
       let message = try evidences.notification("REFUND", of: jws)
       #expect(try await verifier.verify(message, at: testNow).quarantine?.code == code)
     }
   }
 
-  @Test func case07_otherFormsOfOneSignatureDecodeToOneFact() async throws {
+  @Test func case07_equivalentSignaturesDecodeToOneFact() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     let first = try evidences.transaction()
@@ -162,7 +162,7 @@ import Testing
     #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
   }
 
-  @Test func case14_sandboxIsRefusedWhereProductionIsAskedForAndBookableElsewhere() async throws {
+  @Test func case14_sandboxIsRejectedIfProductionIsRequired() async throws {
     let evidences = try Evidences()
     let fact = Evidences.fact(environment: .sandbox)
     let jws = try evidences.transaction(fact)
@@ -172,7 +172,7 @@ import Testing
     #expect(await refusal { try await strict.verify(jws, at: testNow) }?.code == .wrongEnvironment)
   }
 
-  @Test func case15_xcodeEvidenceIsRefused() async throws {
+  @Test func case15_xcodeEvidenceIsRejected() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     // Even under a pinned root.
@@ -186,7 +186,7 @@ import Testing
     #expect(await refusal { try await verifier.verify(alone, at: testNow) }?.code == .certificateCount)
   }
 
-  @Test func case17_foreignEvidenceIsRefusedAtEveryLayer() async throws {
+  @Test func case17_anotherAppsEvidenceIsRejectedAtEveryLayer() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     let foreign = try evidences.transaction(bundle: "com.other")
@@ -200,7 +200,7 @@ import Testing
     for (piece, code) in pieces {
       #expect(await refusal { try await verifier.verify(piece, at: testNow) }?.code == code)
     }
-    // Layers that disagree with each other are refused also where no bundle id is configured.
+    // Layers of different apps are rejected even if no bundle id is configured.
     let open = try evidences.verifier(bundle: nil, app: nil)
     let mixed = try evidences.notification("REFUND", of: foreign)
     #expect(await refusal { try await open.verify(mixed, at: testNow) }?.code == .wrongBundle)
@@ -208,7 +208,7 @@ import Testing
     #expect(try await verifier.verify(environments, at: testNow).quarantine?.code == .environmentMismatch)
   }
 
-  @Test func case18_kindIsDecidedByTheFields() async throws {
+  @Test func case18_theFieldsDetermineTheKind() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     let transaction = try evidences.transaction()
@@ -226,7 +226,7 @@ import Testing
         #expect(code == (forced == kind ? nil : .wrongKind))
       }
     }
-    // A notification inside a notification, and a transaction as its renewal info.
+    // A notification as the transaction, and a transaction as the renewal info.
     for piece in [
       try evidences.notification("REFUND", of: notification),
       try evidences.notification("DID_RENEW", of: transaction, renewal: transaction),
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  @Test func case26_unknownTypesAreKeptRaw() async throws {
+  @Test func case26_unknownTypesKeepTheirText() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     let message = try evidences.authority.notification(
@@ -245,18 +245,18 @@ import Testing
     #expect(evidence.notification?.type == "SOMETHING_NEW" && evidence.notification?.subtype == "OF_A_KIND")
     #expect(evidence.notes == ["unknown-type"] && evidence.quarantine == nil)
     #expect(evidence.transactions == [Evidences.fact()])
-    // No member that is known either.
+    // A payload without any known member.
     let bare = try evidences.authority.sign(
       #"{"notificationType":"X","notificationUUID":"u-2","signedDate":\#(Evidences.date),"news":{"a":1}}"#.utf8)
     #expect(try await verifier.verify(bare, at: testNow).notification?.type == "X")
-    // Unknown words of a transaction.
+    // Unknown keywords in a transaction.
     let odd = try evidences.authority.sign(Evidences.payload(replacing: "type", with: "\"Barter\""))
     #expect(try await verifier.verify(odd, at: testNow).transactions.first?.productType.rawValue == "Barter")
     let nowhere = try evidences.transaction(Evidences.fact(environment: .init(rawValue: "Moon")))
     #expect(try await verifier.verify(nowhere, at: testNow).quarantine?.code == .unknownEnvironment)
   }
 
-  @Test func case29_numbersAndTextAreOneId() async throws {
+  @Test func case29_numericIDsEqualTheirText() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     for value in ["12345", "\"12345\""] {

@@ -5,9 +5,9 @@ import PurchaseLedger
 import SwiftASN1
 import X509
 
-/// Builds PKCS#7 receipts under an RSA authority of its own.
+/// Builds PKCS#7 receipts under its own RSA certificate authority.
 struct ReceiptAuthority: Sendable {
-  /// Keys of 2,048 bits take a while to find: one authority serves all tests.
+  /// Shared by all tests, because generating 2,048-bit keys is slow.
   static let shared = try! ReceiptAuthority()
 
   let root: [UInt8]
@@ -68,7 +68,7 @@ struct ReceiptAuthority: Sendable {
   }
 }
 
-/// Tag, length, value.
+/// A DER element: tag, length, value.
 struct DER {
   let bytes: [UInt8]
 
@@ -88,7 +88,7 @@ struct DER {
 }
 
 extension [UInt8] {
-  /// Without the zeros in front that DER forbids.
+  /// Without leading zeros, which DER forbids.
   fileprivate var trimmed: [UInt8] {
     var bytes = self
     while bytes.count > 1, bytes[0] == 0, bytes[1] < 0x80 { bytes.removeFirst() }
@@ -102,9 +102,9 @@ struct MadeReceipt {
     var id: String
     var product = "com.example.region"
     var purchaseDate = "2023-10-24T12:01:40Z"
-    /// Written as an empty text when it is empty.
+    /// An empty string is encoded as an empty text, nil as no attribute.
     var cancellationDate: String? = ""
-    /// Whole numbers of other attributes, by their types.
+    /// Integer attributes by their types.
     var numbers: [Int: Int] = [:]
   }
 
@@ -112,7 +112,7 @@ struct MadeReceipt {
   var bundle = Evidences.bundle
   var creationDate = "2024-01-01T00:00:00Z"
   var purchases: [Purchase] = []
-  /// Bytes of filling in each purchase, as receipts have attributes of which nothing is known.
+  /// Bytes of padding in each purchase, which stands for undocumented attributes.
   var filling = 0
 
   var payload: [UInt8] {

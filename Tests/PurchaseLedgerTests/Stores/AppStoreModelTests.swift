@@ -4,7 +4,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// The index's recorded answers of the App Store Server API, given by a server to the client, by the numbers of their entries.
+/// Recorded responses of the App Store Server API from the index, served to the client, by entry number.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppStoreModelTests {
   private static func model(_ number: String) -> String {
@@ -30,9 +30,9 @@ struct AppStoreModelTests {
     return try result.get()
   }
 
-  /// 4040019 is 404 for good; none of them is asked again.
+  /// All of these are permanent and not retried.
   @Test(arguments: [("065", 500), ("067", 400), ("070", 404), ("076", 400), ("091", 400)])
-  func entries065To091_failureEndsThePullAndNamesItsCode(_ number: String, _ status: Int) async throws {
+  func entries065To091_permanentFailureEndsThePullAndNamesItsCode(_ number: String, _ status: Int) async throws {
     let body = Self.model(number)
     let code = try #require(try JSONReader.read(Array(body.utf8))["errorCode"]?.integer)
     let answer: @Sendable (StoreServer.Request, Int) -> StoreServer.Reply = { _, _ in .json(status, body) }
@@ -44,7 +44,7 @@ struct AppStoreModelTests {
     }
   }
 
-  @Test func entry072_notificationHistoryIsFollowedByItsToken() async throws {
+  @Test func entry072_notificationHistoryIsPagedByItsToken() async throws {
     let page = Self.model("072")
     let last = #"{"hasMore": false, "notificationHistory": []}"#
     let answer: @Sendable (StoreServer.Request, Int) -> StoreServer.Reply = { _, number in
@@ -53,15 +53,15 @@ struct AppStoreModelTests {
     try await withClient(answer: answer) { client, server in
       let sink = PageSink()
       let report = try await client.pullNotifications(from: 1_698_000_000_000, to: testNow, into: sink)
-      // Both payloads are placeholders: reported, and the pages count.
+      // Both payloads are placeholders: they are reported as rejected, and the pages count.
       #expect(report.pages == 2 && report.pieces == 0 && report.refusals.map(\.code) == [.malformed, .malformed])
       #expect(
         server.requests.map { $0.query("paginationToken") } == [nil, "57715481-805a-4283-8499-1c19b5d6b20a"])
     }
   }
 
-  /// 089 is the same page of an environment nobody knows: the pieces say where they are from, not the page around them.
-  @Test(arguments: ["087", "089"]) func entries087And089_historyIsFollowedByItsRevision(_ number: String) async throws {
+  /// 089 is the same page with an unknown environment. The signed pieces state the environment, not the page.
+  @Test(arguments: ["087", "089"]) func entries087And089_historyIsPagedByItsRevision(_ number: String) async throws {
     let page = Self.model(number)
     let last = #"{"hasMore": false, "revision": "end", "signedTransactions": []}"#
     let answer: @Sendable (StoreServer.Request, Int) -> StoreServer.Reply = { _, number in

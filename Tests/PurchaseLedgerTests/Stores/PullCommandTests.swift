@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// `purchase-ledger pull` and what `reconcile` makes of it, against a server that speaks the stores' APIs, and not always well.
+/// `purchase-ledger pull` followed by `reconcile`, against a test server, including failures.
 @Suite(.ownThread) struct PullCommandTests {
   private static let authority = try! ThrowAwayAuthority()
   private static let now: Int64 = 1_790_000_000_000
@@ -26,7 +26,7 @@ import Testing
       "{\"revision\": \"\(revision)\", \"hasMore\": \(hasMore), \"signedTransactions\": [\(pieces)]}")
   }
 
-  /// Each kind of question fails once before it is answered: the server is busy, refuses the key, breaks off.
+  /// Each kind of request fails once before it succeeds: server busy, key rejected, connection closed.
   private static func apple(_ request: StoreServer.Request, _ number: Int) -> StoreServer.Reply {
     switch number {
     case 0: return .json(503, "")
@@ -62,7 +62,7 @@ import Testing
       """)
   }
 
-  /// A folder with a ledger that has the purchases of Google's, and the configuration.
+  /// A folder with a configuration and a ledger that contains Google purchases.
   private func shop(_ server: StoreServer) throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try folder.write("root.der", bytes: Self.authority.rootCertificate)
@@ -92,7 +92,7 @@ import Testing
     try Command(built: "purchase-ledger").run(arguments + ["--config", folder.file("config.json")], timeout: 300)
   }
 
-  @Test func whatAppleToldIsComparedAndBooked() async throws {
+  @Test func pulledAppleEvidenceIsReconciledAndRecorded() async throws {
     let server = try await StoreServer.start { Self.apple($0, $1) }
     let folder = try shop(server)
     let pull = try run(folder, "pull", "--store", "apple", "--transaction", "1", "--json")
@@ -101,7 +101,7 @@ import Testing
     #expect(dry.status == 1 && dry.stdout.contains("store's book only (4)"), "\(dry)")
     let applied = try run(folder, "reconcile", "--apply")
     #expect(applied.status == 0 && applied.stdout.contains("4 booked"), "\(applied)")
-    // Asked again it goes on behind what it has.
+    // A second pull continues from the cursor.
     #expect(try run(folder, "pull", "--store", "apple", "--transaction", "1").status == 0)
     #expect(server.requests.last { $0.path.contains("/v2/history/") }?.query("revision") == "r2")
     let agreed = try run(folder, "reconcile", "--json")
@@ -110,8 +110,8 @@ import Testing
     try await server.stop()
   }
 
-  /// No store speaks TLS there, and asking again would not help.
-  @Test(arguments: ["apple", "google"]) func whereNoConnectionIsSecureItEndsAtOnce(_ store: String) async throws {
+  /// The server does not speak TLS, so a retry would not help.
+  @Test(arguments: ["apple", "google"]) func aTLSFailureIsNotRetried(_ store: String) async throws {
     let server = try await StoreServer.start { Self.apple($0, $1) }
     let folder = try shop(server)
     let config = try String(decoding: folder.bytes("config.json"), as: UTF8.self)
@@ -123,7 +123,7 @@ import Testing
     try await server.stop()
   }
 
-  @Test func whatAStoreSaysOfAFailureCannotPaintOverTheTerminal() async throws {
+  @Test func controlCharactersInStoreErrorsAreReplaced() async throws {
     let server = try await StoreServer.start { _, _ in
       .json(403, #"{"error": {"code": 9, "message": "no\u001b[2J\r\npurchase-ledger: all is well\u009b\u202e"}}"#)
     }
@@ -136,7 +136,7 @@ import Testing
     try await server.stop()
   }
 
-  @Test func whatGoogleToldIsComparedAndBooked() async throws {
+  @Test func pulledGoogleEvidenceIsReconciledAndRecorded() async throws {
     let server = try await StoreServer.start { Self.google($0, $1) }
     let folder = try shop(server)
     let pull = try run(folder, "pull", "--store", "google", "--all")

@@ -1,12 +1,12 @@
 import Foundation
 import PurchaseLedger
 
-/// Evidence made up for tests, signed by a throw-away authority.
+/// Generated evidence, signed by an ephemeral certificate authority.
 struct Evidences {
   let authority: ThrowAwayAuthority
   static let bundle = "com.example"
   static let app: Int64 = 41_234
-  /// A fortnight before `testNow`.
+  /// Two weeks before `testNow`.
   static let date: Int64 = 1_794_009_600_000
 
   init(_ shape: ThrowAwayAuthority.Shape = .init()) throws { authority = try ThrowAwayAuthority(shape) }
