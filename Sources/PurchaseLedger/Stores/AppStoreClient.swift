@@ -101,7 +101,8 @@ extension AppStoreClient {
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their revision.
   public func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
     try await pullRevisions(
-      "history", "/inApps/v2/history/\(StoreRequests.escape(transactionID))", query: "sort=ASCENDING&", transactionID, sink)
+      "history", "/inApps/v2/history/\(StoreRequests.escape(transactionID))", query: "sort=ASCENDING&", transactionID,
+      sink)
   }
 
   /// Pulls a customer's refunded transactions.

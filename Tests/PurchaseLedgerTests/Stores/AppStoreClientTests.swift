@@ -134,7 +134,9 @@ import Testing
     try await server.stop()
   }
 
-  @Test(arguments: ["r1", ""]) func case34_aRepeatedOrEmptyRevisionStopsThePullWhichResumes(_ revision: String) async throws {
+  @Test(arguments: ["r1", ""]) func case34_aRepeatedOrEmptyRevisionStopsThePullWhichResumes(_ revision: String)
+    async throws
+  {
     let sink = PageSink()
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(answer: { request, _ in

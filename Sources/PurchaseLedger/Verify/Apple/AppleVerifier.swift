@@ -78,7 +78,6 @@ package struct AppleVerifier: StoreEvidenceVerifier {
     evidence.quarantine = Refusal(
       .signedInFuture, "signed at \(signedDate), \((signedDate - now) / 1000) s later than our clock; check the clock")
   }
-
 }
 
 /// The app and the environment that Apple's evidence must be of. Every layer is checked.

@@ -4,9 +4,12 @@ extension AppleVerifier {
   /// The outer payload is already verified. The transaction and the renewal info in it are JWSs of their own and are verified here.
   func notification(in opened: JWSVerifier.Opened, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
     let message = try NotificationPayload(opened)
-    try identity.check(bundleID: message.bundleID, in: "notification", isKnown: message.hasCarrier)
-    if message.hasCarrier, let environment = message.environment {
-      try identity.check(appAppleID: message.appAppleID, environment: environment, in: "notification")
+    // A form that this version does not know may name its app elsewhere.
+    if message.hasCarrier {
+      try identity.check(bundleID: message.bundleID, in: "notification")
+      if let environment = message.environment {
+        try identity.check(appAppleID: message.appAppleID, environment: environment, in: "notification")
+      }
     }
     var evidence = VerifiedEvidence(
       kind: .notification, store: .apple, environment: message.environment, signedDate: opened.signedDate,
@@ -72,13 +75,6 @@ extension AppleVerifier {
   }
 }
 
-extension AppleIdentity {
-  /// Skips the check for notifications without a known member: an unknown form may name its app elsewhere.
-  fileprivate func check(bundleID found: String?, in layer: String, isKnown: Bool) throws(Refusal) {
-    if isKnown { try check(bundleID: found, in: layer) }
-  }
-}
-
 /// The outer payload of a notification, version 2 (`responseBodyV2DecodedPayload`).
 struct NotificationPayload {
   let uuid: String
@@ -93,6 +89,7 @@ struct NotificationPayload {
   let signedTransaction: String?
   let signedRenewal: String?
 
+  /// Whether the payload has a member that names the app.
   var hasCarrier: Bool { carrier.members?.isEmpty == false }
 
   /// The documented types. Others are recorded as received, with the note `unknown-type`.
