@@ -114,8 +114,8 @@ extension AppStoreClient {
   /// Pulls the notifications that Apple sent, or tried to send, in a window of time.
   ///
   /// - Parameters:
-  ///   - start: Milliseconds since 1970. Apple keeps 180 days. Later pulls continue where the last one ended, unless `start` is earlier than
-  ///     every window so far.
+  ///   - start: Milliseconds since 1970. Apple keeps 180 days. Later pulls continue where the last one ended, unless
+  ///     `start` is earlier than every window so far.
   ///   - end: Milliseconds since 1970.
   public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
     -> PullReport
@@ -200,12 +200,12 @@ extension AppStoreClient {
 
 /// Failures of the App Store Server API: `{"errorCode": ..., "errorMessage": ...}`.
 enum AppStoreFailure {
-  /// The codes that Apple documents as retryable: account, app or transaction temporarily not found, rate limit, temporary internal
-  /// error.
+  /// The codes that Apple documents as retryable: account, app or transaction temporarily not found, rate limit,
+  /// temporary internal error.
   private static let retryableCodes: Set<Int64> = [4_040_002, 4_040_004, 4_040_006, 4_290_000, 5_000_001]
 
-  /// Whether to retry. A known code decides, otherwise the status. 401 is retried, because a new key takes time to become active and
-  /// clocks may differ.
+  /// Whether to retry. A known code decides, otherwise the status. 401 is retried, because a new key takes time to
+  /// become active and clocks may differ.
   static func isRetryable(status: Int, body: JSONValue?) -> Bool {
     if let code = body?["errorCode"]?.integer {
       if retryableCodes.contains(code) { return true }

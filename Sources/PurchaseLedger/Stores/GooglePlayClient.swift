@@ -1,7 +1,8 @@
 import AsyncHTTPClient
 import Foundation
 
-/// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the end.
+/// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the
+/// end.
 public final class GooglePlayClient: Sendable {
   let requests: StoreRequests
   let application: String
@@ -88,15 +89,17 @@ extension GooglePlayClient {
 
   /// Pulls the purchases that were refunded, charged back or revoked since the last pull, page by page.
   ///
-  /// - Parameter since: The start of the first pull, in milliseconds since 1970. Later pulls continue where the last one ended.
-  /// - Returns: A report with `isWindowLost` if the last pull is more than 30 days ago. Every active purchase must then be queried.
+  /// - Parameter since: The start of the first pull, in milliseconds since 1970. Later pulls continue where the last
+  ///   one ended.
+  /// - Returns: A report with `isWindowLost` if the last pull is more than 30 days ago. Every active purchase must then
+  ///   be queried.
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their cursor.
   public func pullVoided(since: Int64, into sink: any SnapshotSink) async throws -> PullReport {
     var report = PullReport()
     let name = "google.voided.\(environment)"
     let now = clock.now()
-    // An unfinished window is read to its original end; later entries are left for the next pull. `keptFor: now` keeps its start even if
-    // that is older than what Google keeps, so that the gap is detected below.
+    // An unfinished window is read to its original end; later entries are left for the next pull. `keptFor: now` keeps
+    // its start even if that is older than what Google keeps, so that the gap is detected below.
     let last = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
     let start = max(since, last?.first ?? since)
     var window = NotificationWindow(after: last, since: start, until: now, keptFor: now)

@@ -29,8 +29,8 @@ public struct PullReport: Sendable {
   /// Whether the feed has a gap. Purchases must then be queried one by one.
   public var isWindowLost = false
 
-  /// Whether a piece was rejected that another configuration would accept. The cursor then stops before it, and the next pull requests
-  /// it again.
+  /// Whether a piece was rejected that another configuration would accept. The cursor then stops before it, and the
+  /// next pull requests it again.
   public var isHeld = false
 
   public init() {}
@@ -62,7 +62,8 @@ struct NotificationWindow {
   ///
   /// - Parameters:
   ///   - left: The window that the last pull ended in.
-  ///   - since: The start of the first window. If earlier than all windows so far, everything from there on is read again.
+  ///   - since: The start of the first window. If earlier than all windows so far, everything from there on is read
+  ///     again.
   ///   - end: The end of the new window.
   ///   - kept: How long the store keeps the feed, in milliseconds.
   init(after left: Self?, since: Int64, until end: Int64, keptFor kept: Int64) {

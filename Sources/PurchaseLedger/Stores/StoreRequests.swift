@@ -93,7 +93,8 @@ struct StoreRequests: Sendable {
     return (Int(response.status.code), response.headers, Array(body.readableBytesView))
   }
 
-  /// Percent-encodes one path segment or query value. A segment of dots only is encoded too, since it would mean a parent folder.
+  /// Percent-encodes one path segment or query value. A segment of dots only is encoded too, since it would mean a
+  /// parent folder.
   static func escape(_ text: String) -> String {
     let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
     let escaped = text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
@@ -176,8 +177,8 @@ public struct RetryPolicy: Sendable {
     self.timeout = timeout
   }
 
-  /// The wait before retry `number`, which counts from 1: random between 0 and the doubled delay (full jitter), so that many clients
-  /// do not retry at the same time.
+  /// The wait before retry `number`, which counts from 1: random between 0 and the doubled delay (full jitter), so that
+  /// many clients do not retry at the same time.
   func delay(_ number: Int) -> Double {
     Double.random(in: 0...min(delayMax, firstDelay * Double(1 << min(number - 1, 20))))
   }

@@ -2,7 +2,8 @@
 ///
 /// 1. Reject pieces above the size cap.
 /// 2. Detect the format from the bytes (`EvidenceFormat`), unless the caller states the kind.
-/// 3. Let the store's verifier (`AppleVerifier`, `GoogleVerifier`) check signatures, chains and identity, and decode the facts.
+/// 3. Let the store's verifier (`AppleVerifier`, `GoogleVerifier`) check signatures, chains and identity, and decode
+///    the facts.
 public struct EvidenceVerifier: Sendable {
   private let apple: AppleVerifier
   private let others: [any StoreEvidenceVerifier]
@@ -106,7 +107,8 @@ enum EvidenceFormat {
       if let kind = kind(of: document) { return .document(kind, document) }
       return .unknown("JSON, but of no form that a store answers with; say what it is with --format")
     } catch {
-      // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a reason.
+      // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a
+      // reason.
       if AppleFormat.isPropertyList(bytes[range]) { return .receipt(.receipt) }
       return .unknown("not JSON: \(error)")
     }

@@ -251,7 +251,8 @@ import Testing
     for text in ["", "1", "a 1", "1 b", "1:2:3 4", "1:x 4"] { #expect(NotificationWindow(text) == nil, "\(text)") }
   }
 
-  /// Everything is rejected because the configured root is wrong. The cursor stays, so nothing is lost once the root is corrected.
+  /// Everything is rejected because the configured root is wrong. The cursor stays, so nothing is lost once the root is
+  /// corrected.
   @Test func evidenceRejectedByConfigurationIsPulledAgain() async throws {
     let sink = PageSink()
     let stranger = try ThrowAwayAuthority()

@@ -63,7 +63,8 @@ import Testing
         "\(Self.application)/products/region.alps/tokens/token-GPA.1",
         "\(Self.application)/products/region.alps/tokens/token-GPA.2",
       ])
-    // The refund that is no longer on the list is found, and the gap is closed, so the report does not ask for another pull.
+    // The refund that is no longer on the list is found, and the gap is closed, so the report does not ask for another
+    // pull.
     let dry = try Reconciler(ledger: reopened).run(apply: false)
     #expect(dry[.stateDiffers] == 1 && dry.windowLostSince == nil)
     let found = try Reconciler(ledger: reopened).run(apply: true)
@@ -114,8 +115,8 @@ import Testing
     try await server.stop()
   }
 
-  /// A forged hint names a purchase that the store does not know. This settles the look-up: later look-ups and acknowledgements are sent,
-  /// and nothing is queried again.
+  /// A forged hint names a purchase that the store does not know. This settles the look-up: later look-ups and
+  /// acknowledgements are sent, and nothing is queried again.
   @Test(arguments: [400, 404, 410]) func anUnknownLookUpDoesNotBlockTheQueue(status: Int) async throws {
     let folder = try TemporaryFolder()
     let server = try await StoreServer.start { request, _ in

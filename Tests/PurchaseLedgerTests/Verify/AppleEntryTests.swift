@@ -85,7 +85,8 @@ struct AppleEntryTests {
     #expect(try await reason(leaf: "pki-019", intermediate: "pki-012") == .badSignature)
   }
 
-  /// Why a JWS with these certificates is rejected. Its signature is of another key, so even a good chain ends in `badSignature`.
+  /// Why a JWS with these certificates is rejected. Its signature is of another key, so even a good chain ends in
+  /// `badSignature`.
   private func reason(leaf: String, intermediate: String) async throws -> Refusal.Code? {
     let root = ReceiptIndex.item("pki-010").bytes
     let verifier = try EvidenceVerifier(identity: StoreIdentity(rootCertificates: [root]))

@@ -3,7 +3,8 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// All entries of the index that are Apple's: the verdicts under the roots and options they name, and the decoded content of the others.
+/// All entries of the index that are Apple's: the verdicts under the roots and options they name, and the decoded
+/// content of the others.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleIndexTests {
   static let verdicts = ReceiptIndex.items.filter { $0.verdict != nil && !$0.family.hasPrefix("google") }

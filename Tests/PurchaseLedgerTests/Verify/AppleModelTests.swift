@@ -4,8 +4,8 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Responses and payloads of the App Store Server API from the index, by entry number. Unsigned payloads are signed by an ephemeral
-/// certificate authority.
+/// Responses and payloads of the App Store Server API from the index, by entry number. Unsigned payloads are signed by
+/// an ephemeral certificate authority.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct AppleModelTests {
   private let evidences: Evidences

@@ -80,7 +80,8 @@ import Testing
       found?.code == .untrustedChain && found?.reason.contains("keyCertSign") == true, "\(String(describing: found))")
   }
 
-  /// JSON parsers disagree on which of two duplicates counts. The store signed the payload, so it is quarantined for review.
+  /// JSON parsers disagree on which of two duplicates counts. The store signed the payload, so it is quarantined for
+  /// review.
   @Test func signedDuplicateNamesAreQuarantined() async throws {
     let evidences = try Evidences()
     let verifier = try evidences.verifier()

@@ -61,8 +61,8 @@ struct AppReceipt {
     }
   }
 
-  /// 1701 quantity, 1702 product, 1703 transaction, 1704 purchase date, 1705 original transaction, 1707 type of product, 1708
-  /// expiry, 1712 cancellation.
+  /// 1701 quantity, 1702 product, 1703 transaction, 1704 purchase date, 1705 original transaction, 1707 type of
+  /// product, 1708 expiry, 1712 cancellation.
   private static func fact(
     _ entry: ReceiptAttributes, _ environment: StoreEnvironment, _ creationDate: Int64
   ) throws(Refusal) -> StoreTransaction {
@@ -109,8 +109,8 @@ struct AppReceipt {
 }
 
 extension AppReceipt {
-  /// Attributes that `inspect` prints and the ledger ignores: 1706 original purchase date, 1711 line item of the web order,
-  /// 1713 free trial, 1719 introductory price. 0 means the same as a missing attribute.
+  /// Attributes that `inspect` prints and the ledger ignores: 1706 original purchase date, 1711 line item of the web
+  /// order, 1713 free trial, 1719 introductory price. 0 means the same as a missing attribute.
   private static func details(ofPurchase entry: ReceiptAttributes) throws(Refusal) -> [VerifiedEvidence.Detail] {
     let id = try entry.identifier(1703, "transaction id") ?? ""
     var details: [VerifiedEvidence.Detail] = []
@@ -133,7 +133,8 @@ func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
-/// The attributes of a receipt or of a purchase in it: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
+/// The attributes of a receipt or of a purchase in it: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET
+/// STRING }`.
 struct ReceiptAttributes {
   private var values: [Int64: ArraySlice<UInt8>] = [:]
   /// The in-app purchases (attribute 17), the only type that may repeat.

@@ -39,7 +39,8 @@ enum AppleFormat {
 
   // MARK: Receipts
 
-  /// The ASN.1 of a receipt, decoded from base64 if needed. Receipts of single transactions (iOS 6) are rejected with a reason.
+  /// The ASN.1 of a receipt, decoded from base64 if needed. Receipts of single transactions (iOS 6) are rejected with a
+  /// reason.
   static func receiptBytes(in bytes: [UInt8]) throws(Refusal) -> [UInt8] {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first else { throw Refusal(.malformed, "empty") }
@@ -52,7 +53,8 @@ enum AppleFormat {
     return decoded
   }
 
-  /// Removes white space after the ASN.1. The last byte of a signature can look like white space, so the DER length decides.
+  /// Removes white space after the ASN.1. The last byte of a signature can look like white space, so the DER length
+  /// decides.
   private static func withoutNewline(_ bytes: [UInt8]) -> [UInt8] {
     let start = bytes.trimmedRange.lowerBound
     let digits = Int(bytes[start + 1] & 0x7f)

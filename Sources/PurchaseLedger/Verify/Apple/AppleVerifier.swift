@@ -1,7 +1,8 @@
-/// Verifies and decodes evidence of the App Store: selects the verifier by kind and applies the checks common to all kinds.
+/// Verifies and decodes evidence of the App Store: selects the verifier by kind and applies the checks common to all
+/// kinds.
 ///
-/// The kinds themselves are extensions of this type, in the files named after them: `SignedTransaction`, `ServerNotification`,
-/// `VersionOneNotification`, `VerifyReceiptAnswer`. Receipts are opened by `ReceiptVerifier`.
+/// The kinds themselves are extensions of this type, in the files named after them: `SignedTransaction`,
+/// `ServerNotification`, `VersionOneNotification`, `VerifyReceiptAnswer`. Receipts are opened by `ReceiptVerifier`.
 package struct AppleVerifier: StoreEvidenceVerifier {
   let identity: AppleIdentity
   let skew: Int64

@@ -5,7 +5,8 @@ import SwiftASN1
 import Synchronization
 @_spi(DisableValidityCheck) import X509
 
-/// Verifies that a certificate chain leads to a pinned root and is one that signs for the App Store, not just any chain under that root.
+/// Verifies that a certificate chain leads to a pinned root and is one that signs for the App Store, not just any chain
+/// under that root.
 struct ChainVerifier: Sendable {
   /// Marker extension of the leaf certificates that sign for the App Store.
   private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
@@ -31,8 +32,8 @@ struct ChainVerifier: Sendable {
 
   /// Verifies a chain of exactly three certificates: leaf, one of `intermediates`, a pinned root.
   ///
-  /// The validity period is not checked here: the caller checks it at the signing date (`SigningChain.checkValidity`), and the
-  /// X.509 library traps on extreme dates.
+  /// The validity period is not checked here: the caller checks it at the signing date (`SigningChain.checkValidity`),
+  /// and the X.509 library traps on extreme dates.
   ///
   /// - Parameter root: The root that the sender names, or nil for formats that need not name one.
   func verify(
@@ -113,11 +114,11 @@ struct SigningChain: Sendable {
   }
 }
 
-/// Caches verified chains by the bytes that carry them: a store signs with one chain for months, and verifying a chain costs
-/// twenty times a signature check.
+/// Caches verified chains by the bytes that carry them: a store signs with one chain for months, and verifying a chain
+/// costs twenty times a signature check.
 ///
-/// Only verified chains are stored, so hostile evidence can at most evict others. The full bytes are compared, so keys cannot
-/// collide.
+/// Only verified chains are stored, so hostile evidence can at most evict others. The full bytes are compared, so keys
+/// cannot collide.
 final class SigningChainCache: Sendable {
   private struct Entry {
     let bytes: [UInt8]

@@ -107,7 +107,8 @@ struct CompactJWS {
   /// Ignores surrounding white space, because a file may end with a newline.
   init(_ bytes: [UInt8]) throws(Refusal) {
     let whole = bytes.trimmedRange
-    // Searched from the end, because most of a JWS is its header. A surplus dot ends up in the header, where base64 decoding fails.
+    // Searched from the end, because most of a JWS is its header. A surplus dot ends up in the header, where base64
+    // decoding fails.
     guard let second = bytes.last(UInt8(ascii: "."), before: whole.upperBound, from: whole.lowerBound),
       let first = bytes.last(UInt8(ascii: "."), before: second, from: whole.lowerBound)
     else { throw Refusal(.malformed, "not a compact JWS: it has not three parts between points") }

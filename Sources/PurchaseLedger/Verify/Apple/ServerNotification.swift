@@ -1,7 +1,8 @@
 extension AppleVerifier {
   /// Decodes an App Store Server Notification, version 2.
   ///
-  /// The outer payload is already verified. The transaction and the renewal info in it are JWSs of their own and are verified here.
+  /// The outer payload is already verified. The transaction and the renewal info in it are JWSs of their own and are
+  /// verified here.
   func notification(in opened: JWSVerifier.Opened, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
     let message = try NotificationPayload(opened)
     // A form that this version does not know may name its app elsewhere.

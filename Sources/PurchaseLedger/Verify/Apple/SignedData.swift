@@ -2,8 +2,8 @@ import SwiftASN1
 
 /// The parts of a PKCS#7 SignedData (RFC 2315, section 9; RFC 5652, section 5) that verifying a receipt needs.
 ///
-/// Parsed as BER without a CMS library: stores leave sets unsorted, and Xcode uses indefinite lengths and split octet strings,
-/// which swift-certificates' CMS rejects.
+/// Parsed as BER without a CMS library: stores leave sets unsorted, and Xcode uses indefinite lengths and split octet
+/// strings, which swift-certificates' CMS rejects.
 struct SignedData {
   enum Digest { case sha1, sha256 }
 

@@ -2,7 +2,8 @@
 enum StoreDate {
   /// The field `NAME_ms` of a `verifyReceipt` response, else `NAME` if that is in UTC; nil if both are missing.
   ///
-  /// `NAME_pst` and dates in other zones or with a.m. and p.m. are never read, because devices in some locales wrote them wrong.
+  /// `NAME_pst` and dates in other zones or with a.m. and p.m. are never read, because devices in some locales wrote
+  /// them wrong.
   static func read(_ name: String, in json: JSONValue) throws(Refusal) -> Int64? {
     if let value = json[name + "_ms"], !value.isEmptyText {
       guard let milliseconds = value.integer else {
@@ -25,7 +26,8 @@ enum StoreDate {
 
   /// Milliseconds since 1970 of a date in RFC 3339 (section 5.6), where the zone may also be written as `+0100`.
   ///
-  /// - Parameter mayNotExist: Whether to accept a day that does not exist, such as 2024-02-30, and count it on from the month's first.
+  /// - Parameter mayNotExist: Whether to accept a day that does not exist, such as 2024-02-30, and count it on from the
+  ///   month's first.
   static func rfc3339(_ text: String, mayNotExist: Bool = false) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -76,7 +78,8 @@ enum StoreDate {
     return value
   }
 
-  /// Days since 1970-01-01 in the Gregorian calendar. Years are taken to begin in March, so that the leap day comes last.
+  /// Days since 1970-01-01 in the Gregorian calendar. Years are taken to begin in March, so that the leap day comes
+  /// last.
   private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400

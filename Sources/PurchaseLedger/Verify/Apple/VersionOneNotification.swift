@@ -1,7 +1,8 @@
 import Crypto
 
 extension AppleVerifier {
-  /// Decodes an App Store Server Notification, version 1. It is unsigned, so it yields no facts, only look-ups at the store.
+  /// Decodes an App Store Server Notification, version 1. It is unsigned, so it yields no facts, only look-ups at the
+  /// store.
   func decode(versionOne document: JSONValue) throws(Refusal) -> VerifiedEvidence {
     let fields = AppleFields(document)
     guard let type = try fields.word("notification_type") else {

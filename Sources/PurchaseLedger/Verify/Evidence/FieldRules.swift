@@ -14,7 +14,8 @@ package enum FieldRules {
     return text
   }
 
-  /// A signing or creation date: the years 2000 to 2999. Checked first, because the X.509 library traps on extreme dates.
+  /// A signing or creation date: the years 2000 to 2999. Checked first, because the X.509 library traps on extreme
+  /// dates.
   package static func signingDate(_ milliseconds: Int64, _ name: String) throws(Refusal) -> Int64 {
     guard signingDates.contains(milliseconds) else {
       throw Refusal(.dateOutOfRange, "\(name) \(milliseconds) lies outside the years 2000 to 2999")

@@ -83,7 +83,8 @@ public struct Refusal: Error, Sendable, Hashable, Codable, CustomStringConvertib
   /// What was found and what to do. Starts in lower case and does not name the file, which the caller knows.
   public var reason: String
 
-  /// - Parameter reason: May quote untrusted input, so control characters, which could forge log lines, become question marks.
+  /// - Parameter reason: May quote untrusted input, so control characters, which could forge log lines, become question
+  ///   marks.
   public init(_ code: Code, _ reason: String) {
     self.code = code
     let isShort = reason.utf8.count <= Self.reasonBytesMax
@@ -96,8 +97,8 @@ public struct Refusal: Error, Sendable, Hashable, Codable, CustomStringConvertib
 }
 
 extension String {
-  /// Untrusted text made safe for one line of output: characters that end a line, hide text or change its direction become
-  /// question marks.
+  /// Untrusted text made safe for one line of output: characters that end a line, hide text or change its direction
+  /// become question marks.
   ///
   /// - Complexity: O(bytes). Printable ASCII is scanned and not copied.
   var withoutControls: String {

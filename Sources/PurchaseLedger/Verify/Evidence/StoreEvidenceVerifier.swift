@@ -50,7 +50,8 @@ public struct EvidenceContext: Sendable, Hashable {
   }
 }
 
-/// Verifies the evidence of one store. `AppleVerifier` and `GoogleVerifier` conform; `EvidenceVerifier` selects one by format.
+/// Verifies the evidence of one store. `AppleVerifier` and `GoogleVerifier` conform; `EvidenceVerifier` selects one by
+/// format.
 public protocol StoreEvidenceVerifier: Sendable {
   /// Verifies and decodes one piece of evidence.
   ///

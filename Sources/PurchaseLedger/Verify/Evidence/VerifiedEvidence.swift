@@ -85,7 +85,8 @@ public struct NotificationFact: Sendable, Hashable {
   }
 }
 
-/// Apple's renewal info of a subscription. The ledger records no transaction for it, because regions are not sold as subscriptions.
+/// Apple's renewal info of a subscription. The ledger records no transaction for it, because regions are not sold as
+/// subscriptions.
 public struct RenewalFact: Sendable, Hashable {
   public var environment: StoreEnvironment
   public var originalTransactionID: String?

@@ -1,4 +1,5 @@
-/// A JSON document of Google, taken out of its wrapper: a recorded HTTP exchange, a purchase with its signature, or a Pub/Sub message.
+/// A JSON document of Google, taken out of its wrapper: a recorded HTTP exchange, a purchase with its signature, or a
+/// Pub/Sub message.
 struct GoogleAnswer {
   /// The HTTP status of a recorded exchange.
   var status: Int64?

@@ -4,8 +4,8 @@ import Foundation
 
 /// Verifies and decodes evidence of Google Play (docs/ledger.md, Identity).
 ///
-/// Signed purchases are checked against the app's licensing key. API resources and voided lists are unsigned, so their facts have
-/// trust `unsigned`. Real-time developer notifications yield only look-ups.
+/// Signed purchases are checked against the app's licensing key. API resources and voided lists are unsigned, so their
+/// facts have trust `unsigned`. Real-time developer notifications yield only look-ups.
 ///
 /// The kinds are extensions of this type, in `GooglePurchase` and `GoogleVoidedPurchase`.
 package struct GoogleVerifier: StoreEvidenceVerifier {

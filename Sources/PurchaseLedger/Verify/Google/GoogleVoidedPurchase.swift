@@ -46,8 +46,8 @@ extension GoogleVerifier {
 }
 
 extension GoogleVerifier {
-  /// Decodes a real-time developer notification, with or without its Pub/Sub envelope. It is unsigned, so it yields no facts, only
-  /// a look-up at the store.
+  /// Decodes a real-time developer notification, with or without its Pub/Sub envelope. It is unsigned, so it yields no
+  /// facts, only a look-up at the store.
   func notification(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
     let fields = GoogleFields(value: answer.body)
     try checkPackage(try fields.identifier("packageName"), isRequired: true)
