@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread) struct CanonicalEncodingTests {
-  /// The bytes were written by a program of its own, from the description in docs/ledger.md: a hashed format must not drift.
-  @Test func aRefundedTransactionHasTheBytesOfTheDescription() {
+  /// The expected bytes come from an independent implementation of docs/ledger.md. The format is hashed, so it must never change.
+  @Test func aRefundedTransactionEncodesToTheDocumentedBytes() {
     let fact = StoreTransaction(
       store: .apple, environment: .production, transactionID: "12345", originalTransactionID: "12345",
       productID: "com.example.product", productType: .nonConsumable, purchaseDate: 1_698_148_900_000,

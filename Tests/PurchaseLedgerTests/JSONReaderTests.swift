@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread) struct JSONReaderTests {
-  @Test func valuesKeepWhatWasWritten() throws {
+  @Test func numbersKeepTheirTextAndTheFirstOfDuplicateNamesIsFound() throws {
     let text =
       #" {"id": 900719925474099312, "list": [1.50, -0, 1e3, true, null], "t": "a\u00e9\ud83d\ude00\n\"/", "id": 1} "#
     let value = try JSONReader.read(text.utf8)
@@ -18,11 +18,11 @@ import Testing
     "\"\\ud800\"",
     "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\\u12g4\"", "\"a\nb\"", "1 2", "[1 2]", "NaN",
   ])
-  func whatIsNotJSONIsRefused(_ text: String) {
+  func invalidJSONIsRejected(_ text: String) {
     #expect(throws: JSONReader.Failure.self) { try JSONReader.read(text.utf8) }
   }
 
-  @Test func membersAreFoundWithoutReadingThem() throws {
+  @Test func membersAreLocatedWithoutParsingTheirValues() throws {
     let text = Array(#" {"a" : {"x":[1,"}]\"",{}], "y":2} ,"b":true, "c":"q\\","d": 1.5e3}  "#.utf8)
     let members = try #require(try JSONReader.members(text[...]))
     #expect(members.map(\.name) == ["a", "b", "c", "d"])
@@ -38,7 +38,7 @@ import Testing
     "{\"a\":]}",
   ])
   func damagedObjectsHaveNoMembers(_ text: String) {
-    // What is inside a bracket is left to whoever reads it; where it ends is not.
+    // Only the extent of a value is checked here. Its content is checked when the value is parsed.
     #expect(
       (try? JSONReader.members(Array(text.utf8)[...]).map {
         $0.contains { (try? JSONReader.read(Array(text.utf8)[$0.value])) == nil }
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [("a\"b\\", #""a\"b\\""#), ("\n\r\t\u{1}\u{1f}\u{7f}é", #""\n\r\t\u0001\u001f\u007fé""#)])
-  func textsAreEscaped(_ text: String, _ json: String) throws {
+  func stringsAreEscaped(_ text: String, _ json: String) throws {
     #expect(text.quotedAsJSON == json)
     #expect(try JSONReader.read(json.utf8).string == text)
   }
@@ -58,11 +58,11 @@ import Testing
     }
   }
 
-  @Test func invalidUTF8IsRefused() {
+  @Test func invalidUTF8IsRejected() {
     #expect(throws: JSONReader.Failure.self) { try JSONReader.read([0x22, 0xFF, 0x22]) }
   }
 
-  @Test func cutAndChangedTextsNeverTrap() throws {
+  @Test func truncatedAndDamagedTextNeverTraps() throws {
     let seed: UInt64 = 20_251_121
     var generator = SeededGenerator(seed: seed)
     let text = Array(#"{"a":[1,2.5e-3,"x\u00e9"],"b":{"c":null,"d":false}}"#.utf8)
@@ -76,7 +76,7 @@ import Testing
     #expect(refused > 1_000, "seed \(seed)")
   }
 
-  @Test func datesAndIdsComeAsNumbersOrText() {
+  @Test func datesAndIdsMayBeNumbersOrText() {
     #expect(JSONValue.number("1697680122257.447").integer == 1_697_680_122_257)
     #expect(JSONValue.string("1697680122257").integer == 1_697_680_122_257)
     #expect(JSONValue.number("1e300").integer == nil)

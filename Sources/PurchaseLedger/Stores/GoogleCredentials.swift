@@ -1,0 +1,78 @@
+import Crypto
+import CryptoExtras
+import Foundation
+
+/// Credentials for the Android Publisher API.
+public enum GoogleCredentials: Sendable {
+  /// An access token that is refreshed elsewhere.
+  case accessToken(String)
+  /// A service account: tokens are requested with a signed grant (RFC 7523) and cached until they expire.
+  case serviceAccount(email: String, privateKey: String, tokenURI: String)
+
+  /// Reads the JSON file of a service account.
+  ///
+  /// - Throws: `LedgerError` if a field is missing.
+  public static func serviceAccount(json: [UInt8], file: String) throws(LedgerError) -> Self {
+    guard let value = try? JSONReader.read(json), let email = value["client_email"]?.string,
+      let key = value["private_key"]?.string
+    else {
+      throw LedgerError(
+        .configuration, at: file,
+        "lacks client_email or private_key; use the JSON key of a service account of the Google Cloud console")
+    }
+    return .serviceAccount(
+      email: email, privateKey: key, tokenURI: value["token_uri"]?.string ?? "https://oauth2.googleapis.com/token")
+  }
+}
+
+/// Requests access tokens and caches the current one until a minute before it expires.
+actor GoogleTokens {
+  private let credentials: GoogleCredentials
+  private let requests: StoreRequests
+  private let key: _RSA.Signing.PrivateKey?
+  private let clock: LedgerClock
+  private var token: (text: String, until: Int64)?
+
+  /// - Throws: `LedgerError` if the key is not an RSA key.
+  init(_ credentials: GoogleCredentials, requests: StoreRequests, clock: LedgerClock) throws(LedgerError) {
+    self.credentials = credentials
+    self.requests = requests
+    self.clock = clock
+    do {
+      if case .serviceAccount(_, let pem, _) = credentials {
+        key = try _RSA.Signing.PrivateKey(pemRepresentation: pem)
+      } else {
+        key = nil
+      }
+    } catch {
+      throw LedgerError(.configuration, at: "google.serviceAccount", "private_key is no RSA key in PEM form")
+    }
+  }
+
+  /// The value of the `Authorization` field.
+  ///
+  /// - Parameter isRefused: True if the store rejected the cached token.
+  func authorization(isRefused: Bool) async throws -> String {
+    guard case .serviceAccount(let email, _, let uri) = credentials, let key else {
+      if case .accessToken(let token) = credentials { return "Bearer \(token)" }
+      throw LedgerError(.configuration, at: "google", "no credentials")
+    }
+    let now = clock.now()
+    if !isRefused, let token, token.until > now { return "Bearer \(token.text)" }
+    let grant = try WebToken.make(
+      header: [("alg", .string("RS256")), ("typ", .string("JWT"))],
+      claims: [
+        ("iss", .string(email)), ("scope", .string("https://www.googleapis.com/auth/androidpublisher")),
+        ("aud", .string(uri)), ("iat", .init(now / 1000)), ("exp", .init(now / 1000 + 3600)),
+      ],
+      sign: { try key.signature(for: SHA256.hash(data: $0), padding: .insecurePKCS1v1_5).rawRepresentation })
+    let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(grant)"
+    let request = StoreRequests.Request(
+      method: "POST", url: uri, contentType: "application/x-www-form-urlencoded", body: Array(form.utf8))
+    let answer = try await requests.send(request) { _, value in value?["access_token"]?.string == nil ? nil : value }
+    let lifetime = answer["expires_in"]?.integer ?? 3600
+    let text = answer["access_token"]?.string ?? ""
+    token = (text, now + max(0, min(lifetime, 86_400) - 60) * 1000)
+    return "Bearer \(text)"
+  }
+}

@@ -1,0 +1,145 @@
+import AsyncHTTPClient
+import Foundation
+
+/// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the
+/// end.
+public final class GooglePlayClient: Sendable {
+  let requests: StoreRequests
+  let application: String
+  let packageName: String
+  let environment: StoreEnvironment
+  let verifier: any StoreEvidenceVerifier
+  let clock: LedgerClock
+  private let client: HTTPClient
+
+  /// - Parameters:
+  ///   - environment: The environment of evidence that names none: the ledger's.
+  ///   - rate: Requests per second. Google's default quota is 50 (3,000 per minute).
+  public init(
+    packageName: String, credentials: GoogleCredentials, environment: StoreEnvironment,
+    verifier: any StoreEvidenceVerifier, clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20,
+    retry: RetryPolicy = .init()
+  ) throws(LedgerError) {
+    self.packageName = packageName
+    self.environment = environment
+    self.verifier = verifier
+    self.clock = clock
+    let base = baseURL ?? "https://androidpublisher.googleapis.com"
+    application = "\(base)/androidpublisher/v3/applications/\(StoreRequests.escape(packageName))"
+    let client = StoreRequests.client()
+    self.client = client
+    let limiter = RateLimiter(rate: rate)
+    let open = StoreRequests(client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, clock: clock)
+    let tokens = try GoogleTokens(credentials, requests: open, clock: clock)
+    requests = StoreRequests(
+      client: client, limiter: limiter, retry: retry,
+      authorization: { try await tokens.authorization(isRefused: $0) }, clock: clock)
+  }
+
+  public func shutdown() async throws { try await client.shutdown() }
+
+  /// Pulls the state of one purchase (`purchases.products.get`).
+  public func pullProduct(_ productID: String, token: String, into sink: any SnapshotSink) async throws -> PullReport {
+    var report = PullReport()
+    let request = StoreRequests.Request(url: address(productID, token))
+    let answer = try await requests.send(request) { _, value in
+      value?["purchaseTimeMillis"] == nil ? nil : value
+    }
+    let context = EvidenceContext(
+      productID: productID, purchaseToken: token, packageName: packageName, environment: environment)
+    try await store(answer, as: .googleProduct, context, cursor: nil, in: sink, &report)
+    return report
+  }
+
+  /// Acknowledges a purchase, which Google otherwise refunds after three days. Idempotent.
+  public func acknowledge(_ productID: String, token: String) async throws {
+    let request = StoreRequests.Request(
+      method: "POST", url: address(productID, token) + ":acknowledge", contentType: "application/json",
+      body: Array("{}".utf8))
+    try await requests.send(request) { _, _ in () }
+  }
+
+  private func address(_ productID: String, _ token: String) -> String {
+    "\(application)/purchases/products/\(StoreRequests.escape(productID))/tokens/\(StoreRequests.escape(token))"
+  }
+
+  /// Verifies a response and stores it with its cursor.
+  func store(
+    _ answer: JSONValue, as kind: EvidenceKind, _ context: EvidenceContext, cursor: (name: String, value: String)?,
+    in sink: any SnapshotSink, _ report: inout PullReport
+  ) async throws {
+    let bytes = Array(answer.text.utf8)
+    var page = SnapshotPage(evidence: [], cursor: cursor)
+    do {
+      let content = try await verifier.verify(bytes, as: kind, context: context, at: clock.now(), trusted: false)
+      page.evidence = [(bytes, content)]
+    } catch {
+      report.refuse(error)
+    }
+    if report.isHeld { page.cursor = nil }
+    try sink.store(page)
+    report.pages += 1
+    report.pieces += page.evidence.count
+  }
+}
+
+extension GooglePlayClient {
+  /// How long Google keeps the list of voided purchases: 30 days.
+  static let voidedWindow: Int64 = 30 * 86_400_000
+
+  /// Pulls the purchases that were refunded, charged back or revoked since the last pull, page by page.
+  ///
+  /// - Parameter since: The start of the first pull, in milliseconds since 1970. Later pulls continue where the last
+  ///   one ended.
+  /// - Returns: A report with `isWindowLost` if the last pull is more than 30 days ago. Every active purchase must then
+  ///   be queried.
+  /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their cursor.
+  public func pullVoided(since: Int64, into sink: any SnapshotSink) async throws -> PullReport {
+    var report = PullReport()
+    let name = "google.voided.\(environment)"
+    let now = clock.now()
+    // An unfinished window is read to its original end; later entries are left for the next pull. `keptFor: now` keeps
+    // its start even if that is older than what Google keeps, so that the gap is detected below.
+    let last = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
+    let start = max(since, last?.first ?? since)
+    var window = NotificationWindow(after: last, since: start, until: now, keptFor: now)
+    if window.start < now - Self.voidedWindow {
+      report.isWindowLost = true
+      window = NotificationWindow(start: now - Self.voidedWindow + 60_000, end: now, page: nil)
+    }
+    var seen: Set<String> = []
+    var hasRestarted = false
+    while true {
+      var url = "\(application)/purchases/voidedpurchases?startTime=\(window.start)&endTime=\(window.end)"
+      url += "&type=0&maxResults=1000&includeQuantityBasedPartialRefund=true"
+      if let page = window.page { url += "&token=\(StoreRequests.escape(page))" }
+      let request = StoreRequests.Request(url: url)
+      let others: Set<Int> = window.page == nil ? [] : [400]
+      let answer = try await requests.send(request, others: others) { status, value -> JSONValue? in
+        status == 400 ? .null : value?.members == nil ? nil : value
+      }
+      if answer == .null {
+        guard !hasRestarted else {
+          throw requests.failure(
+            request, "refuses its own page token again and again; pages before are stored: run it again later")
+        }
+        hasRestarted = true
+        // The page token has expired: the window is read again from its start. Storing a page twice does no harm.
+        window.page = nil
+        seen = []
+        continue
+      }
+      let next = answer["tokenPagination"]?["nextPageToken"]?.string ?? ""
+      let moves = next.isEmpty || (seen.insert(next).inserted && next != window.page)
+      window.page = next.isEmpty || !moves ? nil : next
+      let context = EvidenceContext(packageName: packageName, environment: environment)
+      try await store(
+        answer, as: .googleVoided, context, cursor: moves ? (name, window.text) : nil, in: sink, &report)
+      if next.isEmpty { return report }
+      guard moves else {
+        throw requests.failure(
+          request, "gives the same page token again; stopped, pages before are stored: run it again later")
+      }
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// Sends requests to a store's API, limited in rate and retried if the failure may be temporary.
+struct StoreRequests: Sendable {
+  struct Request: Sendable {
+    var method: String = "GET"
+    var url: String
+    var contentType: String?
+    var body: [UInt8]?
+  }
+
+  let client: HTTPClient
+  let limiter: RateLimiter
+  let retry: RetryPolicy
+  /// The value of the `Authorization` field. True requests a new one, after the store rejected the last.
+  let authorization: @Sendable (Bool) async throws -> String?
+  /// Whether a failure with this status and body may be temporary.
+  var isRetryable: @Sendable (Int, JSONValue?) -> Bool = { status, _ in
+    [401, 408, 429].contains(status) || status >= 500
+  }
+  let clock: LedgerClock
+
+  static let answerBytesMax = 32 << 20
+
+  /// Sends a request until it succeeds, fails for good or the attempts are used up.
+  ///
+  /// - Parameters:
+  ///   - others: Statuses besides 200 to 299 that are passed to `accept`.
+  ///   - accept: Reads the response. Nil means that it is truncated or empty and is requested again.
+  /// - Throws: `LedgerError` with code `store`, or `notInStore` if the store does not know the subject.
+  func send<Answer>(
+    _ request: Request, others: Set<Int> = [], accept: (Int, JSONValue?) throws -> Answer?
+  ) async throws -> Answer {
+    var complaint = "no answer"
+    var isUnauthorized = false
+    for attempt in 1...max(1, retry.attemptsMax) {
+      try await limiter.wait()
+      var wait = retry.delay(attempt)
+      do {
+        let (status, headers, body) = try await exchange(request, newAuthorization: isUnauthorized)
+        isUnauthorized = status == 401
+        let value = try? JSONReader.read(body)
+        if (200..<300).contains(status) || others.contains(status) {
+          if let answer = try accept(status, value) { return answer }
+          complaint = "an answer that is cut off or empty"
+        } else {
+          complaint = Self.complaint(status, value)
+          guard isRetryable(status, value) else {
+            throw failure(
+              request, "the store answered \(complaint)", [400, 404, 410].contains(status) ? .notInStore : .store)
+          }
+          if let asked = headers.first(name: "Retry-After").flatMap({ RetryAfter.seconds($0, now: clock.now()) }) {
+            guard asked <= retry.retryAfterMax else {
+              throw failure(request, "\(complaint): wants no requests for \(Int(asked)) s; run it again then")
+            }
+            wait = max(wait, asked)
+          }
+        }
+      } catch let error as LedgerError {
+        throw error
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        complaint = Self.complaint(error)
+        // Not retried: a certificate, an address or a clock has to be corrected first.
+        if Self.isOfTLS(error) { throw failure(request, complaint) }
+      }
+      if attempt < retry.attemptsMax { try await Task.sleep(for: .seconds(wait)) }
+    }
+    throw failure(
+      request,
+      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint); run it again, it goes on where it was")
+  }
+
+  private func exchange(
+    _ request: Request, newAuthorization: Bool
+  ) async throws -> (Int, HTTPHeaders, [UInt8]) {
+    var http = HTTPClientRequest(url: request.url)
+    http.method = .init(rawValue: request.method)
+    http.headers.add(name: "Accept", value: "application/json")
+    if let authorization = try await authorization(newAuthorization) {
+      http.headers.add(name: "Authorization", value: authorization)
+    }
+    if let type = request.contentType { http.headers.add(name: "Content-Type", value: type) }
+    if let body = request.body { http.body = .bytes(body) }
+    let response = try await client.execute(http, timeout: .milliseconds(Int64(retry.timeout * 1000)))
+    let body = try await response.body.collect(upTo: Self.answerBytesMax)
+    return (Int(response.status.code), response.headers, Array(body.readableBytesView))
+  }
+
+  /// Percent-encodes one path segment or query value. A segment of dots only is encoded too, since it would mean a
+  /// parent folder.
+  static func escape(_ text: String) -> String {
+    let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+    let escaped = text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+    return escaped.allSatisfy { $0 == "." } ? escaped.replacing(".", with: "%2E") : escaped
+  }
+
+  func failure(_ request: Request, _ message: String, _ code: LedgerError.Code = .store) -> LedgerError {
+    // The query is left out: page tokens mean nothing to people.
+    LedgerError(code, at: String(request.url.prefix { $0 != "?" }), message)
+  }
+
+  private static func complaint(_ status: Int, _ body: JSONValue?) -> String {
+    let error = body?["error"] ?? body
+    let code = (error?["errorCode"] ?? error?["code"])?.identifier
+    let text = (error?["errorMessage"] ?? error?["message"] ?? body?["error_description"])?.string
+    return ["\(status)", code.flatMap { $0 == "\(status)" ? nil : "(\($0))" }, text.map { String($0.prefix(200)) }]
+      .compactMap { $0 }.joined(separator: " ").withoutControls
+  }
+
+  /// Whether no trusted connection is possible. A connection that the server merely closed may succeed next time.
+  private static func isOfTLS(_ error: any Error) -> Bool {
+    #if canImport(Network)
+      if error is HTTPClient.NWTLSError { return true }
+    #endif
+    if let error = error as? NIOSSLError {
+      return ![.uncleanShutdown, .handshakeFailed(.sslError([.eofDuringHandshake]))].contains(error)
+    }
+    return error is NIOSSLExtraError || error is BoringSSLError
+  }
+
+  /// Describes a failure below HTTP.
+  private static func complaint(_ error: any Error) -> String {
+    if isOfTLS(error) {
+      return """
+        no secure connection (TLS): the store's certificate is not one this system trusts for that address, or nobody speaks TLS there; check the \
+        base URL, the system's clock and root certificates, and whether a proxy stands between
+        """
+    }
+    switch error {
+    case is NIOSSLError: return "the connection was closed while it was being secured (TLS)"
+    case let error as NIOConnectionError:
+      let reason = error.connectionErrors.lazy.compactMap { ($0.error as? IOError)?.errnoCode }.first
+      return reason.map { "no connection: " + String(cString: strerror($0)).lowercased() }
+        ?? "no connection: the name of the host is not known"
+    case let error as HTTPClientError: return "no answer: \(error.shortDescription.lowercased())"
+    case is NIOTooManyBytesError: return "an answer longer than \(answerBytesMax) bytes"
+    case let error as IOError:
+      return "the connection failed: " + String(cString: strerror(error.errnoCode)).lowercased()
+    default: return "\(error)".withoutControls
+    }
+  }
+
+  /// A client that does not retry connections by itself, which it would do for a minute whatever the cause.
+  static func client() -> HTTPClient {
+    var configuration = HTTPClient.Configuration()
+    configuration.connectionPool.retryConnectionEstablishment = false
+    return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+  }
+}
+
+/// How often a request is retried and how long to wait in between. Times are in seconds.
+public struct RetryPolicy: Sendable {
+  public var attemptsMax: Int
+  /// The first wait. Each further one is twice as long.
+  public var firstDelay: Double
+  public var delayMax: Double
+  /// If the store asks for a longer wait, the pull ends. The next one continues from its cursor.
+  public var retryAfterMax: Double
+  /// The limit for one request, from connecting to the last byte.
+  public var timeout: Double
+
+  public init(
+    attemptsMax: Int = 6, firstDelay: Double = 0.5, delayMax: Double = 30, retryAfterMax: Double = 300,
+    timeout: Double = 60
+  ) {
+    self.attemptsMax = attemptsMax
+    self.firstDelay = firstDelay
+    self.delayMax = delayMax
+    self.retryAfterMax = retryAfterMax
+    self.timeout = timeout
+  }
+
+  /// The wait before retry `number`, which counts from 1: random between 0 and the doubled delay (full jitter), so that
+  /// many clients do not retry at the same time.
+  func delay(_ number: Int) -> Double {
+    Double.random(in: 0...min(delayMax, firstDelay * Double(1 << min(number - 1, 20))))
+  }
+}
+
+/// Makes JSON web tokens (RFC 7519) that authenticate the ledger at a store.
+enum WebToken {
+  /// - Parameter sign: Signs the header and the claims, encoded and joined by a dot.
+  static func make(
+    header: [(String, JSONValue)], claims: [(String, JSONValue)], sign: (Data) throws -> Data
+  ) rethrows -> String {
+    let text = [header, claims].map { fields in
+      base64URL(JSONValue.object(fields.map { .init(name: $0.0, value: $0.1) }).text.utf8)
+    }.joined(separator: ".")
+    return try text + "." + base64URL(sign(Data(text.utf8)))
+  }
+
+  private static func base64URL(_ bytes: some Collection<UInt8>) -> String {
+    String(decoding: Base64.encodeURL(bytes), as: UTF8.self)
+  }
+}

@@ -1,0 +1,119 @@
+/// Verifies and decodes evidence of the App Store: selects the verifier by kind and applies the checks common to all
+/// kinds.
+///
+/// The kinds themselves are extensions of this type, in the files named after them: `SignedTransaction`,
+/// `ServerNotification`, `VersionOneNotification`, `VerifyReceiptAnswer`. Receipts are opened by `ReceiptVerifier`.
+package struct AppleVerifier: StoreEvidenceVerifier {
+  let identity: AppleIdentity
+  let skew: Int64
+  let jws: JWSVerifier
+  let receipts: ReceiptVerifier
+
+  /// - Throws: `LedgerError` that names the root certificate that cannot be read.
+  package init(identity: StoreIdentity) throws(LedgerError) {
+    self.identity = AppleIdentity(identity)
+    skew = identity.futureSkewMilliseconds
+    let chains = try ChainVerifier(rootCertificates: identity.rootCertificates)
+    let cache = SigningChainCache()
+    jws = JWSVerifier(chains: chains, cache: cache)
+    receipts = ReceiptVerifier(chains: chains, cache: cache)
+  }
+
+  package func verify(
+    _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
+  ) async throws(Refusal) -> VerifiedEvidence {
+    switch kind {
+    case .transaction, .notification, .renewal:
+      try await verifySigned(try AppleFormat.compactJWS(in: bytes), as: kind, at: now, trusted: trusted)
+    case .receipt: try await verifyReceipt(bytes, at: now, trusted: trusted)
+    case .verifyReceipt: try decode(answer: try AppleFormat.document(in: bytes), context: context, at: now)
+    case .notificationV1: try decode(versionOne: try AppleFormat.document(in: bytes))
+    default: throw Refusal(.wrongKind, "\(kind.name) is not evidence of Apple's")
+    }
+  }
+
+  /// Verifies a compact JWS. The fields of its payload determine the kind.
+  ///
+  /// - Parameter expected: The required kind, or nil for any.
+  func verifySigned(
+    _ bytes: [UInt8], as expected: EvidenceKind?, at now: Int64, trusted: Bool
+  ) async throws(Refusal) -> VerifiedEvidence {
+    let opened = try await jws.open(bytes, trusted: trusted)
+    let kind = AppleFormat.kind(of: opened.payload)
+    if let expected, kind != expected {
+      throw Refusal(
+        .wrongKind, "a \(expected.name) is expected; this is \(kind.map { "a \($0.name)" } ?? "none, by its fields")")
+    }
+    var evidence =
+      switch kind {
+      case .transaction: try transaction(in: opened)
+      case .renewal: try renewal(in: opened)
+      case .notification: try await notification(in: opened, trusted: trusted)
+      default: throw Refusal(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
+      }
+    evidence.quarantine = evidence.quarantine ?? opened.inconsistency
+    // One layer dated in the future quarantines the whole.
+    let latest = evidence.transactions.reduce(opened.signedDate) { max($0, $1.signedDate) }
+    quarantineFuture(&evidence, latest, at: now)
+    return evidence
+  }
+
+  /// Verifies a PKCS#7 app receipt, in DER, BER or base64 of either.
+  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
+    let receipt = try await receipts.open(try AppleFormat.receiptBytes(in: bytes), trusted: trusted)
+    try identity.check(bundleID: receipt.bundleID, in: "receipt")
+    let unknown = try identity.check(receipt.environment, in: "receipt")
+    var evidence = VerifiedEvidence(
+      kind: .receipt, store: .apple, environment: receipt.environment,
+      transactions: unknown == nil ? receipt.facts : [], signedDate: receipt.creationDate,
+      quarantine: unknown ?? receipt.inconsistency, details: receipt.details)
+    if receipt.environment == .sandbox { evidence.addNote("sandbox") }
+    if receipt.facts.isEmpty { evidence.addNote("no-transactions") }
+    quarantineFuture(&evidence, receipt.creationDate, at: now)
+    return evidence
+  }
+
+  /// Quarantines evidence signed later than the local clock and the allowed skew.
+  func quarantineFuture(_ evidence: inout VerifiedEvidence, _ signedDate: Int64, at now: Int64) {
+    guard signedDate > now, signedDate - now > skew, evidence.quarantine == nil else { return }
+    evidence.quarantine = Refusal(
+      .signedInFuture, "signed at \(signedDate), \((signedDate - now) / 1000) s later than our clock; check the clock")
+  }
+}
+
+/// The app and the environment that Apple's evidence must be of. Every layer is checked.
+struct AppleIdentity: Sendable {
+  let bundleID: String?
+  let appAppleID: Int64?
+  let requiredEnvironment: StoreEnvironment?
+
+  init(_ identity: StoreIdentity) {
+    bundleID = identity.bundleID
+    appAppleID = identity.appAppleID
+    requiredEnvironment = identity.requiredEnvironment
+  }
+
+  func check(bundleID found: String?, in layer: String) throws(Refusal) {
+    guard let bundleID, found != bundleID else { return }
+    throw Refusal(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")
+  }
+
+  /// Apple states its id of the app in production only.
+  func check(appAppleID found: Int64?, environment: StoreEnvironment, in layer: String) throws(Refusal) {
+    guard let appAppleID, environment == .production, found != appAppleID else { return }
+    throw Refusal(
+      .wrongApp, "the \(layer) is of the app \(found.map(String.init) ?? "without an Apple id"), not of \(appAppleID)")
+  }
+
+  /// - Returns: The reason to quarantine, or nil if the environment is a known one of the store.
+  func check(_ environment: StoreEnvironment, in layer: String) throws(Refusal) -> Refusal? {
+    if environment.isLocalTest {
+      throw Refusal(.testEnvironment, "the \(layer) is of \(environment), which is a developer's machine, not a store")
+    }
+    if let requiredEnvironment, environment != requiredEnvironment {
+      throw Refusal(.wrongEnvironment, "the \(layer) is of \(environment), not of \(requiredEnvironment)")
+    }
+    guard environment.code == nil else { return nil }
+    return Refusal(.unknownEnvironment, "the \(layer) names the environment \(environment), which is not known here")
+  }
+}

@@ -1,0 +1,81 @@
+/// The payload of a signed transaction (`JWSTransactionDecodedPayload`), decoded to a fact.
+struct SignedTransaction {
+  let fact: StoreTransaction
+  let bundleID: String?
+  /// A contradiction between fields, which quarantines the transaction.
+  let inconsistency: Refusal?
+
+  init(_ payload: JSONValue, signedDate: Int64) throws(Refusal) {
+    let fields = AppleFields(payload)
+    let transactionID = try fields.identifier("transactionId")
+    guard let environment = try fields.word("environment") else {
+      throw Refusal(.incomplete, "environment is missing")
+    }
+    guard let purchaseDate = try fields.date("purchaseDate") else {
+      throw Refusal(.incomplete, "purchaseDate is missing")
+    }
+    let revocation = try Self.revocation(fields)
+    bundleID = payload["bundleId"]?.string
+    fact = StoreTransaction(
+      store: .apple, environment: StoreEnvironment(storeText: environment), transactionID: transactionID,
+      originalTransactionID: try fields.optionalIdentifier("originalTransactionId") ?? transactionID,
+      productID: try fields.identifier("productId"),
+      productType: ProductType(rawValue: try fields.word("type") ?? ""), purchaseDate: purchaseDate,
+      expiresDate: try fields.date("expiresDate"), quantity: try fields.quantity("quantity"),
+      ownership: OwnershipType(rawValue: try fields.word("inAppOwnershipType") ?? ""),
+      appAccountToken: fields.accountToken("appAccountToken"), price: try Self.price(fields),
+      reason: try fields.word("transactionReason") ?? "", signedDate: signedDate, trust: .signed,
+      statement: revocation == nil ? .purchased : .revoked, revocation: revocation)
+    inconsistency = fact.inconsistency
+  }
+
+  private static func revocation(_ fields: AppleFields) throws(Refusal) -> Revocation? {
+    guard let date = try fields.date("revocationDate") else { return nil }
+    return Revocation(
+      date: date, reason: try fields.word("revocationReason"),
+      percentageMilli: try fields.integer("revocationPercentage"), type: try fields.word("revocationType"))
+  }
+
+  private static func price(_ fields: AppleFields) throws(Refusal) -> Money? {
+    guard let milliunits = try fields.integer("price"), let currency = try fields.optionalIdentifier("currency")
+    else { return nil }
+    return Money(milliunits: milliunits, currency: currency)
+  }
+}
+
+// MARK: - Signed transactions and renewal info as evidence
+
+extension AppleVerifier {
+  func transaction(in opened: JWSVerifier.Opened) throws(Refusal) -> VerifiedEvidence {
+    let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
+    try identity.check(bundleID: signed.bundleID, in: "transaction")
+    let fact = signed.fact
+    let unknown = try identity.check(fact.environment, in: "transaction")
+    var evidence = VerifiedEvidence(
+      kind: .transaction, store: .apple, environment: fact.environment, transactions: unknown == nil ? [fact] : [],
+      signedDate: opened.signedDate, quarantine: unknown ?? signed.inconsistency,
+      details: AppleDetails.ofTransaction(opened.payload))
+    evidence.addNotes(about: fact)
+    return evidence
+  }
+
+  func renewal(in opened: JWSVerifier.Opened) throws(Refusal) -> VerifiedEvidence {
+    let fact = try renewalFact(in: opened)
+    let unknown = try identity.check(fact.environment, in: "renewal info")
+    return VerifiedEvidence(
+      kind: .renewal, store: .apple, environment: fact.environment, renewal: fact, signedDate: opened.signedDate,
+      quarantine: unknown, notes: fact.environment == .sandbox ? ["sandbox"] : [],
+      details: AppleDetails.ofRenewal(opened.payload))
+  }
+
+  func renewalFact(in opened: JWSVerifier.Opened) throws(Refusal) -> RenewalFact {
+    let fields = AppleFields(opened.payload)
+    guard let environment = try fields.word("environment") else {
+      throw Refusal(.incomplete, "the renewal info names no environment")
+    }
+    return RenewalFact(
+      environment: StoreEnvironment(storeText: environment),
+      originalTransactionID: try fields.optionalIdentifier("originalTransactionId"),
+      productID: try fields.optionalIdentifier("productId"), signedDate: opened.signedDate)
+  }
+}

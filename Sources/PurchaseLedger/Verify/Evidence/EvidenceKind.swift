@@ -1,0 +1,69 @@
+/// The kind of a piece of evidence. Raw values are stored in the database and are never renumbered.
+public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
+  /// Apple's signed transaction (JWS).
+  case transaction = 1
+  /// App Store Server Notification, version 2 (JWS).
+  case notification = 2
+  /// Apple's signed renewal info (JWS).
+  case renewal = 3
+  /// Apple's PKCS#7 app receipt.
+  case receipt = 4
+  /// Response of Apple's `verifyReceipt`.
+  case verifyReceipt = 5
+  /// App Store Server Notification, version 1. Unsigned: only a hint to query the store.
+  case notificationV1 = 6
+  /// Google's purchase JSON with its RSA signature.
+  case googlePurchase = 7
+  /// Google's `purchases.products` resource.
+  case googleProduct = 8
+  /// A page of Google's voided purchases.
+  case googleVoided = 9
+  /// Google's real-time developer notification. Unsigned: only a hint to query the store.
+  case googleNotification = 10
+
+  /// The name in reports and in `--format`.
+  public var name: String {
+    switch self {
+    case .transaction: "transaction"
+    case .notification: "notification"
+    case .renewal: "renewal"
+    case .receipt: "receipt"
+    case .verifyReceipt: "verify-receipt"
+    case .notificationV1: "notification-v1"
+    case .googlePurchase: "google-purchase"
+    case .googleProduct: "google-product"
+    case .googleVoided: "google-voided"
+    case .googleNotification: "google-notification"
+    }
+  }
+
+  /// The store that issues this kind.
+  package var store: Store {
+    switch self {
+    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: .apple
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification: .google
+    }
+  }
+
+  /// Whether the store's signature covers everything that is read from the evidence.
+  package var isSigned: Bool {
+    switch self {
+    case .transaction, .notification, .renewal, .receipt, .googlePurchase: true
+    case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification: false
+    }
+  }
+
+  /// Whether the facts follow from the bytes alone. Google's evidence takes its environment, product or token from the
+  /// context.
+  var isWhole: Bool {
+    switch self {
+    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: true
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification: false
+    }
+  }
+
+  public init?(name: String) {
+    guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = kind
+  }
+}

@@ -1,0 +1,82 @@
+/// The app and the keys that evidence must match. A nil value is not checked; `import` requires those of its stores.
+public struct StoreIdentity: Sendable {
+  /// The pinned roots in DER. Without any, none of Apple's signed evidence verifies.
+  public var rootCertificates: [[UInt8]]
+  public var bundleID: String?
+  /// Checked only in production, where Apple states it.
+  public var appAppleID: Int64?
+  /// If set, evidence of another environment is rejected. The ledger's import leaves it nil.
+  public var requiredEnvironment: StoreEnvironment?
+  /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
+  public var googlePublicKey: [UInt8]?
+  public var packageName: String?
+  /// How far a signing date may lie ahead of the local clock, in milliseconds.
+  public var futureSkewMilliseconds: Int64
+  /// Larger pieces are rejected before they are parsed.
+  public var evidenceBytesMax: Int
+
+  public init(
+    rootCertificates: [[UInt8]] = [], bundleID: String? = nil, appAppleID: Int64? = nil,
+    requiredEnvironment: StoreEnvironment? = nil, googlePublicKey: [UInt8]? = nil, packageName: String? = nil,
+    futureSkewMilliseconds: Int64 = 300_000, evidenceBytesMax: Int = 4_194_304
+  ) {
+    self.rootCertificates = rootCertificates
+    self.bundleID = bundleID
+    self.appAppleID = appAppleID
+    self.requiredEnvironment = requiredEnvironment
+    self.googlePublicKey = googlePublicKey
+    self.packageName = packageName
+    self.futureSkewMilliseconds = futureSkewMilliseconds
+    self.evidenceBytesMax = evidenceBytesMax
+  }
+}
+
+/// Values from the request that the response does not repeat (`purchases.products`).
+public struct EvidenceContext: Sendable, Hashable {
+  public var productID: String?
+  public var purchaseToken: String?
+  public var packageName: String?
+  /// Applies to evidence that names no environment.
+  public var environment: StoreEnvironment?
+
+  public init(
+    productID: String? = nil, purchaseToken: String? = nil, packageName: String? = nil,
+    environment: StoreEnvironment? = nil
+  ) {
+    self.productID = productID
+    self.purchaseToken = purchaseToken
+    self.packageName = packageName
+    self.environment = environment
+  }
+}
+
+/// Verifies the evidence of one store. `AppleVerifier` and `GoogleVerifier` conform; `EvidenceVerifier` selects one by
+/// format.
+public protocol StoreEvidenceVerifier: Sendable {
+  /// Verifies and decodes one piece of evidence.
+  ///
+  /// - Parameters:
+  ///   - bytes: The piece as received: base64 with or without newlines, DER, compact JWS, JSON.
+  ///   - kind: The expected kind.
+  ///   - context: Values from the request that the response does not repeat.
+  ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
+  ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
+  /// - Throws: `Refusal` with a code that does not quarantine. Quarantine is a property of the result.
+  func verify(
+    _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
+  ) async throws(Refusal) -> VerifiedEvidence
+}
+
+/// Reads certificates and keys in the encodings that files have.
+package enum DERText {
+  /// Decodes DER, PEM or bare base64 to DER; nil for anything else.
+  package static func decode(_ bytes: [UInt8]) -> [UInt8]? {
+    if bytes.first == 0x30 { return bytes }
+    var lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+    if let start = lines.firstIndex(where: { $0.hasPrefix("-----BEGIN ") }) {
+      lines = Array(lines[(start + 1)...].prefix { !$0.hasPrefix("-----END ") })
+    }
+    guard let der = Base64.decode(lines.joined().utf8, skippingSpace: true), der.first == 0x30 else { return nil }
+    return der
+  }
+}

@@ -1,0 +1,143 @@
+/// Verifies evidence of any store: the entry point from bytes to facts.
+///
+/// 1. Reject pieces above the size cap.
+/// 2. Detect the format from the bytes (`EvidenceFormat`), unless the caller states the kind.
+/// 3. Let the store's verifier (`AppleVerifier`, `GoogleVerifier`) check signatures, chains and identity, and decode
+///    the facts.
+public struct EvidenceVerifier: Sendable {
+  private let apple: AppleVerifier
+  private let others: [any StoreEvidenceVerifier]
+  /// Takes JSON that format detection has already parsed, so that it is parsed once.
+  private let google: GoogleVerifier?
+  private let bytesMax: Int
+
+  /// - Throws: `LedgerError` (`configuration`) for a root certificate or a licensing key that cannot be read.
+  public init(identity: StoreIdentity) throws(LedgerError) {
+    try self.init(identity: identity, others: [GoogleVerifier(identity: identity)])
+  }
+
+  /// - Parameter others: Verifiers of stores other than Apple's.
+  /// - Throws: `LedgerError` (`configuration`) that names the root certificate that cannot be read.
+  package init(identity: StoreIdentity, others: [any StoreEvidenceVerifier]) throws(LedgerError) {
+    apple = try AppleVerifier(identity: identity)
+    self.others = others
+    google = others.first as? GoogleVerifier
+    bytesMax = identity.evidenceBytesMax
+  }
+
+  /// The kind of evidence that the bytes look like, or nil if the format is unknown. Verifies nothing.
+  /// - Complexity: O(bytes): JSON and the payload of a JWS are parsed.
+  public static func detect(_ bytes: [UInt8]) -> EvidenceKind? { EvidenceFormat(bytes).kind }
+
+  /// Verifies and decodes one piece of evidence.
+  ///
+  /// - Parameters:
+  ///   - bytes: A compact JWS, a PKCS#7 receipt (ASN.1 or base64), or a store's JSON.
+  ///   - kind: The expected kind, or nil to detect it.
+  ///   - context: Values from the request that the response does not repeat.
+  ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
+  ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
+  /// - Throws: `Refusal`. Quarantined evidence is returned, with `quarantine` set.
+  /// - Complexity: O(bytes), plus one signature check per layer if the chain is cached.
+  public func verify(
+    _ bytes: [UInt8], as kind: EvidenceKind? = nil, context: EvidenceContext = .init(), at now: Int64,
+    trusted: Bool = false
+  ) async throws(Refusal) -> VerifiedEvidence {
+    guard bytes.count <= bytesMax else {
+      throw Refusal(.tooLarge, "\(bytes.count) bytes; at most \(bytesMax) are taken (evidence-size-cap)")
+    }
+    if let kind { return try await verify(bytes, is: kind, context, now, trusted) }
+    switch EvidenceFormat(bytes) {
+    case .signed: return try await apple.verifySigned(bytes, as: nil, at: now, trusted: trusted)
+    case .document(.verifyReceipt, let answer): return try apple.decode(answer: answer, context: context, at: now)
+    case .document(let kind, let answer):
+      guard kind.store == .google, let google else { return try await verify(bytes, is: kind, context, now, trusted) }
+      return try google.verify(answer, as: kind, context: context, at: now, trusted: trusted)
+    case .receipt(let kind): return try await verify(bytes, is: kind, context, now, trusted)
+    case .unknown(let reason): throw Refusal(.malformed, reason)
+    }
+  }
+
+  private func verify(
+    _ bytes: [UInt8], is kind: EvidenceKind, _ context: EvidenceContext, _ now: Int64, _ trusted: Bool
+  ) async throws(Refusal) -> VerifiedEvidence {
+    if kind.store == .apple {
+      return try await apple.verify(bytes, as: kind, context: context, at: now, trusted: trusted)
+    }
+    guard let other = others.first else {
+      throw Refusal(.unsupportedFormat, "no verifier of \(kind.store) is configured")
+    }
+    return try await other.verify(bytes, as: kind, context: context, at: now, trusted: trusted)
+  }
+}
+
+/// The format of a piece of evidence, detected from its first bytes and its fields, never from a file name.
+enum EvidenceFormat {
+  /// A compact JWS. Its payload says which kind it is.
+  case signed([UInt8])
+  /// A store's JSON document, parsed.
+  case document(EvidenceKind, JSONValue)
+  /// A PKCS#7 receipt, in ASN.1 or base64.
+  case receipt(EvidenceKind)
+  case unknown(String)
+
+  init(_ bytes: [UInt8]) {
+    let range = bytes.trimmedRange
+    guard let first = bytes[range].first else {
+      self = .unknown("empty")
+      return
+    }
+    if AppleFormat.isDER(bytes[range]) {
+      self = .receipt(.receipt)
+    } else if first == UInt8(ascii: "{") {
+      self = Self.object(bytes, range)
+    } else if bytes[range].starts(with: Self.headerStart) || bytes[range].contains(UInt8(ascii: ".")) {
+      self = .signed(bytes)
+    } else {
+      self = .receipt(.receipt)
+    }
+  }
+
+  /// Base64url of `{"`. Nearly every JWS header starts with it, and no receipt does.
+  private static let headerStart = Array("eyJ".utf8)
+
+  private static func object(_ bytes: [UInt8], _ range: Range<Int>) -> Self {
+    do throws(JSONReader.Failure) {
+      let document = try JSONReader.read(bytes)
+      if let kind = kind(of: document) { return .document(kind, document) }
+      return .unknown("JSON, but of no form that a store answers with; say what it is with --format")
+    } catch {
+      // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a
+      // reason.
+      if AppleFormat.isPropertyList(bytes[range]) { return .receipt(.receipt) }
+      return .unknown("not JSON: \(error)")
+    }
+  }
+
+  /// Google's documents have fields that Apple's never have, so the order matters only for speed.
+  private static func kind(of document: JSONValue) -> EvidenceKind? {
+    // A recorded HTTP exchange is of the kind of its response body.
+    if document["http_status"]?.integer != nil { return (try? GoogleAnswer(document))?.kind ?? .googleProduct }
+    if document["voidedPurchases"] != nil { return .googleVoided }
+    if document["purchaseState"] != nil || document["purchaseTimeMillis"] != nil
+      || document["purchaseStateContext"] != nil
+      || document["kind"]?.string?.hasPrefix("androidpublisher#productPurchase") == true
+    {
+      return .googleProduct
+    }
+    if document["signature"]?.string != nil { return .googlePurchase }
+    if document["message"]?["data"] != nil || document["eventTimeMillis"] != nil { return .googleNotification }
+    return AppleFormat.kind(ofDocument: document)
+  }
+
+  var kind: EvidenceKind? {
+    switch self {
+    case .signed(let bytes):
+      guard let payload = try? CompactJWS(bytes).decodedPayload() else { return nil }
+      return AppleFormat.kind(of: payload)
+    case .document(let kind, _): return kind
+    case .receipt(let kind): return kind
+    case .unknown: return nil
+    }
+  }
+}

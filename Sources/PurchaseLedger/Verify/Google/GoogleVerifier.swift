@@ -1,0 +1,98 @@
+import Crypto
+import CryptoExtras
+import Foundation
+
+/// Verifies and decodes evidence of Google Play (docs/ledger.md, Identity).
+///
+/// Signed purchases are checked against the app's licensing key. API resources and voided lists are unsigned, so their
+/// facts have trust `unsigned`. Real-time developer notifications yield only look-ups.
+///
+/// The kinds are extensions of this type, in `GooglePurchase` and `GoogleVoidedPurchase`.
+package struct GoogleVerifier: StoreEvidenceVerifier {
+  let identity: StoreIdentity
+  private let key: _RSA.Signing.PublicKey?
+
+  /// - Throws: `LedgerError` with code `configuration` if the licensing key is not an RSA key.
+  package init(identity: StoreIdentity) throws(LedgerError) {
+    self.identity = identity
+    do {
+      // Licensing keys of apps created before 2012 may have 1024 bits, which the checked initialiser rejects.
+      key = try identity.googlePublicKey.map { try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0)) }
+    } catch {
+      throw LedgerError(
+        .configuration, at: "googlePublicKey",
+        "is no RSA public key; take the licensing key from the Play console, Monetisation setup")
+    }
+  }
+
+  package func verify(
+    _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
+  ) async throws(Refusal) -> VerifiedEvidence {
+    guard bytes.count <= identity.evidenceBytesMax else {
+      throw Refusal(.tooLarge, "\(bytes.count) bytes; at most \(identity.evidenceBytesMax) are read")
+    }
+    return try verify(try GoogleAnswer.parse(bytes), as: kind, context: context, at: now, trusted: trusted)
+  }
+
+  /// Verifies a document that is already parsed.
+  package func verify(
+    _ document: JSONValue, as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
+  ) throws(Refusal) -> VerifiedEvidence {
+    let answer = try GoogleAnswer(document)
+    guard answer.kind == nil || answer.kind == kind || (kind == .googleVoided && answer.isEmpty) else {
+      throw Refusal(.wrongKind, "this is a \(answer.kind!.name), not a \(kind.name)")
+    }
+    if let quarantined = try answer.storeFailure(kind) { return quarantined }
+    var evidence: VerifiedEvidence
+    switch kind {
+    case .googlePurchase: evidence = try signedPurchase(answer, context, trusted: trusted)
+    case .googleProduct: evidence = try product(answer, context)
+    case .googleVoided: evidence = try voided(answer, context)
+    case .googleNotification: evidence = try notification(answer, context)
+    default: throw Refusal(.wrongKind, "a \(kind.name) does not come from Google")
+    }
+    try checkEnvironment(evidence)
+    if let date = evidence.signedDate, date > now, date - now > identity.futureSkewMilliseconds {
+      evidence.quarantine = Refusal(
+        .signedInFuture, "dated \(date), later than our clock \(now) allows; check the clock, then present it again")
+    }
+    return evidence
+  }
+
+  /// Checks the licensing key's signature (SHA1withRSA) over the exact bytes of the JSON text.
+  func checkSignature(_ signature: String, of text: String) throws(Refusal) {
+    guard let key else {
+      throw Refusal(.badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
+    }
+    guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
+      throw Refusal(.malformed, "the signature is not base64")
+    }
+    guard
+      key.isValidSignature(
+        .init(rawRepresentation: signature), for: Insecure.SHA1.hash(data: Data(text.utf8)),
+        padding: .insecurePKCS1v1_5)
+    else { throw Refusal(.badSignature, "the signature does not fit the purchase and the app's licensing key") }
+  }
+
+  /// Rejects another app's package name, and a missing one if the format always has it.
+  func checkPackage(_ name: String?, isRequired: Bool) throws(Refusal) {
+    guard let expected = identity.packageName else { return }
+    guard let name else {
+      if isRequired { throw Refusal(.incomplete, "packageName is missing") }
+      return
+    }
+    guard name == expected else { throw Refusal(.wrongPackage, "is of \(name), not of \(expected)") }
+  }
+
+  /// The environment of evidence that names none.
+  func environment(_ context: EvidenceContext) -> StoreEnvironment {
+    context.environment ?? identity.requiredEnvironment ?? .production
+  }
+
+  private func checkEnvironment(_ evidence: VerifiedEvidence) throws(Refusal) {
+    guard let required = identity.requiredEnvironment, let found = evidence.environment, found != required else {
+      return
+    }
+    throw Refusal(.wrongEnvironment, "is of \(found), not of \(required)")
+  }
+}

@@ -1,0 +1,154 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PurchaseLedger
+
+/// `purchase-ledger pull` followed by `reconcile`, against a test server, including failures.
+@Suite(.ownThread) struct PullCommandTests {
+  private static let authority = try! ThrowAwayAuthority()
+  private static let now: Int64 = 1_790_000_000_000
+  private static let day: Int64 = 86_400_000
+  private static let application = "/androidpublisher/v3/applications/org.example.maps/purchases"
+
+  private static func transaction(_ id: String) -> String {
+    let fact = StoreTransaction(
+      store: .apple, environment: .production, transactionID: id, originalTransactionID: id,
+      productID: "region.alps", productType: .nonConsumable, purchaseDate: now - 9 * day,
+      ownership: .purchased, signedDate: now - 8 * day, trust: .signed, statement: .purchased)
+    return String(decoding: try! authority.transaction(fact, bundleID: "org.example.maps"), as: UTF8.self)
+  }
+
+  private static func page(_ ids: [String], revision: String, hasMore: Bool) -> StoreServer.Reply {
+    let pieces = ids.map { "\"\(transaction($0))\"" }.joined(separator: ",")
+    return .json(
+      "{\"revision\": \"\(revision)\", \"hasMore\": \(hasMore), \"signedTransactions\": [\(pieces)]}")
+  }
+
+  /// Each kind of request fails once before it succeeds: server busy, key rejected, connection closed.
+  private static func apple(_ request: StoreServer.Request, _ number: Int) -> StoreServer.Reply {
+    switch number {
+    case 0: return .json(503, "")
+    case 2: return .json(401, "{}")
+    case 4: return .truncated("{\"revision\": \"r2\", \"hasMore\": false, \"signedTransactions\": []}")
+    default: break
+    }
+    if request.path.hasSuffix("/notifications/history") {
+      let note = try! authority.notification(
+        type: "ONE_TIME_CHARGE", uuid: "u", signedDate: now - 8 * day, environment: .production,
+        bundleID: "org.example.maps", appAppleID: 7, transaction: Array(transaction("4").utf8))
+      let text = String(decoding: note, as: UTF8.self)
+      return .json("{\"notificationHistory\": [{\"signedPayload\": \"\(text)\"}], \"hasMore\": false}")
+    }
+    if request.path.contains("/refund/") { return page([], revision: "r", hasMore: false) }
+    return request.query("revision") == nil
+      ? page(["1", "2"], revision: "r1", hasMore: true) : page(["3"], revision: "r2", hasMore: false)
+  }
+
+  private static func google(_ request: StoreServer.Request, _ number: Int) -> StoreServer.Reply {
+    if number == 0 { return .json(500, "{}") }
+    if request.path.hasSuffix("/voidedpurchases") {
+      return .json(
+        """
+        {"voidedPurchases": [{"orderId": "GPA.2", "purchaseToken": "token-2", "purchaseTimeMillis": "\(now - 9 * day)",
+        "voidedTimeMillis": "\(now - day)"}]}
+        """)
+    }
+    return .json(
+      """
+      {"purchaseTimeMillis": "\(now - 9 * day)", "purchaseState": 0, "acknowledgementState": 1,
+      "orderId": "\(request.path.hasSuffix("token-2") ? "GPA.2" : "GPA.1")"}
+      """)
+  }
+
+  /// A folder with a configuration and a ledger that contains Google purchases.
+  private func shop(_ server: StoreServer) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("root.der", bytes: Self.authority.rootCertificate)
+    try folder.write("key.p8", P256.Signing.PrivateKey().pemRepresentation)
+    try folder.write("token", "given\n")
+    try folder.write(
+      "config.json",
+      """
+      {"ledger": "ledger.sqlite", "root-certificate": "root.der", "bundle-id": "org.example.maps", "app-apple-id": 7,
+       "package-name": "org.example.maps", "now": \(Self.now),
+       "apple": {"issuer-id": "i", "key-id": "k", "private-key": "key.p8", "base-url": "\(server.url)"},
+       "google": {"access-token-file": "token", "base-url": "\(server.url)"}}
+      """)
+    let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .fixed(Self.now))
+    let facts = ["1", "2"].map { number in
+      StoreTransaction(
+        store: .google, environment: .production, transactionID: "GPA.\(number)",
+        originalTransactionID: "GPA.\(number)",
+        productID: "region.alps", purchaseDate: Self.now - 9 * Self.day, purchaseToken: "token-\(number)",
+        signedDate: Self.now - 9 * Self.day, trust: .signed, statement: .purchased)
+    }
+    _ = try ledger.commit(facts.map { TestLedger.piece([$0]) }, progress: nil)
+    return folder
+  }
+
+  private func run(_ folder: TemporaryFolder, _ arguments: String...) throws -> CommandRun {
+    try Command(built: "purchase-ledger").run(arguments + ["--config", folder.file("config.json")], timeout: 300)
+  }
+
+  @Test func pulledAppleEvidenceIsReconciledAndRecorded() async throws {
+    let server = try await StoreServer.start { Self.apple($0, $1) }
+    let folder = try shop(server)
+    let pull = try run(folder, "pull", "--store", "apple", "--transaction", "1", "--json")
+    #expect(pull.status == 0 && pull.stdout.contains("\"pieces\":4"), "\(pull)")
+    let dry = try run(folder, "reconcile")
+    #expect(dry.status == 1 && dry.stdout.contains("store's book only (4)"), "\(dry)")
+    let applied = try run(folder, "reconcile", "--apply")
+    #expect(applied.status == 0 && applied.stdout.contains("4 booked"), "\(applied)")
+    // A second pull continues from the cursor.
+    #expect(try run(folder, "pull", "--store", "apple", "--transaction", "1").status == 0)
+    #expect(server.requests.last { $0.path.contains("/v2/history/") }?.query("revision") == "r2")
+    let agreed = try run(folder, "reconcile", "--json")
+    #expect(agreed.status == 0 && agreed.stdout.contains("\"agreed\":true"), "\(agreed)")
+    #expect(try run(folder, "verify").status == 0)
+    try await server.stop()
+  }
+
+  /// The server does not speak TLS, so a retry would not help.
+  @Test(arguments: ["apple", "google"]) func aTLSFailureIsNotRetried(_ store: String) async throws {
+    let server = try await StoreServer.start { Self.apple($0, $1) }
+    let folder = try shop(server)
+    let config = try String(decoding: folder.bytes("config.json"), as: UTF8.self)
+    try folder.write("config.json", config.replacing("http://", with: "https://"))
+    let pull = try run(folder, "pull", "--store", store)
+    #expect(pull.status == 4 && pull.stderr.contains("secure connection (TLS)"), "\(pull)")
+    #expect(!pull.stderr.contains("attempts") && !pull.stderr.contains("SSL"), "\(pull)")
+    #expect(pull.stderrLines.count == 1)
+    try await server.stop()
+  }
+
+  @Test func controlCharactersInStoreErrorsAreReplaced() async throws {
+    let server = try await StoreServer.start { _, _ in
+      .json(403, #"{"error": {"code": 9, "message": "no\u001b[2J\r\npurchase-ledger: all is well\u009b\u202e"}}"#)
+    }
+    let folder = try shop(server)
+    let pull = try run(folder, "pull", "--store", "google")
+    #expect(pull.status == 4 && pull.stderr.contains("all is well"), "\(pull)")
+    #expect(pull.stderrLines.count == 1)
+    #expect(
+      !pull.stderr.unicodeScalars.contains { ["\u{1b}", "\r", "\u{9b}", "\u{202e}"].contains($0) }, "\(pull)")
+    try await server.stop()
+  }
+
+  @Test func pulledGoogleEvidenceIsReconciledAndRecorded() async throws {
+    let server = try await StoreServer.start { Self.google($0, $1) }
+    let folder = try shop(server)
+    let pull = try run(folder, "pull", "--store", "google", "--all")
+    #expect(pull.status == 0 && pull.stdout.contains("3 pieces on 3 pages, 0 refused"), "\(pull)")
+    let dry = try run(folder, "reconcile")
+    #expect(dry.status == 1 && dry.stdout.contains("(google GPA.2)"), "\(dry)")
+    let applied = try run(folder, "reconcile", "--apply")
+    #expect(applied.status == 0, "\(applied)")
+    #expect(try run(folder, "history", "GPA.2").stdout.contains("revoked"))
+    #expect(try run(folder, "reconcile", "--store", folder.file("token")).status == 2)
+    #expect(try run(folder, "reconcile").status == 0)
+    #expect(server.requests.allSatisfy { $0.field("authorization") == "Bearer given" })
+    try await server.stop()
+  }
+}
