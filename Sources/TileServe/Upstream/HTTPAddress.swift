@@ -1,3 +1,5 @@
+import TileIndex
+
 /// An absolute URL of the schemes http and https (RFC 3986, RFC 9110 section 4.2), without user, password and fragment.
 struct HTTPAddress: Hashable, Sendable {
   enum Scheme: String, Sendable { case http, https }
@@ -58,5 +60,51 @@ struct HTTPAddress: Hashable, Sendable {
     // Another port of the host is another server, but for the step from http to https.
     guard address.port == port || address.scheme != scheme else { return nil }
     return address
+  }
+}
+
+/// The URL of a server's tiles with places for their numbers: `{z}`, `{x}`, `{y}`; `{-y}` counts rows from the south.
+struct URLTemplate: Hashable, Sendable {
+  /// With the tile 0/0/0: what scheme and host are.
+  let address: HTTPAddress
+  private let text: String
+
+  init(_ text: String) throws {
+    self.text = text
+    guard text.contains("{z}"), text.contains("{x}"), text.contains("{y}") || text.contains("{-y}") else {
+      throw HTTPAddress.Refusal(description: "needs {z}, {x} and {y} (or {-y} for rows from the south)")
+    }
+    let example = Self.filled(text, TileID(unchecked: 0, 0, 0))
+    guard !example.contains("{"), !example.contains("}") else {
+      throw HTTPAddress.Refusal(description: "has another place than {z}, {x}, {y} and {-y}")
+    }
+    address = try HTTPAddress(example)
+    // The numbers must not choose the server.
+    let host = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...].prefix { $0 != "/" && $0 != "?" }
+    guard !host.contains("{") else { throw HTTPAddress.Refusal(description: "must not have places in the host's name") }
+  }
+
+  /// The URL of a tile.
+  func address(_ tile: TileID) throws -> HTTPAddress { try HTTPAddress(Self.filled(text, tile)) }
+
+  private static func filled(_ text: String, _ tile: TileID) -> String {
+    var url = ""
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      url += rest[..<open]
+      rest = rest[open...]
+      let values = [
+        ("{z}", tile.zoom), ("{x}", tile.column), ("{y}", tile.row),
+        ("{-y}", MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom)),
+      ]
+      if let (place, value) = values.first(where: { rest.hasPrefix($0.0) }) {
+        url += String(value)
+        rest = rest.dropFirst(place.count)
+      } else {
+        url += "{"
+        rest = rest.dropFirst()
+      }
+    }
+    return url + rest
   }
 }

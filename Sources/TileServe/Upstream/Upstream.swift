@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import TileIndex
 
@@ -23,9 +24,6 @@ final class Upstream: Sendable {
     /// False for one that is given up where somebody who wants the tile would wait for the upstream's next free moment.
     let isPatient = UpstreamClient.isPatient
   }
-
-  /// Larger answers are no tiles.
-  static let tileBytesMax = 8 << 20
 
   /// Opens the bundle; asks nobody.
   ///
@@ -199,10 +197,23 @@ final class Upstream: Sendable {
   }
 }
 
-/// What a server says of a tile.
-enum UpstreamNews {
-  /// What is kept is still right, and fresh until then.
-  case unchanged(expires: Int)
-  /// Nil: there is no such tile. With the archive that says so, where it is one.
-  case tile([UInt8]?, GrowingBundle.State, archive: String?)
+/// Something that one thread makes and others wait for.
+final class Pending<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, any Error>?>(nil)
+  /// Entered until the result is there: everybody who waits is let go at once.
+  private let group = DispatchGroup()
+
+  init() { group.enter() }
+
+  /// Hands over the result, once.
+  func finish(_ result: Result<Value, any Error>) {
+    self.result.withLock { $0 = result }
+    group.leave()
+  }
+
+  /// Blocks until the result is there.
+  func wait() throws -> Value {
+    group.wait()
+    return try result.withLock { $0! }.get()
+  }
 }

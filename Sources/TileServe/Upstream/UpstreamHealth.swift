@@ -46,3 +46,24 @@ struct UpstreamHealth {
     }
   }
 }
+
+/// When requests may begin, so that no second sees more of them than so many. Times are seconds of a clock that only runs forwards.
+struct RequestPace {
+  /// When the last ones began or are to begin, as many as a second may have; the oldest is next.
+  private var starts: [Double]
+  private var next = 0
+
+  /// - Parameter perSecond: at least 1.
+  init(perSecond: Int) { starts = Array(repeating: -.infinity, count: perSecond) }
+
+  /// Takes the first moment from now on at which one more request may begin.
+  ///
+  /// - Returns: nil, and nothing is taken, when that is after `end`.
+  mutating func begin(at now: Double, until end: Double) -> Double? {
+    let start = max(now, starts[next] + 1)
+    guard start <= end else { return nil }
+    starts[next] = start
+    next = (next + 1) % starts.count
+    return start
+  }
+}

@@ -19,7 +19,7 @@ public final class AccessLog: Sendable {
 
   public init(_ sink: @escaping Sink) { self.sink = sink }
 
-  func record(_ facts: RequestFacts, _ reply: Reply, peer: String, nanoseconds: Int64) {
+  func record(_ facts: RequestFacts, _ reply: EncodedResponse, peer: String, nanoseconds: Int64) {
     func quoted(_ text: String?) -> String {
       guard let text else { return "-" }
       // A client must not be able to write lines of its own.

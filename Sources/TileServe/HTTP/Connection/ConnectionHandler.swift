@@ -326,7 +326,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  private func finish(_ reply: Reply, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
+  private func finish(_ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = false
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)
@@ -354,7 +354,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     write(reply, context)
   }
 
-  private func write(_ reply: Reply, _ context: ChannelHandlerContext) {
+  private func write(_ reply: EncodedResponse, _ context: ChannelHandlerContext) {
     needsFlush = true
     // An answer that was begun before the drain does not say that it is the last.
     guard reply.closes || loop.isDraining && waiting.isEmpty && head == nil else {

@@ -69,7 +69,7 @@ extension TileService {
   /// A plan for what may open bundles.
   func page(
     _ route: RouteName, lane: WorkPool.Lane? = nil, _ exchange: Exchange,
-    _ make: @escaping @Sendable (Exchange) throws -> Reply
+    _ make: @escaping @Sendable (Exchange) throws -> EncodedResponse
   ) -> Plan {
     .work(lane ?? documentLane) {
       do {
@@ -111,19 +111,19 @@ extension TileService {
     return StoredMetadata(entries)
   }
 
-  private func ready(_ exchange: Exchange) -> Reply {
+  private func ready(_ exchange: Exchange) -> EncodedResponse {
     let writer = exchange.writer(.ready)
     guard !isLeaving.load(ordering: .relaxed) else { return writer.failure(503, "shutting down", fields: Self.retry) }
     return writer.document(Array("ready\n".utf8), mediaType: Self.plainText)
   }
 
-  private func indexPage(_ exchange: Exchange) -> Reply {
+  private func indexPage(_ exchange: Exchange) -> EncodedResponse {
     exchange.writer(.index).document(
       IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(exchange)),
       mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
   }
 
-  private func tilesetList(_ exchange: Exchange) -> Reply {
+  private func tilesetList(_ exchange: Exchange) -> EncodedResponse {
     exchange.writer(.tilesets).document(
       TilesetList.document(infos(), failures: failures(), at: address(exchange)), mediaType: Self.json)
   }
@@ -182,5 +182,42 @@ extension TileService {
   /// Our pages load nothing from elsewhere.
   private static var pageFields: String {
     "Content-Security-Policy: \(HTMLPage.contentSecurityPolicy)\r\nReferrer-Policy: same-origin\r\n"
+  }
+}
+
+/// The search for places: `/{id}/places?q=&near=&limit=`.
+extension TileService {
+  func places(_ id: String, _ target: RequestTarget, _ exchange: Exchange) throws -> Plan {
+    let layers = try layers(id)
+    let query = try Self.placeQuery(target.query)
+    return page(.places, lane: layers[0].lane, exchange) { exchange in
+      // Of a composite, what any of its layers knows.
+      let found = try layers.compactMap { try $0.places(query) }
+      guard !found.isEmpty else { throw ServeError(.unknownTileset, "the tileset \(id) has no places") }
+      let matches = found.count == 1 ? found[0] : query.best(of: found.flatMap { $0.map(\.place) })
+      return exchange.writer(.places).document(
+        PlacesDocument.document(matches), mediaType: "application/geo+json")
+    }
+  }
+
+  /// - Throws: ``ServeError`` with `.badRequest`.
+  private static func placeQuery(_ query: [String: String]) throws -> PlaceQuery {
+    guard let text = query["q"] else { throw ServeError(.badRequest, "q, what to look for, is missing") }
+    var near: PlaceQuery.Coordinate?
+    if let word = query["near"], !word.isEmpty {
+      let numbers = word.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      guard numbers.count == 2, let longitude = numbers[0], let latitude = numbers[1],
+        let coordinate = PlaceQuery.Coordinate(longitude: longitude, latitude: latitude)
+      else { throw ServeError(.badRequest, "near is not longitude,latitude in degrees") }
+      near = coordinate
+    }
+    var limit = PlaceQuery.limitDefault
+    if let word = query["limit"], !word.isEmpty {
+      guard let number = Int(word), (1...PlaceQuery.limitMax).contains(number) else {
+        throw ServeError(.badRequest, "limit is not a number from 1 to \(PlaceQuery.limitMax)")
+      }
+      limit = number
+    }
+    return PlaceQuery(text, near: near, limit: limit)
   }
 }

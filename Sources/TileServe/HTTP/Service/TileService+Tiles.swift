@@ -54,13 +54,13 @@ extension TileService {
   /// The reply when everything needed is in memory; nil when it takes a thread that may block.
   private func residentTile(
     _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ exchange: Exchange
-  ) -> Reply? {
+  ) -> EncodedResponse? {
     let writer = exchange.writer(route)
     let stored = served.info.format
     do {
       try checkLayer(address, served.info, route)
       let tile = try address.tile(in: served.info.matrixSet)
-      var reply: Reply?
+      var reply: EncodedResponse?
       let read = try served.tileset.withResidentTile(tile) { bytes, file in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
           isAnswer(format, address, served), writer.unwantedPacking(bytes, format) == nil
@@ -100,7 +100,7 @@ extension TileService {
   /// Keeps an answer for those who ask the same.
   ///
   /// - Parameter file: finds the body in the bundle's file.
-  private func keep(_ reply: Reply, _ packing: Gunzip.Packing?, _ exchange: Exchange, _ file: () -> FileBody?) {
+  private func keep(_ reply: EncodedResponse, _ packing: Gunzip.Packing?, _ exchange: Exchange, _ file: () -> FileBody?) {
     // A connection remembers of its client whether it takes gzip; the other packing is rare.
     guard reply.status == 200, !reply.closes, exchange.facts.isPlain, packing != .deflate,
       takesReadyReplies(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
@@ -122,7 +122,7 @@ extension TileService {
   /// The reply of a thread that may block.
   private func tile(
     _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: Exchange
-  ) -> Reply {
+  ) -> EncodedResponse {
     let writer = exchange.writer(route)
     do {
       let served = try layers.map { try serve($0) }
@@ -162,7 +162,7 @@ extension TileService {
   /// The reply with a tile that was drawn or fetched before, at once; nil where it takes a thread that may block.
   private func keptTile(
     _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: Exchange
-  ) -> Reply? {
+  ) -> EncodedResponse? {
     // What WMTS asks for is checked where the layers' facts are put together.
     guard route != .wmts else { return nil }
     let served = layers.compactMap(known)
@@ -192,7 +192,7 @@ extension TileService {
   /// - Parameter caching: the value of Cache-Control, unless it is the tileset's.
   private func reply(
     _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
-  ) throws -> Reply {
+  ) throws -> EncodedResponse {
     let top = served[served.count - 1]
     let headline: TileHeadline
     if served.count == 1, caching == nil {
@@ -231,7 +231,7 @@ extension TileService {
     }
   }
 
-  private func missing(_ policy: MissingTilePolicy, _ caching: String, _ writer: ReplyWriter) -> Reply {
+  private func missing(_ policy: MissingTilePolicy, _ caching: String, _ writer: ReplyWriter) -> EncodedResponse {
     guard policy == .noContent else {
       let reason = "no such tile"
       guard writer.route == .wmts else { return writer.failure(404, reason, caching: caching) }

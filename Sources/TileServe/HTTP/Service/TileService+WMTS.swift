@@ -101,47 +101,10 @@ extension TileService {
   }
 
   /// A failure as WMTS clients expect it: an exception report, with the status that the failure has anyway.
-  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter) -> Reply
+  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter) -> EncodedResponse
   {
     writer.document(
       OWSException.document(code: error.code.rawValue, locator: error.locator, text: error.text), status: status,
       mediaType: Self.xml, fields: fields, caching: caching)
-  }
-}
-
-/// A refusal in WMTS' own words (07-057r7, section 7.2.4, and OWS Common).
-struct WMTSError: Error {
-  enum Code: String {
-    case missingParameterValue = "MissingParameterValue"
-    case invalidParameterValue = "InvalidParameterValue"
-    case tileOutOfRange = "TileOutOfRange"
-    case operationNotSupported = "OperationNotSupported"
-    case noApplicableCode = "NoApplicableCode"
-  }
-
-  let code: Code
-  /// The parameter at fault, where it is one.
-  let locator: String?
-  let text: String
-
-  init(_ code: Code, _ locator: String?, _ text: String) {
-    (self.code, self.locator, self.text) = (code, locator, text)
-  }
-
-  /// What any other failure is to a WMTS client.
-  ///
-  /// - Parameter reason: what everybody else is told.
-  init(_ error: any Error, reason: String) {
-    switch error {
-    case let error as WMTSError: self = error
-    case let error as GridError where error.code == .zoomOutOfRange:
-      self.init(.invalidParameterValue, "TileMatrix", reason)
-    case let error as GridError:
-      self.init(.tileOutOfRange, error.code == .columnOutOfRange ? "TileCol" : "TileRow", reason)
-    case let error as ServeError where error.code == .unknownTileset:
-      self.init(.invalidParameterValue, "Layer", reason)
-    case let error as ServeError where error.code == .badRequest: self.init(.invalidParameterValue, nil, reason)
-    default: self.init(.noApplicableCode, nil, reason)
-    }
   }
 }

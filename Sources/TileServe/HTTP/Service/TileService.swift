@@ -9,9 +9,9 @@ final class TileService: Sendable {
   /// How a request is answered.
   enum Plan: Sendable {
     /// At once: nothing had to be waited for.
-    case reply(Reply)
+    case reply(EncodedResponse)
     /// By a thread that may block.
-    case work(WorkPool.Lane, @Sendable () -> Reply)
+    case work(WorkPool.Lane, @Sendable () -> EncodedResponse)
   }
 
   /// What the connection knows of a request beside its fields.
@@ -109,7 +109,7 @@ final class TileService: Sendable {
   }
 
   /// What can be refused without looking at the path.
-  private func refusal(_ exchange: Exchange) -> Reply? {
+  private func refusal(_ exchange: Exchange) -> EncodedResponse? {
     let facts = exchange.facts
     let writer = exchange.writer(.other)
     if facts.minorVersion > 0, facts.hostCount != 1 {
@@ -131,7 +131,7 @@ final class TileService: Sendable {
   }
 
   /// The reply for an error.
-  func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> Reply {
+  func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> EncodedResponse {
     let writer = exchange.writer(route)
     let (status, reason) = Self.fault(error)
     if let error = error as? BundleError, error.code == .tooManyOpenFiles {
@@ -167,4 +167,33 @@ final class TileService: Sendable {
   static let retry = "Retry-After: 2\r\n"
   static let allow = "Allow: GET, HEAD, OPTIONS\r\n"
   static let allowedMethods = "only GET, HEAD and OPTIONS"
+}
+
+/// Fields that let pages of other origins read our answers (Fetch standard, CORS protocol).
+enum CrossOriginFields {
+  /// For every response.
+  static func fields(_ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts) -> String {
+    switch policy {
+    case .any: return "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n"
+    case .off: return ""
+    case .origins(let origins):
+      // Caches must keep the answers for different origins apart, even that for none.
+      guard let origin = facts.origin, origins.contains(origin) else { return "Vary: Origin\r\n" }
+      return "Access-Control-Allow-Origin: \(origin)\r\nAccess-Control-Expose-Headers: ETag\r\nVary: Origin\r\n"
+    }
+  }
+
+  /// More for the answer to a preflight.
+  static func preflight(_ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts) -> String {
+    guard facts.isPreflight, policy != .off else { return "" }
+    if case .origins(let origins) = policy, !origins.contains(facts.origin ?? "") { return "" }
+    var fields = """
+      Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n\
+      Access-Control-Allow-Headers: *, Range, If-None-Match, If-Modified-Since\r\n\
+      Access-Control-Max-Age: 86400\r\n
+      """
+    // A page on the Internet that wants to reach a server on this machine asks for this first.
+    if facts.asksPrivateNetwork { fields += "Access-Control-Allow-Private-Network: true\r\n" }
+    return fields
+  }
 }
