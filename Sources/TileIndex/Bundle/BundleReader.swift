@@ -17,14 +17,6 @@ public protocol BundleReader: AnyObject {
   /// As ``withTile(_:_:)``, for threads that may not wait for a disk: answers only where all that is needed lies in memory.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead
 
-  /// Where a tile lies in the file of ``descriptor``; nil when that cannot be told.
-  ///
-  /// - Parameter bytes: the tile as ``withTile(_:_:)`` gave it; what lies at the place is compared with it.
-  func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace?
-
-  /// The file that is open, if all tiles lie in one and none of it changes; to be duplicated, not closed.
-  var descriptor: Int32? { get }
-
   /// The zooms that have tiles, rising; not what the metadata claim.
   func zooms() throws -> [Int]
 
@@ -50,10 +42,6 @@ extension BundleReader {
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead { .wouldWait }
-
-  /// Readers that cannot tell.
-  public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? { nil }
-  public var descriptor: Int32? { nil }
 
   /// Hands every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles' index. The bytes are gone when the closure
   /// returns.

@@ -1,36 +1,30 @@
-/// Where a tile's bytes lie in its file.
-public struct TilePlace: Sendable {
-  /// In their order; together they are the tile.
-  package var pieces: [FilePiece]
+/// Where a tile's blob is in the tables of the file, for a server that reads SQLite's pages itself.
+package struct BlobRow: Sendable {
+  /// The first page of the table.
+  package var root: Int
+  package var rowid: Int64
+  /// Counts from 0, in the order of the table.
+  package var column: Int
 }
 
-/// Where tiles lie in the file.
 extension MBTilesReader {
-  public var descriptor: Int32? { residentFile?.descriptor }
+  /// The open file, if reads from it can be told not to wait for a disk and none of it changes; to be duplicated, not closed.
+  package var descriptor: Int32? { residentFile?.descriptor }
 
-  /// Where a tile lies; nil when that cannot be told, or not without waiting for a disk.
+  /// The row with a tile's blob; nil when there is none, or the tiles are in no plain table.
   ///
-  /// - Parameter bytes: the tile. What lies at the place is compared with it: a mistake about the file's format costs speed, never a wrong tile.
-  /// - Complexity: O(log tiles + bytes).
-  public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? {
-    guard let residentFile, let finder = blobFinder else { return nil }
+  /// - Complexity: O(log tiles).
+  package func blobRow(of tile: TileID) -> BlobRow? {
+    guard let finder = blobFinder else { return nil }
     bind(tile, to: finder.rowid)
     defer { finder.rowid.reset() }
-    guard (try? finder.rowid.step()) == true, let pages = TablePages(residentFile.read),
-      let pieces = pages.pieces(
-        root: finder.root, rowid: Int64(finder.rowid.int(0)), column: finder.column, byteCount: bytes.count)
-    else { return nil }
-    var done = 0
-    for piece in pieces {
-      guard done + piece.count <= bytes.count else { return nil }
-      let isSame = withUnsafeTemporaryAllocation(byteCount: piece.count, alignment: 16) { room in
-        residentFile.read(room, piece.offset)
-          && room.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[done..<(done + piece.count)]))
-      }
-      guard isSame else { return nil }
-      done += piece.count
-    }
-    return done == bytes.count ? TilePlace(pieces: pieces) : nil
+    guard (try? finder.rowid.step()) == true else { return nil }
+    return BlobRow(root: finder.root, rowid: Int64(finder.rowid.int(0)), column: finder.column)
+  }
+
+  /// Fills a buffer from a place of the file; false when the file is shorter or cannot be read, and within ``withResidentTile(_:_:)`` when that would wait.
+  package func readFile(_ room: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+    residentFile?.read(room, offset) ?? false
   }
 
   /// What it takes to find a blob's row: made when it is first needed.

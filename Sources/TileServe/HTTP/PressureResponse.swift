@@ -17,15 +17,15 @@ final class PressureResponse: Sendable {
   static let coarseZooms = 0...2
 
   private let cache: DrawnTileCache
-  private let readyReplies: ReadyReplies
+  private let fastPath: FastPath?
   private let prefetcher: Prefetcher
   private let shelf: TileShelf
   private let resolver: TileResolver
   private let readyBytes: Int
   private let current = Mutex(PressureLevel.normal)
 
-  init(_ service: TileService, readyBytes: Int) {
-    (cache, readyReplies) = (service.metrics.cache, service.readyReplies)
+  init(_ service: TileService, _ fastPath: FastPath?, readyBytes: Int) {
+    (cache, self.fastPath) = (service.metrics.cache, fastPath)
     (prefetcher, shelf, resolver) = (service.prefetcher, service.shelf, service.resolver)
     self.readyBytes = readyBytes
   }
@@ -39,10 +39,10 @@ final class PressureResponse: Sendable {
     prefetcher.setPaused(level > .normal)
     cache.adjust(to: level) { Self.coarseZooms.contains($0.tile.zoom) }
     switch level {
-    case .normal: readyReplies.resize(to: readyBytes)
-    case .warning: readyReplies.resize(to: readyBytes / 2)
+    case .normal: fastPath?.resize(to: readyBytes)
+    case .warning: fastPath?.resize(to: readyBytes / 2)
     case .critical:
-      readyReplies.resize(to: 0)
+      fastPath?.resize(to: 0)
       resolver.releaseBuffers()
       for tileset in shelf.tilesets where !tileset.isRemote { tileset.closeIdle() }
     }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Support
@@ -19,12 +20,12 @@ struct ServerSetup: Sendable {
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
     _ accept: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> (any Channel, SocketFile?) {
-    let isLocal = options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
+    let isFastAndLocal = options.fastPath && options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
-          if isLocal { DirectSocket(pipeline)?.sparePacing() }
+          if isFastAndLocal { FastPath.setUp(localListener: pipeline) }
           // Without descriptors accepting fails at once, again and again: it pauses.
           let backoff = AcceptBackoffHandler { [alarm] error in
             let error = FileSystem.SystemError(number: error.errnoCode)
@@ -152,6 +153,56 @@ enum TLSFiles {
     } catch {
       throw ServeError(
         .invalidOption, "\(files.certificatePath) and \(files.keyPath) do not belong together (\(error))")
+    }
+  }
+}
+
+/// Cuts what a client sends into requests with NIO's parser. The fast path takes what it can before that; from the first request that it leaves on, the parser
+/// reads everything.
+final class RequestReader: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+
+  private let connection: ConnectionHandler
+  private let limits: ConnectionLimits
+  private var hasParser = false
+
+  init(_ connection: ConnectionHandler, _ limits: ConnectionLimits) {
+    self.connection = connection
+    self.limits = limits
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    while !hasParser, bytes.readableBytes > 0 {
+      guard let count = connection.takeFast(bytes) else {
+        hasParser = true
+        addParser(context)
+        break
+      }
+      bytes.moveReaderIndex(forwardBy: count)
+    }
+    if bytes.readableBytes > 0 { parse(bytes, context) }
+  }
+
+  /// What the parser finds in them, errors too, reaches the connection before this returns.
+  private func parse(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    connection.unparsed = bytes
+    context.fireChannelRead(wrapInboundOut(bytes))
+    connection.unparsed = ByteBuffer()
+  }
+
+  private func addParser(_ context: ChannelHandlerContext) {
+    var decoding = NIOHTTPDecoderLimitConfiguration()
+    decoding.maxHeaderFieldSize = limits.headerBytesMax
+    decoding.maxHeaderListSize = limits.headerBytesMax
+    decoding.maxHeaderFieldCount = limits.headerCountMax
+    let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+    do {
+      try context.pipeline.syncOperations.addHandler(
+        ByteToMessageHandler(parser), position: .after(context.handler))
+    } catch {
+      context.close(promise: nil)
     }
   }
 }

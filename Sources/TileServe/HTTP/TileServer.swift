@@ -71,11 +71,12 @@ public final class TileServer: Sendable {
     let alarm = DescriptorAlarm(logger)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
     // Drawn tiles cost far more than stored ones do, but most requests are for stored ones.
-    let readyBytes = options.cacheBytes / 2
+    let readyBytes = options.fastPath ? options.cacheBytes / 2 : 0
     let drawnBytes = options.cacheBytes - readyBytes
+    let fastPath = options.fastPath ? FastPath(byteCountMax: readyBytes) : nil
     let metrics = Metrics(
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: drawnBytes),
-      readyReplies: ReadyReplies(byteCountMax: readyBytes))
+      readyBytes: { fastPath?.byteCount ?? 0 })
     let setup = ServerSetup(
       tls: tls, limits: options.limits, trustedProxies: TrustedProxies(options.trustedProxies), alarm: alarm)
     do {
@@ -84,7 +85,9 @@ public final class TileServer: Sendable {
       for (index, eventLoop) in eventLoops.enumerated() {
         loops[ObjectIdentifier(eventLoop)] = try await eventLoop.submit {
           NIOLoopBound(
-            LoopState(limits: options.limits, shard: metrics.shards[index], accessLog: accessLog), eventLoop: eventLoop)
+            LoopState(
+              limits: options.limits, shard: metrics.shards[index], accessLog: accessLog,
+              fastPath: fastPath.map(FastPath.Loop.init)), eventLoop: eventLoop)
         }.get()
       }
       let loopStates = loops
@@ -104,7 +107,7 @@ public final class TileServer: Sendable {
       let service = TileService(
         shelf, options, boundOrigin: origin, metrics: metrics, alarm: alarm, logger: logger)
       ready.service.withLock { $0 = service }
-      let response = PressureResponse(service, readyBytes: readyBytes)
+      let response = PressureResponse(service, fastPath, readyBytes: readyBytes)
       let pressure = options.memoryPressure.map { readings in
         MemoryPressureMonitor(readings, marks: options.pressureMarks) { level in
           metrics.pressure.store(level.rawValue, ordering: .relaxed)

@@ -64,6 +64,9 @@ public struct TileServerOptions: Sendable {
   /// Memory for tiles, in bytes: half for those that were drawn, half for stored ones that were asked for last.
   public var cacheBytes = 64 << 20
   public var prefetch = Prefetch.auto
+  /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes of the answers are the same.
+  /// All of ``cacheBytes`` is then for drawn tiles.
+  public var fastPath = true
   /// Where it is read how short memory is; nil: it does not matter.
   public var memoryPressure: (any PressureReadings)? = SystemPressure()
   public var pressureMarks = PressureGauge.Marks()

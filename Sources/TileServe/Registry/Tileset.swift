@@ -38,11 +38,11 @@ public final class Tileset: TileSource {
     var isOpen = false
   }
 
-  /// Used by one thread at a time, whichever holds it.
-  private final class Reader: @unchecked Sendable {
+  /// An open reader of the bundle. Used by one thread at a time, whichever holds it.
+  final class Reader: @unchecked Sendable {
     let bundle: any BundleReader
-    /// Its file, once something is read from it past the bundle.
-    lazy var file = bundle.descriptor.flatMap(ResidentReader.init(duplicating:))
+    /// What a user of the reader wants to have at hand as long as the reader is open.
+    var attachment: AnyObject?
 
     init(_ bundle: any BundleReader) { self.bundle = bundle }
   }
@@ -125,18 +125,15 @@ public final class Tileset: TileSource {
   /// True for a slow disk. Not for other servers: their tiles lie in a bundle here, where it is seen when they are no longer fresh.
   public var isSlow: Bool { state.withLock { $0.readTimes.isSlow } }
 
-  /// The same without ever waiting for a disk: for event loops. The closure also gets a way to find out where in the file the tile lies.
-  func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer, () -> FileBody?) throws -> Void
-  ) throws -> ResidentRead {
-    // Opening would wait, so only a reader that is open will do.
-    guard let reader = take() else { return .wouldWait }
-    let result = try reader.bundle.withResidentTile(tile) { bytes in
-      try body(bytes) {
-        guard let place = reader.bundle.place(of: tile, matching: bytes), let file = reader.file else { return nil }
-        return FileBody(file: file, pieces: place.pieces)
-      }
-    }
+  /// A stored tile without ever waiting for a disk: for event loops.
+  func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead {
+    try withOpenReader { try $0.bundle.withResidentTile(tile, body) } ?? .wouldWait
+  }
+
+  /// Lends an open reader that is at rest; nil where there is none, since opening one may wait for a disk.
+  func withOpenReader<Result>(_ body: (Reader) throws -> Result) rethrows -> Result? {
+    guard let reader = take() else { return nil }
+    let result = try body(reader)
     give(reader)
     return result
   }

@@ -25,8 +25,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let peerNumber: Int
   private var context: ChannelHandlerContext?
   private var waiting = Queue<Item>()
-  private var memory = RequestMemory()
-  private var socket: DirectSocket?
+  /// Nil when it is switched off.
+  private var fastPath: FastPath.Connection?
   /// Responses that the pipeline has not handed to the system yet.
   private var queuedCount = 0
   private var head: RequestFacts?
@@ -63,8 +63,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
-    // Encrypted bytes have to go through the pipeline.
-    if service.options.tls == nil { socket = DirectSocket(context.pipeline.syncOperations) }
+    fastPath = loop.fastPath.map {
+      FastPath.Connection($0, service, loop.limits, isTrusted: isTrusted, context.pipeline.syncOperations)
+    }
     loop.insert(self)
   }
 
@@ -102,7 +103,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// True for a word with a space behind it, as far as it is here: a method that the parser may not know (RFC 9112, section 3).
   private func beginsWithMethod(_ bytes: ByteBuffer) -> Bool {
-    let rest = bytes.readableBytesView.drop(while: PlainRequest.isTokenByte)
+    let rest = bytes.readableBytesView.drop(while: RawFields.isTokenByte)
     return rest.count < bytes.readableBytes && rest.first ?? UInt8(ascii: " ") == UInt8(ascii: " ")
   }
 
@@ -134,73 +135,38 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Requests
 
-  /// Answers the request at the beginning of a buffer where it repeats the last one but for its target, and the answer is ready.
+  /// Takes the request at the beginning of a buffer on the fast path.
   ///
-  /// - Returns: the bytes that the request takes; nil when it must be read as others are.
-  func answerReady(_ buffer: ByteBuffer) -> Int? {
+  /// - Returns: the bytes that the request takes; nil when NIO's parser has to read it, and all that follows.
+  func takeFast(_ buffer: ByteBuffer) -> Int? {
+    guard let fastPath else { return nil }
+    if let count = answerReady(buffer, fastPath) { return count }
+    guard let (facts, count) = fastPath.request(buffer) else { return nil }
+    if !isEnding, !isUnreadable, let context {
+      idleSince = nil
+      waiting.append(.request(facts, .now()))
+      work(context)
+    }
+    return count
+  }
+
+  private func answerReady(_ buffer: ByteBuffer, _ fastPath: FastPath.Connection) -> Int? {
     guard !isAnswering, !isEnding, !isUnreadable, waiting.isEmpty, loop.accessLog == nil, !loop.isDraining, let context,
-      queuedCount == 0 || context.channel.isWritable
+      queuedCount == 0 || context.channel.isWritable,
+      let answer = fastPath.answer(buffer, mayBypassPipeline: queuedCount == 0, date: { loop.dateField() })
     else { return nil }
-    return buffer.withUnsafeReadableBytes { bytes in
-      guard let target = memory.target(bytes) else { return nil }
-      let start = NIODeadline.now()
-      guard let ready = service.readyReply(UnsafeRawBufferPointer(rebasing: bytes[target])),
-        !ready.isGzipped || memory.acceptsGzip
-      else { return nil }
-      let count = memory.byteCount(target)
-      // Where more requests have come already their answers leave together.
-      guard send(ready, isLast: count == bytes.count, start, context) else { return nil }
-      record(ready.route, status: 200, bytes: ready.bodyCount, start)
-      if !needsFlush { loop.tookTurn() }
-      return count
+    switch answer.rest {
+    case .nothing: break
+    case .bytes(let first, let second):
+      write(first, second, context, promise: nil)
+      needsFlush = true
+    case .broken:
+      isEnding = true
+      context.close(promise: nil)
     }
-  }
-
-  /// - Returns: false when the response cannot be had without waiting for a disk.
-  private func send(
-    _ ready: ReadyReply, isLast: Bool, _ start: NIODeadline, _ context: ChannelHandlerContext
-  ) -> Bool {
-    var sent = 0
-    if let socket, isLast, queuedCount == 0 {
-      let taken = ready.withParts(loop.dateField(), now: start.uptimeNanoseconds) { head, pages in
-        socket.send(head, pages, through: loop.pages)
-      }
-      switch taken {
-      case .some(.some(let count)): sent = count
-      case .some(.none):
-        end(context)
-        return true
-      case .none: break
-      }
-    }
-    guard sent < ready.responseCount else { return true }
-    guard ready.readBody(into: &loop.room) else {
-      if sent > 0 { end(context) }
-      return sent > 0
-    }
-    let (first, second) = ready.rest(after: sent, loop.dateField(), loop.room)
-    write(first, second, context, promise: nil)
-    needsFlush = true
-    return true
-  }
-
-  private func end(_ context: ChannelHandlerContext) {
-    isEnding = true
-    context.close(promise: nil)
-  }
-
-  /// Takes a request that is whole and has no body, at the beginning of a buffer.
-  func receive(_ request: PlainRequest, in buffer: ByteBuffer) {
-    guard !isEnding, !isUnreadable, let context else { return }
-    let facts = RequestFacts(request)
-    if service.takesReadyReplies(facts, isTrusted: isTrusted) {
-      memory.remember(request, in: buffer, acceptsGzip: facts.acceptsGzip)
-    } else {
-      memory.forget()
-    }
-    idleSince = nil
-    waiting.append(.request(facts, .now()))
-    work(context)
+    record(answer.route, status: 200, bytes: answer.bodyCount, answer.start)
+    if !needsFlush { fastPath.yieldTurn() }
+    return answer.requestCount
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -297,8 +263,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isAnswering = true
     let circumstances = TileService.Circumstances(
       client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
+    let generation = service.shelf.generation
     switch service.plan(facts, circumstances) {
     case .reply(let reply): finish(reply, facts, start, context)
+    case .storedTile(let reply, let tile, let tileset):
+      fastPath?.keep(reply, of: tile, tileset, for: facts, generation: generation)
+      finish(reply, facts, start, context)
     case .work(let lane, let make):
       let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
       let eventLoop = context.eventLoop
@@ -317,8 +287,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       guard !accepted else { return }
       let exchange = TileService.Exchange(
         facts: facts, circumstances: circumstances,
-        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts),
-        generation: service.shelf.generation)
+        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
       finish(
         exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
         facts,
@@ -384,5 +353,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
     guard needsFlush else { return }
     needsFlush = false
     context.flush()
+  }
+}
+
+/// Ends a connection so that the client gets the last answer: closing while it still sends would reset the connection, and its system would throw away
+/// what it has not read (RFC 9112, section 9.6).
+enum LingeringClose {
+  /// Seconds that a client has to notice.
+  private static let seconds: Int64 = 1
+
+  static func close(_ context: ChannelHandlerContext) {
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.close(mode: .output).whenComplete { result in
+      let context = bound.value
+      guard case .success = result else {
+        // TLS cannot close one half.
+        context.close(promise: nil)
+        return
+      }
+      context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { context.close(promise: nil) }
+    }
   }
 }

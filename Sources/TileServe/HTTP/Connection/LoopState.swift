@@ -1,32 +1,23 @@
 import NIOCore
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// What the connections of one event loop share. Used on that loop only.
 final class LoopState {
   let limits: ConnectionLimits
   let shard: Metrics.Shard
   let accessLog: AccessLog?
   private(set) var isDraining = false
-  /// Where bodies are read that are too large to keep: one has been sent, as a rule, when the next comes, and its memory is still in the processor's cache.
-  var room = ByteBuffer()
-  let pages = PagePipe()
-  private var turns = TurnTaking()
+  /// Nil when it is switched off.
+  let fastPath: FastPath.Loop?
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""
   private var dateBytes: [UInt8] = []
 
-  init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?) {
+  init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?, fastPath: FastPath.Loop?) {
     self.limits = limits
     self.shard = shard
     self.accessLog = accessLog
+    self.fastPath = fastPath
   }
 
   var connectionCount: Int { connections.count }
@@ -57,14 +48,6 @@ final class LoopState {
     let now = NIODeadline.now()
     // A copy: connections leave while they are looked at.
     for connection in Array(connections.values) { connection.tick(now: now) }
-  }
-
-  /// Called after each answer that was ready and went straight to the system.
-  func tookTurn() {
-    guard turns.answered() else { return }
-    let start = NIODeadline.now()
-    sched_yield()
-    turns.gaveTurn(at: start, until: .now())
   }
 
   /// From now on every answer is its connection's last.

@@ -36,7 +36,7 @@ struct RequestFacts: Sendable {
   private(set) var expectation = Expectation.none
   /// True when a body follows the head.
   private(set) var hasBody = false
-  /// True when ``PlainRequest`` read it.
+  /// True when the fast path read it, not NIO's parser.
   private(set) var isPlain = false
 
   init(_ head: HTTPRequestHead) {
@@ -69,14 +69,19 @@ struct RequestFacts: Sendable {
     }
   }
 
-  init(_ request: PlainRequest) {
+  /// A GET of HTTP/1.1 with one Host field, without a body and with nothing that concerns the connection.
+  ///
+  /// - Parameters:
+  ///   - target: a path, and perhaps a query.
+  ///   - hasConditions: true when the fields ask whether the client's copy is still good.
+  init(plainTarget target: String, fields: RawFields, hasConditions: Bool) {
     method = .get
     minorVersion = 1
     isKeepAlive = true
-    target = request.target
-    fields = .raw(request.fields)
+    self.target = target
+    self.fields = .raw(fields)
     hostCount = 1
-    hasConditions = request.hasConditions
+    self.hasConditions = hasConditions
     isPlain = true
   }
 
@@ -159,7 +164,7 @@ extension RequestFacts {
 
 /// The header fields of a plain request as they came, looked through when one is needed: most never are.
 struct RawFields: Sendable {
-  /// Lines that end with CRLF; checked by ``PlainRequest``.
+  /// Lines that end with CRLF; checked by the fast path's reader.
   let lines: ByteBuffer
 
   /// The values of a field, in their order.
@@ -185,6 +190,18 @@ struct RawFields: Sendable {
         }
         return values
       }
+    }
+  }
+
+  /// Bytes of a token (RFC 9110, section 5.6.2).
+  static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"),
+      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"),
+      UInt8(ascii: "|"), UInt8(ascii: "~"):
+      true
+    default: false
     }
   }
 }

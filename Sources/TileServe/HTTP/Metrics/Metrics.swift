@@ -63,15 +63,16 @@ final class Metrics: Sendable {
   }
 
   let cache: DrawnTileCache
-  let readyReplies: ReadyReplies
+  /// Bytes that the fast path's response cache takes.
+  let readyBytes: @Sendable () -> Int
   let shards: [Shard]
   /// The level of memory pressure.
   let pressure = Atomic(PressureLevel.normal.rawValue)
 
-  init(shardCount: Int, cache: DrawnTileCache, readyReplies: ReadyReplies) {
+  init(shardCount: Int, cache: DrawnTileCache, readyBytes: @escaping @Sendable () -> Int) {
     shards = (0..<shardCount).map { _ in Shard() }
     self.cache = cache
-    self.readyReplies = readyReplies
+    self.readyBytes = readyBytes
   }
 
   var total: Counts {

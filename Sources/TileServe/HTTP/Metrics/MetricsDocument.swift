@@ -67,7 +67,7 @@ extension Metrics {
       cache.bytesPeak)
     prefetch(prefetcher.statistics, &text)
     text.single(
-      "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyReplies.byteCount)
+      "tileserve_ready_bytes", "gauge", "Memory that stored tiles take, ready to be sent.", readyBytes())
     text.single(
       "tileserve_memory_pressure", "gauge", "0 enough memory, 1 a warning, 2 critical.",
       pressure.load(ordering: .relaxed))

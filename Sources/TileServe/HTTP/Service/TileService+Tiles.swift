@@ -7,8 +7,8 @@ extension TileService {
   /// Answers for a tile: at once when it can be read without waiting and handed out as it is, otherwise by a thread that may block.
   func plan(_ address: TileAddress, _ route: RouteName, _ exchange: Exchange) -> Plan {
     if let tileset = shelf[address.id] {
-      if address.scale == 1, let served = known(tileset), let reply = residentTile(address, served, route, exchange) {
-        return .reply(reply)
+      if address.scale == 1, let served = known(tileset), let plan = residentTile(address, served, route, exchange) {
+        return plan
       }
       if let reply = keptTile(address, [tileset], route, exchange) { return .reply(reply) }
       return .work(tileset.lane) { self.tile(address, [tileset], route, exchange) }
@@ -54,64 +54,31 @@ extension TileService {
   /// The reply when everything needed is in memory; nil when it takes a thread that may block.
   private func residentTile(
     _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ exchange: Exchange
-  ) -> EncodedResponse? {
+  ) -> Plan? {
     let writer = exchange.writer(route)
     let stored = served.info.format
     do {
       try checkLayer(address, served.info, route)
       let tile = try address.tile(in: served.info.matrixSet)
       var reply: EncodedResponse?
-      let read = try served.tileset.withResidentTile(tile) { bytes, file in
+      let read = try served.tileset.withResidentTile(tile) { bytes in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
           isAnswer(format, address, served), writer.unwantedPacking(bytes, format) == nil
         else { return }
-        let made = writer.tile(bytes, format: format, served.headline)
-        keep(made, ReplyWriter.packing(bytes, format), exchange, file)
-        reply = made
+        reply = writer.tile(bytes, format: format, served.headline)
       }
-      guard read == .absent else { return reply }
+      guard read == .absent else { return reply.map { .storedTile($0, tile, served.tileset) } }
       let policy = served.policy(address)
       guard policy == .notFound || policy == .noContent else { return nil }
-      // What the tileset can never have is refused, whether or not it has this tile.
+      // A format that the tileset cannot have is an error, whether or not the tile exists.
       if let format = address.format, (format == .pbf) != (stored == .pbf) { return nil }
-      return missing(policy, served.headline.caching, writer)
+      return .reply(missing(policy, served.headline.caching, writer))
     } catch is BundleError {
-      // A thread that may wait looks whether it is the tile that is damaged, and says so.
+      // A thread that may wait finds out whether the tile is damaged, and reports it.
       return nil
     } catch {
-      return failure(error, route, exchange)
+      return .reply(failure(error, route, exchange))
     }
-  }
-
-  /// True when the fields of a request do not change what a stored tile's answer is, but for gzip.
-  func takesReadyReplies(_ facts: RequestFacts, isTrusted: Bool) -> Bool {
-    if case .origins = options.crossOrigin { return false }
-    return !facts.hasConditions && addresses.isAllowed(facts, isTrusted: isTrusted)
-  }
-
-  /// The answer for a request target that is ready; for requests that take such answers.
-  func readyReply(_ target: UnsafeRawBufferPointer) -> ReadyReply? {
-    readyReplies.reply(target, generation: shelf.generation)
-  }
-
-  /// More than any head of a tile has.
-  private static let headBytesMax = 1024
-
-  /// Keeps an answer for those who ask the same.
-  ///
-  /// - Parameter file: finds the body in the bundle's file.
-  private func keep(_ reply: EncodedResponse, _ packing: Gunzip.Packing?, _ exchange: Exchange, _ file: () -> FileBody?) {
-    // A connection remembers of its client whether it takes gzip; the other packing is rare.
-    guard reply.status == 200, !reply.closes, exchange.facts.isPlain, packing != .deflate,
-      takesReadyReplies(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
-    else { return }
-    let target = Array(exchange.facts.target.utf8)
-    // With a file only the head is kept; whether there is a place in one costs a look into the bundle.
-    let isLarge = reply.bodyCount >= FileBody.bytesMin
-    let stored = isLarge && readyReplies.wants(target, byteCount: Self.headBytesMax) ? file() : nil
-    guard stored != nil || readyReplies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
-    readyReplies.keep(
-      ReadyReply(reply, file: stored, target: target, generation: exchange.generation, isGzipped: packing == .gzip))
   }
 
   /// A bundle of mixed formats gives what it has; another format than the bundle's has to be made.

@@ -10,6 +10,8 @@ final class TileService: Sendable {
   enum Plan: Sendable {
     /// At once: nothing had to be waited for.
     case reply(EncodedResponse)
+    /// At once, with a tile as it is stored in a bundle: the response is the same until the bundle changes.
+    case storedTile(EncodedResponse, TileID, Tileset)
     /// By a thread that may block.
     case work(WorkPool.Lane, @Sendable () -> EncodedResponse)
   }
@@ -30,8 +32,6 @@ final class TileService: Sendable {
     let facts: RequestFacts
     let circumstances: Circumstances
     let crossOriginFields: String
-    /// What was on the shelf when the request came.
-    let generation: Int
 
     func writer(_ route: RouteName) -> ReplyWriter {
       ReplyWriter(
@@ -49,7 +49,6 @@ final class TileService: Sendable {
   /// Where pages and lists are made: they may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
-  var readyReplies: ReadyReplies { metrics.readyReplies }
   /// True when the event loops are about to end: what threads still make reaches nobody.
   let hasEnded = Atomic(false)
   /// True when the server is to end: no more requests should be sent here.
@@ -89,7 +88,7 @@ final class TileService: Sendable {
   func plan(_ facts: RequestFacts, _ circumstances: Circumstances) -> Plan {
     let exchange = Exchange(
       facts: facts, circumstances: circumstances,
-      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts), generation: shelf.generation)
+      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
     if let refusal = refusal(exchange) { return .reply(refusal) }
     if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, exchange) }
     let local = addresses.local(facts.target)

@@ -1,11 +1,65 @@
-/// A run of bytes of a file.
-package struct FilePiece: Hashable, Sendable {
-  package var offset: Int64
-  package var count: Int
+import TileIndex
+
+/// A tile in its bundle's file, to be sent from there: past SQLite, from the system's page cache.
+struct FileBody: Sendable {
+  let file: ResidentReader
+  /// In their order; together they are the tile.
+  let pieces: [FilePiece]
+
+  /// Smaller bodies cost less to keep in memory than to read.
+  static let bytesMin = 16384
+
+  init(file: ResidentReader, pieces: [FilePiece]) {
+    self.file = file
+    self.pieces = pieces
+  }
+
+  /// Looks for a tile in a tileset's file; nil when it cannot be found without waiting for a disk.
+  init?(of tile: TileID, _ tileset: Tileset, matching bytes: UnsafeRawBufferPointer) {
+    let found = tileset.withOpenReader { reader -> FileBody? in
+      guard let bundle = reader.bundle as? MBTilesReader else { return nil }
+      var pieces: [FilePiece]?
+      // Within a resident read no look into the file waits.
+      let read = try? bundle.withResidentTile(tile) { _ in pieces = bundle.pieces(of: tile, matching: bytes) }
+      guard read == .found, let pieces, let file = ResidentReader.shared(of: reader, bundle) else { return nil }
+      return FileBody(file: file, pieces: pieces)
+    }
+    guard let found = found ?? nil else { return nil }
+    self = found
+  }
 }
 
-/// Finds out where in a database file a blob lies, so that the system can send it from there. Reads the pages itself (SQLite's "Database File Format",
-/// sections 1.3, 1.6 and 2.1): SQLite hands out copies only. Knows the common case, a table with rowids, and gives nil for all else.
+/// A run of bytes of a file.
+struct FilePiece: Hashable, Sendable {
+  var offset: Int64
+  var count: Int
+}
+
+extension MBTilesReader {
+  /// Where a tile lies in the file; nil when that cannot be found.
+  ///
+  /// - Parameter bytes: the tile. What lies at the place is compared with it: a mistake about the file's format costs speed, never a wrong tile.
+  /// - Complexity: O(log tiles + bytes).
+  func pieces(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> [FilePiece]? {
+    guard let row = blobRow(of: tile), let pages = TablePages({ self.readFile($0, at: $1) }),
+      let pieces = pages.pieces(root: row.root, rowid: row.rowid, column: row.column, byteCount: bytes.count)
+    else { return nil }
+    var done = 0
+    for piece in pieces {
+      guard done + piece.count <= bytes.count else { return nil }
+      let isSame = withUnsafeTemporaryAllocation(byteCount: piece.count, alignment: 16) { room in
+        readFile(room, at: piece.offset)
+          && room.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[done..<(done + piece.count)]))
+      }
+      guard isSame else { return nil }
+      done += piece.count
+    }
+    return done == bytes.count ? pieces : nil
+  }
+}
+
+/// Finds the place of a blob in a database file, so that the system can send it from there. Reads the pages itself (SQLite's "Database File Format",
+/// sections 1.3, 1.6 and 2.1), because SQLite only hands out copies. Knows the common case, a table with rowids, and returns nil for all else.
 struct TablePages {
   /// Fills a buffer from a place of the file; false where that cannot be done now.
   typealias Read = (UnsafeMutableRawBufferPointer, Int64) -> Bool

@@ -1,15 +1,16 @@
 import CSystemShim
+import TileIndex
 
 #if canImport(Darwin)
-  package import Darwin
+  import Darwin
 #elseif canImport(Musl)
-  package import Musl
+  import Musl
 #else
-  package import Glibc
+  import Glibc
 #endif
 
 /// A file, kept open for reading pieces of it from the system's memory, never from a disk. Any number of threads may read at the same time.
-package final class ResidentReader: Sendable {
+final class ResidentReader: Sendable {
   private let descriptor: Int32
   /// File systems that are memory themselves answer no read that may not wait, and no read of theirs waits.
   private let isInMemory: Bool
@@ -18,7 +19,7 @@ package final class ResidentReader: Sendable {
   private nonisolated(unsafe) let mapping: UnsafeRawBufferPointer
 
   /// - Parameter descriptor: is duplicated.
-  package init?(duplicating descriptor: Int32) {
+  init?(duplicating descriptor: Int32) {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return nil }
     self.descriptor = copy
@@ -29,6 +30,14 @@ package final class ResidentReader: Sendable {
     mapping =
       start == MAP_FAILED
       ? UnsafeRawBufferPointer(start: nil, count: 0) : UnsafeRawBufferPointer(start: start, count: size)
+  }
+
+  /// The one of an open bundle: made when it is first needed, and closed with the bundle unless responses are being sent from it.
+  static func shared(of reader: Tileset.Reader, _ bundle: MBTilesReader) -> ResidentReader? {
+    if let known = reader.attachment as? ResidentReader { return known }
+    let new = bundle.descriptor.flatMap(ResidentReader.init(duplicating:))
+    reader.attachment = new
+    return new
   }
 
   deinit {
@@ -42,7 +51,7 @@ package final class ResidentReader: Sendable {
   ///   - room: as many places as there are pieces.
   ///   - areResident: true when they were in the system's memory a moment ago; otherwise the system is asked.
   /// - Returns: false when the call would wait for a disk, or nobody can say.
-  package func map(
+  func map(
     _ pieces: [FilePiece], _ room: UnsafeMutableBufferPointer<iovec>, areResident: Bool = false
   ) -> Bool {
     guard pieces.count <= Self.mappedPartsMax else { return false }
@@ -70,7 +79,7 @@ package final class ResidentReader: Sendable {
   ///
   /// - Parameter room: as many bytes as the pieces have together.
   /// - Returns: false when not all of them are in memory, or not in the file; the room then holds anything.
-  package func read(_ pieces: [FilePiece], into room: UnsafeMutableRawPointer) -> Bool {
+  func read(_ pieces: [FilePiece], into room: UnsafeMutableRawPointer) -> Bool {
     // SQLite's pages mostly follow each other, with a few bytes between the pieces of a blob: they are read in one go, and those bytes thrown away.
     withUnsafeTemporaryAllocation(byteCount: Self.gapMax, alignment: 1) { gap in
       withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.partsMax) { parts in
