@@ -1,3 +1,4 @@
+import TileImage
 import TileIndex
 
 /// One tileset of a query.
