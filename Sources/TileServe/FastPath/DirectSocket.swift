@@ -8,15 +8,15 @@ import NIOCore
   import Glibc
 #endif
 
-/// The socket of a connection, for responses that are handed to the system at once: past the pipeline's queues, which cost as much as looking for the response.
-/// Or of a listener, to be set up.
+/// The socket of a connection, for writing responses past the pipeline's queues, which cost as much as finding the response.
+/// Or of a listener, for setting options.
 ///
-/// Only for the channel's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
-/// in the pipeline to be written: it would come too late.
+/// To be used only on the channel's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
+/// in the pipeline to be written, which would be sent out of order.
 struct DirectSocket {
   private let descriptor: NIOBSDSocket.Handle
 
-  /// Nil where the channel has no socket.
+  /// Nil if the channel has no socket.
   init?(_ pipeline: ChannelPipeline.SynchronousOperations) {
     guard let found = try? pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self, { $0 }) else {
       return nil
@@ -24,20 +24,20 @@ struct DirectSocket {
     descriptor = found
   }
 
-  /// For a listener whose clients are on the same machine: asks for the plainest congestion control, which its connections take over. There is nothing to
-  /// find out about their way, and what is meant for networks (BBR) sets a timer for every response of more than 64 kB, which takes longer than to send it.
+  /// For a listener whose clients are on the same machine: selects the Reno congestion control, which its connections inherit. A local connection has
+  /// no congestion, and BBR paces every response of more than 64 kB with a timer that takes longer than sending it.
   func sparePacing() {
     #if os(Linux)
       let name = "reno"
-      // Where it is not to be had the system's own stays.
+      // If it is not available the system's default stays.
       _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
     #endif
   }
 
-  /// Hands over a response.
+  /// Writes a response.
   ///
   /// - Parameters:
-  ///   - head: bytes in our memory, which the system copies.
+  ///   - head: bytes in this process's memory, which the system copies.
   ///   - pages: what follows them, in mapped files.
   ///   - pipe: for the latter.
   /// - Returns: how many bytes the system took, 0 when it takes none now; nil when the connection is broken.
@@ -59,7 +59,7 @@ struct DirectSocket {
       if count >= 0 { return count }
       switch errno {
       case EINTR: continue
-      // EFAULT: memory that was a file's, which is shorter now.
+      // EFAULT: a mapped page of a file that was truncated.
       case EAGAIN, EWOULDBLOCK, ENOBUFS, EFAULT: return 0
       default: return nil
       }
@@ -67,7 +67,7 @@ struct DirectSocket {
   }
 
   #if canImport(Darwin)
-    /// NIO has told the socket not to signal.
+    /// NIO has set SO_NOSIGPIPE.
     private static let flags: Int32 = 0
     private static let more: Int32 = 0
   #else

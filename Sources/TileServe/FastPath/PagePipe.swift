@@ -8,26 +8,26 @@ import CSystemShim
   import Glibc
 #endif
 
-/// Hands the pages of mapped files to sockets as they are, where a `sendmsg` would copy them: a pipe whose places refer to pages (Linux; docs/performance.md).
+/// Sends pages of mapped files to sockets without copying them: `vmsplice` into a pipe, `splice` to the socket (Linux; docs/performance.md).
 ///
 /// One for each event loop, used on it only. It is empty between responses.
 final class PagePipe {
   private var ends: (out: Int32, in: Int32)?
-  /// False where the system has no such thing, or forbids it.
+  /// False if the system does not have these calls, or forbids them.
   private var isAllowed = true
 
   deinit { close() }
 
   /// Moves bytes of mapped files to a socket.
   ///
-  /// - Parameter parts: are changed.
-  /// - Returns: how many the socket took, 0 when it takes none now; nil when they have to be sent another way.
+  /// - Parameter parts: modified by the call.
+  /// - Returns: how many bytes the socket took, 0 if it takes none now; nil if they have to be sent another way.
   func send(_ parts: UnsafeMutableBufferPointer<iovec>, to socket: Int32) -> Int? {
     guard let ends = open() else { return nil }
     var parts = parts
     var sent = 0
     while !parts.isEmpty {
-      // What of them finds place in the pipe, which is all as a rule.
+      // As many as fit into the pipe, usually all.
       let put = csystem_put_pages(ends.in, parts.baseAddress, Int32(parts.count))
       guard put > 0 else {
         if put < 0 { learn(from: errno) }
@@ -40,7 +40,7 @@ final class PagePipe {
         if moved < 0, errno == EINTR { continue }
         guard moved > 0 else {
           if moved < 0 { learn(from: errno) }
-          // What it still holds goes with it.
+          // Bytes that are still in the pipe are dropped with it.
           close()
           return sent
         }
@@ -60,7 +60,7 @@ final class PagePipe {
     return ends
   }
 
-  /// Other errors are those of a file that is shorter now, a connection that is broken or one that takes nothing now.
+  /// Other errors are those of a truncated file, a broken connection or a full socket.
   private func learn(from error: Int32) {
     if [EINVAL, ENOSYS, EPERM].contains(error) { isAllowed = false }
   }
@@ -71,7 +71,7 @@ final class PagePipe {
     self.ends = nil
   }
 
-  /// A place for each page, and room for most tiles.
+  /// Room for most tiles.
   private static let byteCount: Int32 = 1 << 18
 
   private static func rest(

@@ -8,16 +8,16 @@ import NIOCore
   import Glibc
 #endif
 
-/// A request of the one form that nearly all have: GET, an absolute path, HTTP/1.1, whole within what was read, with fields that do not change how the
-/// bytes are cut into requests.
+/// A request of the form that nearly all have: GET, an absolute path, HTTP/1.1, completely received, with no fields that affect the connection or
+/// the framing of messages.
 ///
-/// NIO's parser took a seventh of a small tile's processor time (`perf`). What is not plainly of this form, to the
-/// byte, is left to it: this reader never guesses and never refuses.
+/// NIO's parser took a seventh of the processor time of a small tile (`perf`). Any request that is not exactly of this
+/// form is left to that parser: this reader never guesses and never rejects.
 struct PlainRequest {
   /// The request target: a path, and a query perhaps.
   let target: String
   let fields: RawFields
-  /// True when it asks whether the client's copy is still good.
+  /// True if it has If-None-Match or If-Modified-Since.
   let hasConditions: Bool
   /// The bytes that it takes.
   let byteCount: Int
@@ -86,7 +86,7 @@ struct PlainRequest {
 
   private enum Kind { case other, host, condition, framing }
 
-  /// What a field means for reading on. Those that say where a request ends, or what becomes of the connection, are the parser's.
+  /// What a field means for this reader. Requests with fields that affect framing or the connection are left to NIO's parser.
   private static func kind(_ name: UnsafeRawBufferPointer) -> Kind {
     func isNamed(_ wanted: StaticString) -> Bool {
       wanted.withUTF8Buffer { wanted in zip(name, wanted).allSatisfy { $0 | 0x20 == $1 } }
@@ -107,8 +107,8 @@ struct PlainRequest {
   }
 }
 
-/// What a connection's last plain request said beside its target. A map's client sends the same fields with every request for a tile: those need not be
-/// read again.
+/// The header fields of a connection's last plain request. A map client sends the same fields with every request for a tile, so that comparing
+/// bytes replaces reading them.
 struct RequestMemory {
   /// Everything from the space behind the target to the empty line.
   private var tail: [UInt8] = []
@@ -116,7 +116,7 @@ struct RequestMemory {
   private(set) var acceptsGzip = false
 
   private static let start = Array("GET /".utf8)
-  /// More than clients say of themselves.
+  /// More than the header fields of clients take.
   private static let tailBytesMax = 2048
 
   /// Remembers a request.

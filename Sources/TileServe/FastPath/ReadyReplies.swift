@@ -10,7 +10,7 @@ import TileIndex
   import Glibc
 #endif
 
-/// The whole response to a plain request for a stored tile: nothing but its date changes from one client to the next.
+/// The whole response to a plain request for a stored tile. Only the date differs between clients.
 final class ReadyReply: Sendable {
   /// The bytes of the request target.
   fileprivate let target: [UInt8]
@@ -18,22 +18,22 @@ final class ReadyReply: Sendable {
   private let response: ByteBuffer
   private let headCount: Int
   let bodyCount: Int
-  /// Where the body lies, when it is not here.
+  /// The place of the body in a file, if it is not in memory.
   private let pieces: [FilePiece]?
-  /// The reader that it came from may go; then it is read anew.
+  /// Weak: when the reader is closed the response is made again.
   private weak let file: ResidentReader?
-  /// When the body's place in the file was last found to be in the system's memory, nanoseconds of uptime. To ask is a system call, and what has just been used is
-  /// the last that the system lets go.
+  /// When the body was last found in the page cache, in nanoseconds of uptime. The check is a system call, and recently used pages are
+  /// evicted last.
   private let residentAt = Atomic<UInt64>(0)
   private static let residentNanoseconds: UInt64 = 1_000_000_000
   let route: RouteName
-  /// What was on the shelf when it was made (``TileShelf/generation``).
+  /// The registry's ``TileShelf/generation`` when it was made.
   fileprivate let generation: Int
   /// True for vector tiles that are sent compressed.
   let isGzipped: Bool
 
   /// - Parameters:
-  ///   - reply: a success with its body behind its head.
+  ///   - reply: a response with status 200 and its body behind its head.
   ///   - file: the same body in a file, to be read from there.
   init(_ reply: EncodedResponse, file: FileBody?, target: [UInt8], generation: Int, isGzipped: Bool) {
     self.target = target
@@ -58,22 +58,22 @@ final class ReadyReply: Sendable {
 
   /// Reads the body where it is not kept.
   ///
-  /// - Parameter room: for the other functions; what it holds afterwards is for this response only.
+  /// - Parameter room: the buffer to read into; to be passed to ``rest(after:_:_:)``.
   /// - Returns: false when that cannot be done without waiting for a disk.
   func readBody(into room: inout ByteBuffer) -> Bool {
     guard let pieces else { return true }
     guard let file else { return false }
-    // New memory where the last response is still being sent.
+    // Allocates new memory if the last response is still being sent.
     room.clear(minimumCapacity: bodyCount)
     return room.writeWithUnsafeMutableBytes(minimumWritableBytes: bodyCount) { bytes in
       file.read(pieces, into: bytes.baseAddress!) ? bodyCount : 0
     } == bodyCount
   }
 
-  /// Gives the response's bytes for system calls: those in our memory, then those in the mapped file; nil when they are not all here, and have to be read first.
+  /// Passes the response's bytes to a system call: those in this process's memory, then those in the mapped file. Nil if some are not in memory, and have to be read first.
   ///
   /// - Parameters:
-  ///   - date: as the Date field wants it.
+  ///   - date: the value of the Date field.
   ///   - now: nanoseconds of uptime.
   func withParts<Result>(
     _ date: [UInt8], now: UInt64,
@@ -93,7 +93,7 @@ final class ReadyReply: Sendable {
           parts[0] = Self.part(response[..<ReplyWriter.datePlace])
           parts[1] = Self.part(date[...])
           parts[2] = Self.part(response[dateEnd...])
-          // Its mapping goes with it, and others may be letting it go at this moment.
+          // Keeps the mapping alive during the call.
           return withExtendedLifetime(file) { body(UnsafeMutableBufferPointer(rebasing: parts[..<3]), pages) }
         }
       }
@@ -105,7 +105,7 @@ final class ReadyReply: Sendable {
     return iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
-  /// The response without its first bytes, for the pipeline: one buffer, or two where copying a large body would cost more.
+  /// The response without its first bytes, for the pipeline: one buffer, or two if copying a large body would cost more.
   func rest(after count: Int, _ date: [UInt8], _ room: ByteBuffer) -> (ByteBuffer, ByteBuffer?) {
     let body = pieces == nil ? response.getSlice(at: response.readerIndex + headCount, length: bodyCount)! : room
     guard count < headCount else {
@@ -124,29 +124,29 @@ final class ReadyReply: Sendable {
 
   private static var copiedBytesMax: Int { 8192 }
 
-  /// Bytes that it takes; the buffer's memory is larger than what it holds.
+  /// The memory that it takes; a buffer's capacity is larger than its contents.
   fileprivate var byteCount: Int { response.storageCapacity + target.count + (pieces?.count ?? 0) * 16 + 400 }
 }
 
-/// The responses for the stored tiles that were asked for last, ready to be sent, by the bytes of the request target.
+/// A cache of whole responses for stored tiles, by the bytes of the request target.
 ///
-/// The system keeps a bundle's pages too, but between them and the socket lie reading the request, SQLite's search, copies and a hash: a third of
-/// what a request costs here (docs/performance.md).
+/// The page cache has a bundle's pages too, but reading the request, SQLite's search, copies and a hash take a third of
+/// the time of a request (docs/performance.md).
 final class ReadyReplies: Sendable {
   private struct State {
     var table: LRUTable<UInt64, ReadyReply>
-    /// Targets that were asked for once, by their hashes; a new one takes the place of an old.
+    /// Hashes of targets that were requested once; a new one replaces an old one.
     var askedOnce = [UInt64](repeating: 0, count: ReadyReplies.askedOnceCount)
   }
 
-  /// As many as there are tiles of a small map, and few beside those of a large one.
+  /// About the number of tiles of a small map, and few compared with a large one.
   private static let askedOnceCount = 128
-  /// Longer targets than any tile's are left to the other way.
+  /// Longer targets than those of tiles are not cached.
   private static let targetBytesMax = 256
 
-  /// The event loops seldom want the same one: waiting for a lock costs more than all else here.
+  /// Sharded, because waiting for a lock costs more than everything else here.
   private let shares: [Share]
-  /// A response that is larger does not push out a dozen others.
+  /// Larger responses are not stored, so that they do not evict many others.
   private let replyBytesMax: Int
 
   private final class Share: Sendable {
@@ -154,14 +154,14 @@ final class ReadyReplies: Sendable {
     init(byteCountMax: Int) { state = Mutex(State(table: LRUTable(byteCountMax: byteCountMax))) }
   }
 
-  /// - Parameter byteCountMax: the budget, never exceeded; 0 keeps nothing.
+  /// - Parameter byteCountMax: the memory budget, never exceeded; 0 stores nothing.
   init(byteCountMax: Int) {
     let count = min(max(byteCountMax >> 22, 1), 8)
     shares = (0..<count).map { _ in Share(byteCountMax: byteCountMax / count) }
     replyBytesMax = byteCountMax / 32
   }
 
-  /// The response for a target, if it was made from what is on the shelf now.
+  /// The response for a target, if it was made from the current contents of the registry.
   ///
   /// - Complexity: O(bytes of the target).
   func reply(_ target: UnsafeRawBufferPointer, generation: Int) -> ReadyReply? {
@@ -174,8 +174,8 @@ final class ReadyReplies: Sendable {
     return found
   }
 
-  /// True when a response that is not here should be kept: while there is room, and then only one that was asked for a moment ago too. Tiles that pass by
-  /// once would only push out each other.
+  /// True if a new response should be stored: while there is room, and after that only one whose target was requested recently. Tiles that are requested
+  /// once would only evict each other.
   func wants(_ target: [UInt8], byteCount: Int) -> Bool {
     guard byteCount <= replyBytesMax, target.count <= Self.targetBytesMax else { return false }
     let hash = target.withUnsafeBytes(ContentHash.hash)
@@ -188,13 +188,13 @@ final class ReadyReplies: Sendable {
     }
   }
 
-  /// Keeps a response.
+  /// Stores a response.
   func keep(_ reply: ReadyReply) {
     let hash = reply.target.withUnsafeBytes(ContentHash.hash)
     share(hash).state.withLock { $0.table.insert(reply, for: hash, byteCount: reply.byteCount) }
   }
 
-  /// Sets another budget, and lets go what exceeds it.
+  /// Sets another budget, and evicts what exceeds it.
   func resize(to byteCountMax: Int) {
     for share in shares { share.state.withLock { $0.table.resize(to: byteCountMax / shares.count) } }
   }

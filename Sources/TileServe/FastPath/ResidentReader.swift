@@ -9,13 +9,19 @@ import TileIndex
   import Glibc
 #endif
 
-/// A file, kept open for reading pieces of it from the system's memory, never from a disk. Any number of threads may read at the same time.
+/// A run of bytes of a file.
+struct FilePiece: Hashable, Sendable {
+  var offset: Int64
+  var count: Int
+}
+
+/// An open file that is read from the page cache only, never from a disk. Any number of threads may read at the same time.
 final class ResidentReader: Sendable {
   private let descriptor: Int32
-  /// File systems that are memory themselves answer no read that may not wait, and no read of theirs waits.
+  /// A file system in memory (tmpfs) does not support RWF_NOWAIT, and never waits.
   private let isInMemory: Bool
-  /// The file as it was when it was opened, in our addresses; empty where it cannot be mapped. Only the system looks into it on our behalf: for a page that
-  /// is gone, as when somebody cuts the file off, its calls fail, where a read of ours would end the process.
+  /// The file mapped into memory; empty if it cannot be mapped. Only system calls access it: for a page that
+  /// is gone because the file was truncated they return an error, where an access of this process would be a SIGBUS.
   private nonisolated(unsafe) let mapping: UnsafeRawBufferPointer
 
   /// - Parameter descriptor: is duplicated.
@@ -32,7 +38,7 @@ final class ResidentReader: Sendable {
       ? UnsafeRawBufferPointer(start: nil, count: 0) : UnsafeRawBufferPointer(start: start, count: size)
   }
 
-  /// The one of an open bundle: made when it is first needed, and closed with the bundle unless responses are being sent from it.
+  /// The one of an open bundle: created when it is first needed, and closed with the bundle unless a response is being sent from it.
   static func shared(of reader: Tileset.Reader, _ bundle: MBTilesReader) -> ResidentReader? {
     if let known = reader.attachment as? ResidentReader { return known }
     let new = bundle.descriptor.flatMap(ResidentReader.init(duplicating:))
@@ -45,12 +51,12 @@ final class ResidentReader: Sendable {
     close(descriptor)
   }
 
-  /// Gives pieces for a system call that takes memory, which finds the system's own there. Valid as long as this object.
+  /// Makes the parts for a system call that takes memory, in the mapped file. Valid as long as this object.
   ///
   /// - Parameters:
-  ///   - room: as many places as there are pieces.
-  ///   - areResident: true when they were in the system's memory a moment ago; otherwise the system is asked.
-  /// - Returns: false when the call would wait for a disk, or nobody can say.
+  ///   - room: one element for each piece.
+  ///   - areResident: true if they were in the page cache a moment ago; otherwise that is checked.
+  /// - Returns: false if the call would wait for a disk, or that is not known.
   func map(
     _ pieces: [FilePiece], _ room: UnsafeMutableBufferPointer<iovec>, areResident: Bool = false
   ) -> Bool {
@@ -75,12 +81,12 @@ final class ResidentReader: Sendable {
     isInMemory || csystem_is_resident(descriptor, bytes.lowerBound, Int64(bytes.count)) == 1
   }
 
-  /// Reads pieces, one behind the other.
+  /// Reads pieces into consecutive memory.
   ///
   /// - Parameter room: as many bytes as the pieces have together.
-  /// - Returns: false when not all of them are in memory, or not in the file; the room then holds anything.
+  /// - Returns: false if not all of them are in the page cache; the contents of the room are then undefined.
   func read(_ pieces: [FilePiece], into room: UnsafeMutableRawPointer) -> Bool {
-    // SQLite's pages mostly follow each other, with a few bytes between the pieces of a blob: they are read in one go, and those bytes thrown away.
+    // SQLite's pages are mostly consecutive, with a few bytes between the pieces of a blob: they are read in one call, and those bytes are dropped.
     withUnsafeTemporaryAllocation(byteCount: Self.gapMax, alignment: 1) { gap in
       withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.partsMax) { parts in
         var place = room

@@ -19,7 +19,7 @@ struct FileBody: Sendable {
     let found = tileset.withOpenReader { reader -> FileBody? in
       guard let bundle = reader.bundle as? MBTilesReader else { return nil }
       var pieces: [FilePiece]?
-      // Within a resident read no look into the file waits.
+      // Within a resident read no read of the file waits for a disk.
       let read = try? bundle.withResidentTile(tile) { _ in pieces = bundle.pieces(of: tile, matching: bytes) }
       guard read == .found, let pieces, let file = ResidentReader.shared(of: reader, bundle) else { return nil }
       return FileBody(file: file, pieces: pieces)
@@ -27,12 +27,6 @@ struct FileBody: Sendable {
     guard let found = found ?? nil else { return nil }
     self = found
   }
-}
-
-/// A run of bytes of a file.
-struct FilePiece: Hashable, Sendable {
-  var offset: Int64
-  var count: Int
 }
 
 extension MBTilesReader {
@@ -88,7 +82,7 @@ struct TablePages {
   func pieces(root: Int, rowid: Int64, column: Int, byteCount: Int) -> [FilePiece]? {
     var page = [UInt8](repeating: 0, count: pageSize)
     var number = root
-    // A tree of 2^31 pages is less deep; one that runs in a circle is damaged.
+    // A tree of 2^31 pages is less deep; a deeper one has a cycle.
     for _ in 0..<20 {
       guard number > 0, page.withUnsafeMutableBytes({ read($0, Int64(number - 1) * Int64(pageSize)) }) else {
         return nil

@@ -1,17 +1,17 @@
 import NIOCore
 
-/// When an event loop gives up its turn to those it has answered.
+/// Decides when an event loop gives up the processor to the clients that it has answered.
 ///
-/// A loop that is always asked for what is ready would never wait for anything, and keep its processor until the system takes it away after milliseconds.
-/// The clients are on the same machine as a rule: what they were sent is in the processor's cache if they get it now.
+/// A loop that always has requests to answer never waits, and keeps its processor until the scheduler preempts it after milliseconds.
+/// If clients run on the same machine, what they were sent is still in the processor's cache when they read it now.
 struct TurnTaking {
   private var answers = 0
   private var pausesUntil = NIODeadline.uptimeNanoseconds(0)
   private var pause = TurnTaking.pauseMin
 
-  /// Counts an answer that was ready and went straight to the system.
+  /// Counts a response that was written directly to the socket.
   ///
-  /// - Returns: true when the turn should be given up now.
+  /// - Returns: true if the loop should yield now.
   mutating func answered(now: () -> NIODeadline = NIODeadline.now) -> Bool {
     answers += 1
     guard answers >= Self.answersMax else { return false }
@@ -19,11 +19,11 @@ struct TurnTaking {
     return now() >= pausesUntil
   }
 
-  /// Learns how long others had the turn.
+  /// Adapts to how long the loop was away after yielding.
   ///
-  /// Clients read what there is and wait for more. Whoever stays longer has work of its own, and would be given every turn to its end: then turns are kept for
-  /// a while. For a short one at first, since one long turn may be the machine's fault (another guest of its host had the processor); a program beside us makes
-  /// every second or third one long.
+  /// Clients read their responses and wait for more. A program that computes would use its whole time slice after every yield: then the loop stops yielding for
+  /// a while. For a short time at first, since one long absence may have another cause (another guest of the host had the processor); a computing program makes
+  /// every second or third absence long.
   mutating func gaveTurn(at start: NIODeadline, until end: NIODeadline) {
     if end - start > Self.clientsTurnMax {
       pausesUntil = end + pause
@@ -33,12 +33,12 @@ struct TurnTaking {
     }
   }
 
-  /// Fewer cost requests a second, more make the slowest ones slower (docs/performance.md).
+  /// A smaller number lowers the throughput, a larger one raises the slowest latencies (docs/performance.md).
   private static let answersMax = 32
-  /// Clients were seen to take 0.3 to 0.6 ms for a batch, up to 1.5; a program that never waits has 3 ms and more.
+  /// Measured: clients take 0.3 to 0.6 ms for a batch, up to 1.5; a time slice of a computing program is 3 ms and more.
   private static let clientsTurnMax = TimeAmount.milliseconds(2)
-  /// About one turn of a program that never waits.
+  /// About one time slice of a computing program.
   private static let pauseMin = TimeAmount.milliseconds(4)
-  /// So long that a turn of 4 ms costs a twentieth.
+  /// So long that an absence of 4 ms costs 4%.
   private static let pauseMax = TimeAmount.milliseconds(100)
 }

@@ -1,4 +1,4 @@
-/// What kept a tile, a page or a server from being. The message starts in lower case and names the bundle, file or option.
+/// A failure of the server. The message starts in lower case and names the bundle, file or option.
 public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of failure.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -7,7 +7,7 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// No tileset has this id.
     public static let unknownTileset = Code("unknown tileset")
-    /// The request makes no sense: a number out of range, a format that the tileset cannot have, layers that do not fit together.
+    /// The request is invalid: a number out of range, a format that the tileset cannot have, layers that do not fit together.
     public static let badRequest = Code("bad request")
     /// The tileset cannot be read now, but may be later: broken, half copied, locked, or too many requests wait.
     public static let unavailable = Code("unavailable")

@@ -3,7 +3,7 @@ public import TileIndex
 
 /// Where stored tiles come from. ``Tileset`` reads them from bundles; an app may bring its own.
 public protocol TileSource: Sendable {
-  /// What there is. May open files and block.
+  /// The tileset's description. May open files and block.
   ///
   /// - Throws: ``ServeError``, `BundleError`.
   func info() throws -> TilesetInfo
@@ -13,15 +13,15 @@ public protocol TileSource: Sendable {
   /// - Throws: ``ServeError``, `BundleError`.
   func storedTile(_ tile: TileID) throws -> [UInt8]?
 
-  /// A tile's bytes when they can be had without asking anybody else; nil otherwise, and where there is none. ``storedTile(_:)`` unless said otherwise.
+  /// A tile's bytes if they are available locally; nil otherwise, and where there is none. The default is ``storedTile(_:)``.
   ///
   /// - Throws: ``ServeError``, `BundleError`.
   func keptTile(_ tile: TileID) throws -> [UInt8]?
 
-  /// Differs for any two states whose tiles may differ, even of different sources: drawn tiles are kept under it.
+  /// Differs for any two states whose tiles may differ, even of different sources: part of the cache key of rendered tiles.
   var revision: SourceRevision { get }
 
-  /// True where reading takes so long that tiles are better kept in memory: a slow disk's. False unless said otherwise.
+  /// True if reading takes so long that tiles should be cached in memory, as on a slow disk. The default is false.
   var isSlow: Bool { get }
 }
 
@@ -46,10 +46,10 @@ private final class RevisionCounter: Sendable {
   func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// A tile as it is handed out.
+/// A tile as it is served.
 public struct Tile: Hashable, Sendable {
   public var bytes: [UInt8]
-  /// What the bytes are, by the bytes themselves.
+  /// The format, detected from the bytes.
   public var format: TileFormat
 
   public init(bytes: [UInt8], format: TileFormat) {
@@ -61,11 +61,11 @@ public struct Tile: Hashable, Sendable {
   public var isGzipped: Bool { bytes.withUnsafeBytes(Gunzip.isGzip) }
 }
 
-/// What a client gets for a tile that lies in the grid but not in the tileset. The raw value is the word of `--missing`.
+/// The response for a tile that lies in the grid but not in the tileset. The raw value is the word of `--missing`.
 public enum MissingTilePolicy: String, Hashable, Sendable, CaseIterable {
-  /// 404: the client knows that there is nothing.
+  /// 404 Not Found.
   case notFound = "404"
-  /// 204 without a body: vector viewers want it.
+  /// 204 without a body, as vector viewers expect.
   case noContent = "204"
   /// A transparent tile (white where the format has no transparency).
   case blank

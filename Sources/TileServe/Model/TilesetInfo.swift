@@ -1,12 +1,12 @@
 public import TileIndex
 
-/// What clients are told about a tileset: nothing here is missing, because what a bundle does not say is found out from its tiles.
+/// The description of a tileset for clients. It is complete: what the bundle's metadata leave out is derived from its tiles.
 public struct TilesetInfo: Hashable, Sendable {
   /// The name in URLs; several names joined by commas for a composite, the lowest first.
   public var id: String
   /// The title; the id where the bundle has none.
   public var name: String
-  /// The bundle's own words; of a composite those of its topmost layer.
+  /// The bundle's metadata; of a composite those of its topmost layer.
   public var metadata: StoredMetadata
   /// The grid of the tiles.
   public var matrixSet: TileMatrixSet
@@ -45,7 +45,7 @@ public struct TilesetInfo: Hashable, Sendable {
 }
 
 extension TilesetInfo {
-  /// What the bundle says of a picture that lies nowhere on Earth; nil for maps.
+  /// For a flat image that is not georeferenced; nil for maps.
   var flatImage: FlatImage? {
     guard matrixSet == .webMercatorQuad else { return nil }
     return metadata[FlatImage.metadataKey].flatMap(FlatImage.init)
@@ -53,7 +53,7 @@ extension TilesetInfo {
 }
 
 extension TilesetInfo {
-  /// Reads what a bundle says, and finds out the rest from its tiles. Blocks.
+  /// Reads a bundle's metadata and derives the rest from its tiles. Blocks.
   ///
   /// - Throws: `BundleError`; ``ServeError`` with `.unavailable` for a bundle without tiles.
   init(id: String, modified: Int, _ bundle: any BundleReader) throws {
@@ -82,13 +82,13 @@ extension TilesetInfo {
       format: format, zooms: first...last, bounds: bounds,
       center: Self.center(metadata.center, bounds: bounds, zooms: first...last),
       tilePixels: sample?.pixels ?? tilePixels, modified: modified,
-      // One whose places cannot be read is still a map.
+      // A bundle with an unreadable place index is still served as a map.
       hasPlaces: (try? PlaceIndex(bundle)) != nil)
   }
 
   private static func anyTile(of bundle: any BundleReader, zoom: Int) throws -> (format: TileFormat?, pixels: Int?)? {
     guard let range = try bundle.range(zoom: zoom) else { return nil }
-    // Tiles of a sparse level may be anywhere in its rectangle; a look at some will do.
+    // The tiles of a sparse level may be anywhere in its rectangle; a sample is enough.
     for tile in range.prefix(1024) {
       let found = try bundle.withTile(tile) { bytes in
         (format: TileFormat(sniffing: bytes), pixels: ImageHeader(bytes)?.width)

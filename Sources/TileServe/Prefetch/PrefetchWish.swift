@@ -28,7 +28,7 @@ struct PrefetchWish: Sendable {
     TileQuery(layers: sources ?? layers, policies: policies, tile: tile, scale: scale, format: format)
   }
 
-  /// True where a tile of this map takes time, so that it pays to have it before it is asked for: it is drawn, or far away, or on a slow disk.
+  /// True if a tile of this map takes so long that prefetching pays: it is rendered, remote or on a slow disk.
   ///
   /// - Parameter info: what is known of the lowest layer.
   func takesTime(_ tile: TileID, _ info: TilesetInfo) -> Bool {
@@ -36,7 +36,7 @@ struct PrefetchWish: Sendable {
     return layers.contains { $0.fetchesAhead || $0.isSlow }
   }
 
-  /// True where a tile is not handed out as it is stored, as far as that can be told without looking for it.
+  /// True if a tile is not served as stored, as far as that is known without reading it.
   func needsDrawing(_ tile: TileID, _ info: TilesetInfo) -> Bool {
     if layers.count > 1 { return true }
     if let format, format != info.format { return true }
@@ -45,14 +45,15 @@ struct PrefetchWish: Sendable {
   }
 }
 
-/// A tileset as far as its tiles are known here: what is drawn ahead of need is drawn from these, so that no more is asked of another server than ``Tileset/fetchAhead(_:)`` allows.
+/// The tiles of a tileset that are available locally. Prefetched tiles are rendered from these, so that an upstream gets no more requests than
+/// ``Tileset/fetchAhead(_:)`` allows.
 final class KnownTiles: TileSource {
   let tileset: Tileset
   private let noted = Mutex<[TileID]>([])
 
   init(_ tileset: Tileset) { self.tileset = tileset }
 
-  /// The tiles for which the other server would have had to be asked.
+  /// The tiles that would have to be requested from the upstream.
   var lacking: [TileID] { noted.withLock { $0 } }
 
   func info() throws -> TilesetInfo { try tileset.info() }

@@ -1,24 +1,24 @@
 import TileIndex
 
-/// Where bundles lie: the answer to one look through the folders, nothing opened.
+/// The bundles found by one scan of the folders; nothing is opened.
 struct BundlePlaces: Sendable {
-  /// A bundle and the name that URLs give it.
+  /// A bundle and its id in URLs.
   struct Place: Hashable, Sendable {
     var id: String
     var path: String
     var status: FileStatus
-    /// What is written to the bundle and not yet in it: changes in a write-ahead log make a new state of the tileset. For a folder of tiles, the
-    /// youngest of what lies directly in it.
+    /// The write-ahead log, whose changes make a new state of the tileset. For a folder of tiles, the
+    /// most recent of its direct entries.
     var log: FileStatus?
 
     /// True for the description of a tileset of another server.
     var isUpstream: Bool { path.hasSuffix(UpstreamSettings.suffix) }
 
-    /// When its tiles changed last, as far as can be seen from outside; seconds since 1970.
+    /// When its tiles changed last, by the dates of its files; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
 
-    /// True where ``modified`` tells the states apart: of a file that was written where it lies, so that no other one here had this date before. Not of one that came
-    /// with the date that it had elsewhere, nor where tiles may change one by one: folders, tilesets of other servers, bundles with a log.
+    /// True if ``modified`` identifies the state: for a file that was written in place, so that no earlier one here had this date. Not for one that was copied
+    /// with its date preserved, nor where single tiles may change: folders, tilesets of upstreams, bundles with a log.
     var hasOwnDate: Bool {
       status.isFile && log == nil && !isUpstream && (0...2).contains(status.changed - status.modified)
     }
@@ -28,14 +28,14 @@ struct BundlePlaces: Sendable {
   private(set) var places: [Place] = []
   /// Paths that cannot be served, with the reason.
   private(set) var refused: [String: String] = [:]
-  /// False when something could not be looked at: what is missing then may still be there.
+  /// False if something could not be read: what is missing then may still exist.
   private(set) var isComplete = true
   private var paths: [String: String] = [:]
 
-  /// Deep enough for any shelf.
+  /// Nesting of folders that is followed.
   private static let depthMax = 16
 
-  /// Looks through bundles and folders.
+  /// Scans bundles and folders.
   ///
   /// - Complexity: O(files); about 6 microseconds a file.
   init(_ roots: [String]) {
@@ -63,7 +63,7 @@ struct BundlePlaces: Sendable {
     }
   }
 
-  /// - Parameter above: the folders on the way here: a link back to one of them would lead in circles.
+  /// - Parameter above: the parent folders: a symbolic link to one of them would be a cycle.
   private mutating func walk(_ folder: String, _ status: FileStatus, prefix: String, above: [FileStatus]) {
     if above.contains(where: { $0.device == status.device && $0.inode == status.inode }) { return }
     let above = above + [status]
@@ -75,14 +75,14 @@ struct BundlePlaces: Sendable {
       refused[folder] = "cannot be listed: \(error); \(error.openingRemedy)"
       return
     }
-    // Hidden files are other programs' business: bundles that are being written, for one.
+    // Hidden files are skipped: a bundle that is being written is one.
     let logs = Set(names.filter { $0.hasSuffix("-wal") })
-    // The bundle that an upstream fills is served through it.
+    // The bundle that an upstream fills is served as the upstream's tileset.
     let filled = Set(names.filter { $0.hasSuffix(UpstreamSettings.suffix) }.map { Self.id($0) + ".mbtiles" })
     for name in names where !name.hasPrefix(".") && !filled.contains(name) {
       let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
       let isBundleName = Self.hasBundleExtension(name)
-      // Most entries of a shelf are bundles or are not; only what may be one of them, or a folder, costs a look.
+      // Most names show whether they are bundles; only possible bundles and folders cost a stat call.
       guard isBundleName || !Self.hasOtherExtension(name), let status = look(path) else { continue }
       if status.isFile {
         guard isBundleName else { continue }
@@ -98,8 +98,8 @@ struct BundlePlaces: Sendable {
     }
   }
 
-  /// The youngest entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are written anew within a column are
-  /// not noticed here (a look at every column would take seconds); they are served, with the old date.
+  /// The most recent entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are rewritten within a column are
+  /// not noticed here (a scan of every column would take seconds); they are served with the old date.
   private func newest(in folder: String) -> FileStatus? {
     try? Folder.names(folder).prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
       .max { ($0.modified, $0.modifiedNanoseconds) < ($1.modified, $1.modifiedNanoseconds) }
@@ -132,7 +132,7 @@ struct BundlePlaces: Sendable {
     }
   }
 
-  /// True for the names of side files and pictures, which lie beside bundles in numbers.
+  /// True for the names of side files and images, which are common beside bundles.
   private static func hasOtherExtension(_ name: String) -> Bool {
     ["-wal", "-shm", "-journal", ".png", ".jpg", ".json", ".txt", ".md"].contains { name.hasSuffix($0) }
   }

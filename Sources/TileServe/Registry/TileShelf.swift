@@ -1,29 +1,29 @@
 import Synchronization
 public import TileIndex
 
-/// The tilesets of some bundles and folders, as they come and go.
+/// The registry of tilesets: those of some bundles and folders, kept up to date as files change.
 ///
 /// ```swift
 /// let shelf = try TileShelf(["/maps"])
 /// let tile = try shelf["colorado"]?.storedTile(TileID(zoom: 9, column: 106, row: 194))
 /// ```
 ///
-/// Nothing is opened before it is asked for. ``refresh()`` notices what is new, replaced or gone; a server calls it every second.
+/// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server calls it every second.
 public final class TileShelf: Sendable {
-  /// What there is at one moment.
+  /// The contents at one moment.
   struct Contents: Sendable {
     var tilesets: [String: Tileset] = [:]
     /// By id.
     var ordered: [Tileset] = []
     /// Ids that cannot be served now, or paths, with the reason.
     var failures: [String: String] = [:]
-    /// Failures that nobody was told of yet, with the reason for the operator.
+    /// Failures that were not reported yet, with the reason for the operator.
     var unreported: [String: String] = [:]
-    /// Bundles that were tried and found broken; not tried again before they change.
+    /// Broken bundles; they are not tried again before they change.
     var broken: Set<BundlePlaces.Place> = []
   }
 
-  /// What a look through the folders brought.
+  /// The differences that a scan found.
   public struct Change: Hashable, Sendable {
     public var added: [String] = []
     public var replaced: [String] = []
@@ -36,16 +36,16 @@ public final class TileShelf: Sendable {
 
   /// Files and folders, as given.
   public let paths: [String]
-  /// Where the reading is done.
+  /// The threads that read.
   package let work: WorkPool
   private let open = OpenTilesets()
   private let contents: Mutex<Contents>
   private let changeCount = Atomic(0)
   private let isClosed = Atomic(false)
-  /// Held while the folders are looked through: one look at a time.
+  /// Held during a scan: one at a time.
   private let refreshing = Mutex(())
 
-  /// Looks through files and folders, opening nothing.
+  /// Scans files and folders; opens nothing.
   ///
   /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there.
   public init(_ paths: [String]) throws {
@@ -61,7 +61,7 @@ public final class TileShelf: Sendable {
     }
     contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
     contents.failures = found.refused
-    // A description is somebody's handwriting; better to say at once what is wrong with it.
+    // Descriptions are written by hand: their errors are reported at the start.
     for tileset in contents.ordered where tileset.isRemote {
       do {
         try tileset.check()
@@ -76,32 +76,32 @@ public final class TileShelf: Sendable {
   /// All tilesets, by id.
   public var tilesets: [Tileset] { contents.withLock { $0.ordered } }
 
-  /// The tilesets but those of which it is known that they cannot be read.
+  /// The tilesets that are not known to be unreadable.
   public var readableTilesets: [Tileset] {
     let (tilesets, failures) = contents.withLock { ($0.ordered, $0.failures) }
-    // Where a broken bundle came in the place of one that is open, that one is served on.
+    // The old bundle stays in service if its replacement is broken.
     return tilesets.filter { failures[$0.id] == nil || $0.knownInfo != nil }
   }
 
   /// What cannot be served, by id or path, with the reason.
   public var failures: [String: String] { contents.withLock { $0.failures } }
 
-  /// Another number whenever a tileset came, went or was replaced: what was made before may be of something else.
+  /// Changes whenever a tileset is added, removed or replaced, which makes stored responses obsolete.
   var generation: Int { changeCount.load(ordering: .acquiring) }
 
   /// The tileset of an id.
   public subscript(id: String) -> Tileset? { contents.withLock { $0.tilesets[id] } }
 
-  /// The tileset of an id, or why it cannot be had; nil when nothing has this id.
+  /// The tileset of an id, or why it is unavailable; nil if nothing has this id.
   func look(_ id: String) -> (tileset: Tileset?, failure: String?) {
     contents.withLock { ($0.tilesets[id], $0.failures[id]) }
   }
 
-  /// Remembers that a tileset could not be opened, or that it could after all. The next ``refresh()`` says so, once.
+  /// Notes that a tileset could not be opened, or that it can be opened again. The next ``refresh()`` reports it once.
   func note(_ tileset: Tileset, failure: (any Error)?) {
     let reason = failure.map(Self.reason)
     contents.withLock { contents in
-      // What is known of a broken replacement stays.
+      // The failure of a broken replacement is kept.
       let isCurrent = !contents.broken.contains { $0.id == tileset.id }
       guard isCurrent, contents.tilesets[tileset.id] === tileset else { return }
       if let failure, contents.failures[tileset.id] != reason { contents.unreported[tileset.id] = "\(failure)" }
@@ -109,9 +109,9 @@ public final class TileShelf: Sendable {
     }
   }
 
-  /// Opens every bundle once, before anybody asks for it: those that cannot be opened are failures then, and counted and said as such.
+  /// Opens every bundle once before the first request, so that broken ones are counted and reported as failures.
   ///
-  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: a thousand bundles, or a disk that sleeps, do not hold up the start. The
+  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: many bundles or a sleeping disk do not delay the start. The
   /// rest is looked at behind that.
   public func findBroken() async {
     let (first, whenFirst) = AsyncStream<Void>.makeStream()

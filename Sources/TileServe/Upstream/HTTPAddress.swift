@@ -12,7 +12,7 @@ struct HTTPAddress: Hashable, Sendable {
   /// Path and query; begins with a slash.
   var path: String
 
-  /// What is wrong with a URL; not the URL, which may hold a key.
+  /// What is wrong with a URL. Does not contain the URL, which may hold a key.
   struct Refusal: Error, CustomStringConvertible { let description: String }
 
   init(_ text: String) throws {
@@ -42,7 +42,7 @@ struct HTTPAddress: Hashable, Sendable {
 
   var text: String { "\(scheme.rawValue)://\(host)\(port.map { ":\($0)" } ?? "")\(path)" }
 
-  /// Where a redirect leads (RFC 9110, section 10.2.2), if it may be followed: on the same host only, and never from https to http.
+  /// The target of a redirect (RFC 9110, section 10.2.2) if it may be followed: on the same host only, and never from https to http.
   func redirected(to location: String) -> HTTPAddress? {
     var target = location
     if location.hasPrefix("//") {
@@ -57,15 +57,15 @@ struct HTTPAddress: Hashable, Sendable {
     guard let address = try? HTTPAddress(String(target.prefix { $0 != "#" })), address.host == host,
       address.scheme == .https || scheme == .http
     else { return nil }
-    // Another port of the host is another server, but for the step from http to https.
+    // Another port of the host is another server, except for the step from http to https.
     guard address.port == port || address.scheme != scheme else { return nil }
     return address
   }
 }
 
-/// The URL of a server's tiles with places for their numbers: `{z}`, `{x}`, `{y}`; `{-y}` counts rows from the south.
+/// A URL template for tiles with `{z}`, `{x}`, `{y}`; `{-y}` counts rows from the south.
 struct URLTemplate: Hashable, Sendable {
-  /// With the tile 0/0/0: what scheme and host are.
+  /// The address of the tile 0/0/0, for its scheme and host.
   let address: HTTPAddress
   private let text: String
 
@@ -79,7 +79,7 @@ struct URLTemplate: Hashable, Sendable {
       throw HTTPAddress.Refusal(description: "has another place than {z}, {x}, {y} and {-y}")
     }
     address = try HTTPAddress(example)
-    // The numbers must not choose the server.
+    // The numbers must not decide which host is asked.
     let host = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...].prefix { $0 != "/" && $0 != "?" }
     guard !host.contains("{") else { throw HTTPAddress.Refusal(description: "must not have places in the host's name") }
   }

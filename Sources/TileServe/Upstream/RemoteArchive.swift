@@ -1,22 +1,22 @@
 import Synchronization
 import TileIndex
 
-/// A PMTiles archive on a web server: its directories are read in parts as they are needed, and kept in memory.
+/// A PMTiles archive on a web server. Its directories are read in parts as needed, and cached in memory.
 final class RemoteArchive: Sendable {
   private let client: UpstreamClient
   private let address: HTTPAddress
   private let file = Mutex<RemoteFile?>(nil)
-  /// One at a time finds out what there is.
+  /// One thread at a time opens the archive.
   private let opening = Mutex(())
-  /// When the archive was last looked at, in seconds since 1970.
+  /// When the archive was last checked, in seconds since 1970.
   private let seen = Mutex(0)
 
   init(_ client: UpstreamClient, _ address: HTTPAddress) { (self.client, self.address) = (client, address) }
 
-  /// Is told which file the archive is before anything is read from it.
+  /// Called with the archive's file before anything is read from it.
   typealias Adoption = (RemoteFile) throws -> Void
 
-  /// Reads from the archive as it is now; opens it again when it was replaced.
+  /// Reads from the current archive; opens it again if it was replaced.
   func reading<Result>(
     _ adopt: Adoption, _ body: (PMTilesReader, RemoteFile) throws -> Result
   ) throws -> Result {
@@ -36,7 +36,7 @@ final class RemoteArchive: Sendable {
     preconditionFailure("unreachable")
   }
 
-  /// What the archive says of a tile.
+  /// The archive's answer for a tile.
   func news(
     _ tile: TileID, _ known: GrowingBundle.Found?, _ settings: UpstreamSettings, _ adopt: Adoption
   ) throws -> UpstreamNews {
@@ -73,12 +73,12 @@ final class RemoteArchive: Sendable {
     file.withLock { if $0 === old { $0 = nil } }
   }
 
-  /// Opens the archive again when it is next read, unless it is another by now.
+  /// Has the archive opened again at the next read, unless it was replaced in the meantime.
   func forget(archive identity: String) {
     file.withLock { if $0?.identity == identity { $0 = nil } }
   }
 
-  /// A tile is asked for anew because it may have changed: so may the archive, which is looked at anew at most once in the time that tiles are fresh.
+  /// A stale tile is requested again, so the archive is checked as well, at most once within the freshness lifetime of tiles.
   private func lookAgain(_ settings: UpstreamSettings, _ adopt: Adoption) throws {
     let now = WallClock.seconds
     let isDue = seen.withLock { seen in
@@ -88,7 +88,7 @@ final class RemoteArchive: Sendable {
     }
     guard isDue, let old = file.withLock({ $0 }) else { return }
     let new = try RemoteFile(client, address)
-    // What was read of a file without a name may have changed in its middle.
+    // Without an entity tag the middle of the file may have changed.
     if new.identity != old.identity || new.entityTag.isEmpty {
       try adopt(new)
       file.withLock { $0 = new }
@@ -96,16 +96,16 @@ final class RemoteArchive: Sendable {
   }
 }
 
-/// A file that a web server has, read in parts by range requests (RFC 9110, section 14). Blocks the calling thread.
+/// A remote file, read in parts by range requests (RFC 9110, section 14). Blocks the calling thread.
 ///
-/// What belongs together is told by the server's entity tag: when the file is replaced, reading fails with ``Replaced`` instead of mixing old and new.
+/// Parts are matched by the server's entity tag: if the file is replaced, reading fails with ``Replaced`` instead of mixing old and new.
 final class RemoteFile: Sendable {
   struct Replaced: Error {}
 
   let byteCount: Int
-  /// Empty where the server says none that names the bytes; then a replaced file is noticed by what ``identity`` is made of.
+  /// Empty without a strong entity tag; then a replaced file is detected by ``identity``.
   let entityTag: String
-  /// Another one for another file: the entity tag; without one a hash of the size, the first bytes, and what else the server says of the file's state.
+  /// Identifies the file's state: the entity tag; without one a hash of the size, the first bytes and other validators.
   let identity: String
   private let client: UpstreamClient
   private let address: HTTPAddress
@@ -126,7 +126,7 @@ final class RemoteFile: Sendable {
     client.counts.add(.fetched)
     byteCount = total
     let tag = answer.field("etag") ?? ""
-    // A weak tag says nothing of single bytes.
+    // A weak tag does not guarantee equal bytes.
     entityTag = tag.hasPrefix("W/") ? "" : tag
     head = answer.body
     if entityTag.isEmpty {
@@ -137,7 +137,7 @@ final class RemoteFile: Sendable {
     }
   }
 
-  /// - Parameter isKept: for what is read again and again: directories.
+  /// - Parameter isKept: true for directories, which are read repeatedly.
   func bytes(_ range: Range<Int>, isKept: Bool) throws -> [UInt8] {
     if range.isEmpty { return [] }
     if range.upperBound <= head.count { return Array(head[range]) }
@@ -165,7 +165,7 @@ final class RemoteFile: Sendable {
   }
 }
 
-/// A remote file as readers of archives want it. Directories are kept in memory, tiles are not: they go into the bundle.
+/// Adapts a remote file to archive readers. Directories are cached in memory; tiles are not, they go into the bundle.
 struct RemoteBytes: ByteSource {
   let file: RemoteFile
 

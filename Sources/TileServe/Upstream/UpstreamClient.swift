@@ -5,9 +5,9 @@ import NIOHTTP1
 import Synchronization
 import TileIndex
 
-/// Asks one upstream, within its limits. Blocks the calling thread, which must be no event loop's.
+/// Sends requests to one upstream within its limits. Blocks the calling thread, which must not be an event loop's.
 final class UpstreamClient: Sendable {
-  /// What came back, with a status that is an answer: 200, 206, 204, 304, 404, 410, 412.
+  /// A response with one of the statuses 200, 206, 204, 304, 404, 410, 412.
   struct Answer: Sendable {
     var status: Int
     var fields: HTTPHeaders
@@ -23,9 +23,9 @@ final class UpstreamClient: Sendable {
   let counts = UpstreamCounts()
   private let health = Mutex(UpstreamHealth())
   private let pace: Mutex<RequestPace>
-  /// False while this thread asks for what nobody waits for: that goes only where it may begin at once.
+  /// False while this thread prefetches: such requests are only sent if they may begin at once.
   @TaskLocal static var isPatient = true
-  /// Requests under way; AsyncHTTPClient's own limit is a wish.
+  /// Requests in flight; AsyncHTTPClient's own limit is not strict.
   private let room: DispatchSemaphore
 
   init(_ settings: UpstreamSettings) {
@@ -34,26 +34,26 @@ final class UpstreamClient: Sendable {
     pace = Mutex(RequestPace(perSecond: settings.requestsPerSecond))
   }
 
-  /// One for the process: connections are shared by all upstreams of a host. It follows no redirects, because they are followed here, where it is
-  /// known which are allowed, and unpacks nothing, because tiles are kept as they come.
+  /// One client for the process: all upstreams of a host share connections. It follows no redirects, because they are followed here, where it is
+  /// known which are allowed, and decompresses nothing, because tiles are stored as received.
   private static let http: HTTPClient = {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.timeout.connect = .seconds(5)
-    // Whoever has no network is to know it at once.
+    // Without a network the error comes at once.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16
     return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }()
 
-  /// False while the upstream does not answer, or wants to be left alone: asking would only take time.
+  /// False while the upstream does not answer, or has asked for a pause.
   var isAway: Bool { health.withLock { !$0.mayAsk(at: MonotonicClock.seconds, taking: false) } }
 
-  /// Asks for something.
+  /// Sends a GET request.
   ///
   /// - Parameters:
-  ///   - fields: beside those that every request has.
+  ///   - fields: in addition to those that every request has.
   ///   - bytesMax: a longer answer is refused.
-  ///   - answers: statuses that are answers; others are failures.
+  ///   - answers: statuses that count as answers; others are failures.
   /// - Throws: ``UpstreamFailure``.
   func get(
     _ address: HTTPAddress, _ fields: [(String, String)] = [], bytesMax: Int, answers: Set<Int>
@@ -63,7 +63,7 @@ final class UpstreamClient: Sendable {
       throw UpstreamFailure(.away, "does not answer, or asked to be left alone; it is tried again in a while")
     }
     guard room.wait(timeout: .now() + .seconds(settings.timeoutSeconds)) == .success else {
-      // Nothing was asked, so nothing was learnt.
+      // No request was sent, so nothing is known about the upstream's health.
       health.withLock { $0.release() }
       counts.add(.timeout)
       throw UpstreamFailure(.timeout, "too many requests to it are under way")
@@ -116,9 +116,9 @@ final class UpstreamClient: Sendable {
       body: response.body.map { Array($0.readableBytesView) } ?? [])
   }
 
-  /// Waits until one more request may go to the upstream.
+  /// Waits until the rate limit allows one more request.
   ///
-  /// - Returns: false when that would take longer than a request may.
+  /// - Returns: false if that would take longer than the time limit of a request.
   private func waitForTurn() -> Bool {
     let now = MonotonicClock.seconds
     let patience = Self.isPatient ? Double(settings.timeoutSeconds) : 0
@@ -145,15 +145,15 @@ extension UpstreamClient {
   /// A longer answer is not a tile.
   private static let tileBytesMax = 8 << 20
 
-  /// Asks for a tile of a server that has a URL for each.
+  /// Requests a tile by its URL.
   ///
-  /// - Parameter known: what is kept; where it is still right the server need not send it again.
+  /// - Parameter known: the cached tile, for a conditional request.
   func news(_ tile: TileID, _ known: GrowingBundle.Found?) throws -> UpstreamNews {
     guard case .template(let template) = settings.address else {
       preconditionFailure("an archive has no URLs of tiles")
     }
     var fields: [(String, String)] = []
-    // The form that vector tiles are kept in.
+    // Vector tiles are stored with gzip.
     if settings.format == .pbf { fields.append(("Accept-Encoding", "gzip")) }
     if let known, known.bytes != nil {
       if !known.state.entityTag.isEmpty { fields.append(("If-None-Match", known.state.entityTag)) }
@@ -187,7 +187,7 @@ extension UpstreamClient {
     Freshness.expiry(now: now, fallback: settings.freshSeconds, field: answer.field)
   }
 
-  /// Pages that say "no such map" come with status 200 too. Unpacked vector tiles have no mark of their own.
+  /// Some servers send error pages with status 200. Uncompressed vector tiles have no magic number.
   private func isTile(_ bytes: [UInt8]) -> Bool {
     guard let format = bytes.withUnsafeBytes(TileFormat.init(sniffing:)) else {
       return settings.format == .pbf && !bytes.isEmpty && bytes[0] != UInt8(ascii: "<") && bytes[0] != UInt8(ascii: "{")
@@ -195,32 +195,32 @@ extension UpstreamClient {
     return (format == .pbf) == (settings.format == .pbf)
   }
 
-  /// A field that is sent back one day must be one line and short.
+  /// A validator that is sent back later must be one short line.
   private static func kept(_ field: String?) -> String {
     guard let field, field.utf8.count <= 200, field.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return "" }
     return field
   }
 }
 
-/// What a server says of a tile.
+/// The answer of a server for a tile.
 enum UpstreamNews {
-  /// What is kept is still right, and fresh until then.
+  /// The cached tile is still valid, and fresh until then.
   case unchanged(expires: Int)
-  /// Nil: there is no such tile. With the archive that says so, where it is one.
+  /// Nil bytes: there is no such tile. With the identity of the archive, if it is one.
   case tile([UInt8]?, GrowingBundle.State, archive: String?)
 }
 
-/// How long an answer may be used without asking again (RFC 9111, section 4.2).
+/// The freshness lifetime of a response (RFC 9111, section 4.2).
 enum Freshness {
-  /// A server that says a year does not mean more; one that says nothing at all is asked once a minute at most.
+  /// Lifetimes are limited to between a minute and a year.
   private static let secondsMax = 365 * 86_400
   private static let secondsMin = 60
 
-  /// Seconds since 1970 until which an answer is fresh.
+  /// Seconds since 1970 until which a response is fresh.
   ///
   /// - Parameters:
   ///   - field: the answer's header fields by their names.
-  ///   - fallback: seconds, where the answer says nothing.
+  ///   - fallback: seconds, if the response has no lifetime.
   static func expiry(now: Int, fallback: Int, field: (String) -> String?) -> Int {
     let directives = (field("cache-control") ?? "").lowercased().split(separator: ",").map { part in
       part.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
@@ -234,14 +234,14 @@ enum Freshness {
       return now + min(max(min(max(lifetime, 0), secondsMax) - min(max(age, 0), secondsMax), secondsMin), secondsMax)
     }
     if let expires = field("expires") {
-      // By the server's own clock where it tells the time. A date that cannot be read has passed.
+      // By the server's own clock if it sends a Date. An unreadable date counts as past.
       let serverNow = field("date").flatMap(HTTPDate.seconds) ?? now
       return now + min(max((HTTPDate.seconds(expires) ?? 0) - serverNow, secondsMin), secondsMax)
     }
     return now + fallback
   }
 
-  /// Seconds that a server wants to be left alone (RFC 9110, section 10.2.3); nil when it says nothing that can be read.
+  /// Seconds of a Retry-After field (RFC 9110, section 10.2.3); nil without a readable one.
   static func retryAfter(_ text: String?, now: Int) -> Int? {
     guard let text else { return nil }
     if let seconds = Int(text) { return seconds >= 0 ? seconds : nil }

@@ -1,8 +1,8 @@
 import TileIndex
 
-/// What the description of an upstream says (`NAME.upstream.json`): a server that has tiles, and how they are kept here. docs/http-api.md has the members.
+/// The description of an upstream (`NAME.upstream.json`): a tile server, and how its tiles are cached here. docs/http-api.md lists the members.
 struct UpstreamSettings: Hashable, Sendable {
-  /// How the server is asked.
+  /// How tiles are requested.
   enum Address: Hashable, Sendable {
     /// One URL a tile.
     case template(URLTemplate)
@@ -11,7 +11,7 @@ struct UpstreamSettings: Hashable, Sendable {
   }
 
   var address: Address
-  /// Nil for an archive that says it itself.
+  /// Nil for an archive, which has it in its header.
   var format: TileFormat?
   var zooms: ClosedRange<Int>?
   /// Degrees.
@@ -19,22 +19,22 @@ struct UpstreamSettings: Hashable, Sendable {
   var name: String?
   var attribution: String?
   var tilePixels = 256
-  /// The bundle that grows.
+  /// The growing bundle.
   var file: String
   var fileBytesMax = 1 << 30
   var whenFull = GrowingBundle.WhenFull.evict
-  /// True where tiles may be asked for that nobody wants yet; other people's servers are not troubled for our convenience unless their description says so.
+  /// True if tiles may be prefetched. Off unless the description allows it, because public servers forbid it.
   var fetchesAhead = false
-  /// True where bytes cost: little is fetched ahead.
+  /// True for a metered upstream, which limits prefetching.
   var isMetered = false
   /// Requests that may begin within a second.
   var requestsPerSecond = 20
   /// Requests at a time.
   var connections = 4
   var timeoutSeconds = 10
-  /// How long a tile is fresh whose server does not say.
+  /// The freshness lifetime in seconds if the server sends none.
   var freshSeconds = 7 * 86_400
-  /// How long it is believed that a tile does not exist.
+  /// The freshness lifetime in seconds of the answer that a tile does not exist.
   var missingSeconds = 3600
   var userAgent = "tileserve/\(TileServer.version) (offline map server)"
 
@@ -142,7 +142,7 @@ struct UpstreamMembers {
     ServeError(.invalidOption, "\(path): \(name): \(reason)")
   }
 
-  /// Refuses members that mean nothing: a typing error must not go unnoticed.
+  /// Refuses unknown members, so that typing errors are noticed.
   func check() throws {
     for member in members where !Self.names.contains(member.name) {
       throw wrong(member.name, "is not known; there are \(Self.names.sorted().joined(separator: ", "))")
