@@ -3,17 +3,17 @@ import Synchronization
 import TileIndex
 import TilePrefetch
 
-/// What a server does when memory gets short, and when there is enough again.
+/// The server's response to memory pressure.
 ///
-/// | level | fetching ahead | caches |
+/// | level | prefetching | caches |
 /// |---|---|---|
 /// | normal | as set | the whole budget |
-/// | warning | none | half of it; tiles fetched ahead and not wanted yet go first, then those far from every screen, the coarse zooms last |
-/// | critical | none | a quarter, of which what is on screens and the coarse zooms are kept now; no ready replies, no buffers, no idle readers |
+/// | warning | none | half of it; prefetched tiles that were not requested are evicted first, then those far from every screen, the coarse zooms last |
+/// | critical | none | a quarter, reduced at once to tiles on screens and coarse zooms; no stored responses, no buffers, no idle readers |
 ///
-/// After every step up the allocator gives back what is free: without that the process stays as large as it was.
+/// After every step up the allocator returns free memory to the system, which it does not do by itself.
 final class PressureResponse: Sendable {
-  /// So many zooms from 0 on are kept as long as anything is: 21 tiles, and there is always something to draw.
+  /// Zooms that are evicted last: 21 tiles, enough to always render something.
   static let coarseZooms = 0...2
 
   private let cache: DrawnTileCache
@@ -30,7 +30,7 @@ final class PressureResponse: Sendable {
     self.readyBytes = readyBytes
   }
 
-  /// Goes over to a level. Called for one change after the other.
+  /// Adapts to a new level. Calls are serialised.
   func react(to level: PressureLevel) {
     let before = current.withLock { current in
       defer { current = level }

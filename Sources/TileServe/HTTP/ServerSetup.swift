@@ -5,16 +5,16 @@ import NIOSSL
 import Support
 import TileIndex
 
-/// Puts listeners and connections together.
+/// Creates the listener and the pipeline of each connection.
 struct ServerSetup: Sendable {
   let tls: NIOSSLContext?
   let limits: ConnectionLimits
   let trustedProxies: TrustedProxies
   let alarm: DescriptorAlarm
 
-  /// Listens where the options say.
+  /// Listens on the address of the options.
   ///
-  /// - Returns: also the file of a Unix socket, which its owner removes before the socket is closed.
+  /// - Returns: the channel, and the file of a Unix socket, which its owner removes before the socket is closed.
   /// - Throws: ``ServeError`` with `.cannotListen`.
   func listen(
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
@@ -26,7 +26,7 @@ struct ServerSetup: Sendable {
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
           if isFastAndLocal { FastPath.setUp(localListener: pipeline) }
-          // Without descriptors accepting fails at once, again and again: it pauses.
+          // Without file descriptors accepting fails repeatedly, so it pauses.
           let backoff = AcceptBackoffHandler { [alarm] error in
             let error = FileSystem.SystemError(number: error.errnoCode)
             if error.isOutOfDescriptors { alarm.ring("a connection cannot be accepted: \(error)") }
@@ -37,7 +37,7 @@ struct ServerSetup: Sendable {
       }
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      // Several connections an accept round, not so many that those who are there wait.
+      // Several connections for each accept call, but not so many that existing ones wait.
       .serverChannelOption(.maxMessagesPerRead, value: 16)
       .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try accept(channel) } }
       .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -47,7 +47,7 @@ struct ServerSetup: Sendable {
       if let path = options.unixSocket {
         let turn = await FolderTurn(besides: path)
         try await Self.removeAbandoned(path, group)
-        // Under a name of its own at first: NIO removes what lies under the name that it listened on when it ends, whoever's that is by then.
+        // Under a temporary name at first: when it ends NIO removes the file at the path that it was bound to, even if that belongs to another process by then.
         let own = SocketFile.ownName(besides: path)
         let channel = try await bootstrap.bind(unixDomainSocketPath: own, cleanupExistingSocketFile: true).get()
         guard let file = SocketFile(own)?.moved(to: path) else {
@@ -68,7 +68,7 @@ struct ServerSetup: Sendable {
     }
   }
 
-  /// Removes the socket of a server that was killed. One that lives answers its connections, and keeps its socket.
+  /// Removes the socket of a server that was killed. A running server accepts the connection, and its socket is kept.
   private static func removeAbandoned(_ path: String, _ group: MultiThreadedEventLoopGroup) async throws {
     guard let file = SocketFile(path) else {
       if FileStatus(path) == nil { return }
@@ -84,15 +84,15 @@ struct ServerSetup: Sendable {
     } catch let error as IOError where SocketFile.isMissing(errno: error.errnoCode) {
       return
     } catch {
-      // Too busy to answer, or somebody else's: not ours to take in any case.
+      // Too busy to answer, or another program's socket: it is not removed.
       reason = "it is the socket of another program (\(Self.reason(error))); choose another file"
     }
     throw ServeError(.cannotListen, "cannot listen on \(path): \(reason)")
   }
 
-  /// Makes a new connection speak HTTP, if there is room for it.
+  /// Sets up the pipeline of a new connection, if there is room for it.
   func configure(_ channel: any Channel, _ service: TileService, _ loop: LoopState) throws {
-    // The limit is shared by the loops, as connections are.
+    // The limit is divided among the event loops.
     let share = max(limits.connectionCountMax / service.metrics.shards.count, 1)
     if loop.connectionCount >= share, !loop.makeRoom() {
       loop.shard.dropped()
@@ -126,7 +126,7 @@ struct ServerSetup: Sendable {
   }
 }
 
-/// Reads certificate and key.
+/// Reads the certificate and the key.
 enum TLSFiles {
   /// - Throws: ``ServeError`` with `.invalidOption` that names the file.
   static func context(_ files: TileServerOptions.TLS) throws -> NIOSSLContext {
@@ -147,7 +147,7 @@ enum TLSFiles {
     do {
       var configuration = TLSConfiguration.makeServerConfiguration(
         certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-      // RFC 8996 takes the older ones out of use.
+      // Older versions are deprecated by RFC 8996.
       configuration.minimumTLSVersion = .tlsv12
       return try NIOSSLContext(configuration: configuration)
     } catch {
@@ -157,8 +157,8 @@ enum TLSFiles {
   }
 }
 
-/// Cuts what a client sends into requests with NIO's parser. The fast path takes what it can before that; from the first request that it leaves on, the parser
-/// reads everything.
+/// Passes input to the fast path, and to NIO's parser from the first request on that the fast path does not read.
+/// Without the fast path the parser reads everything.
 final class RequestReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -185,7 +185,7 @@ final class RequestReader: ChannelInboundHandler {
     if bytes.readableBytes > 0 { parse(bytes, context) }
   }
 
-  /// What the parser finds in them, errors too, reaches the connection before this returns.
+  /// The requests and errors that the parser finds reach the connection before this returns.
   private func parse(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
     connection.unparsed = bytes
     context.fireChannelRead(wrapInboundOut(bytes))

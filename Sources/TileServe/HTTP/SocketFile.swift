@@ -13,18 +13,18 @@ struct SocketFile: Sendable {
   private var path: String
   private let identity: FileSystem.Identity
 
-  /// What lies at the path now; nil for what is no socket.
+  /// The socket at the path; nil for any other file.
   init?(_ path: String) {
     guard let status = try? FileSystem.status(path, followingLinks: false), status.kind == .socket else { return nil }
     (self.path, identity) = (path, status.identity)
   }
 
-  /// Removes the file unless another one lies there by now. While its socket is open no other file gets its number.
+  /// Removes the file unless it was replaced by another one. While its socket is open no other file gets its inode number.
   func remove() {
     if SocketFile(path)?.identity == identity { unlink(path) }
   }
 
-  /// The same under another name; nil when it cannot be renamed.
+  /// The file under another name; nil if it cannot be renamed.
   func moved(to other: String) -> SocketFile? {
     guard rename(path, other) == 0 else { return nil }
     var moved = self
@@ -32,7 +32,7 @@ struct SocketFile: Sendable {
     return moved
   }
 
-  /// A name that no other process takes, in the folder of a file.
+  /// A name in the folder of a file that no other process uses.
   static func ownName(besides path: String) -> String {
     let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
     return "\(folder).\(getpid())"
@@ -44,12 +44,12 @@ struct SocketFile: Sendable {
   static func isMissing(errno number: Int32) -> Bool { number == ENOENT }
 }
 
-/// Who starts to listen in a folder takes turns with others that do: between finding a socket abandoned and taking its place nobody else may do so. Leaves no
+/// A lock on a folder while a server starts to listen there: between finding an abandoned socket and replacing it no other server may do the same. Leaves no
 /// file behind, and ends with the process.
 final class FolderTurn: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter path: of a file in the folder. Where the folder cannot be locked, or somebody has it for five seconds, there is no turn to wait for.
+  /// - Parameter path: a file in the folder. If the folder cannot be locked within five seconds, the server goes on without the lock.
   init(besides path: String) async {
     let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     descriptor = open(folder, O_RDONLY | O_CLOEXEC)

@@ -1,25 +1,25 @@
 import TileIndex
 
-/// Credits as bundles have them, which may be HTML (TileJSON 3.0.0, section 3.2), reduced to text and links.
+/// The credits of a bundle, which may be HTML (TileJSON 3.0.0, section 3.2), reduced to text and links.
 ///
-/// Bundles come from strangers and viewers put credits into pages, so nothing is passed on but text and links to http(s) addresses;
-/// every other element goes, its text stays, but for `script` and `style`, which go whole.
+/// Bundles are untrusted and viewers put credits into pages, so only text and links to http(s) addresses are kept;
+/// other elements are removed and their text stays, except for `script` and `style`, which are removed completely.
 package struct Credits: Hashable, Sendable {
   package enum Part: Hashable, Sendable {
     case text(String)
-    /// An address that begins with `http://` or `https://`, and the words that lead there.
+    /// An address that begins with `http://` or `https://`, and the text of its link.
     case link(url: String, text: String)
   }
 
   package let parts: [Part]
 
-  /// Reads HTML or plain text; anything can be read.
+  /// Reads HTML or plain text; every input is valid.
   package init(html: String) {
     var reader = CreditsReader(html)
     parts = reader.read()
   }
 
-  /// The words alone.
+  /// The text alone.
   package var plainText: String {
     parts.map { part in
       switch part {
@@ -40,7 +40,7 @@ package struct Credits: Hashable, Sendable {
   }
 }
 
-/// Walks through credits that may be HTML. Lenient as browsers are: a `<` that begins no tag is text, tags may be left open.
+/// Parses credits that may be HTML. Lenient like browsers: a `<` that begins no tag is text, tags may be left open.
 struct CreditsReader {
   private let source: [Character]
   private var place = 0
@@ -67,7 +67,7 @@ struct CreditsReader {
     place += 1
   }
 
-  /// Ends the part under way.
+  /// Ends the current part.
   private mutating func flush() {
     defer { pending = "" }
     guard !pending.isEmpty else { return }
@@ -91,7 +91,7 @@ struct CreditsReader {
     guard start.hasPrefix("http://") || start == "https://", !address.contains(where: { $0.isWhitespace || $0 == "<" }),
       let url = Self.safeURL(address)
     else { return false }
-    // Within a link the words lead where that says.
+    // Within a link the text belongs to that link.
     if link == nil {
       flush()
       parts.append(.link(url: url, text: address))

@@ -1,9 +1,9 @@
 import TileIndex
 
-/// The frame of every page. Nothing in it runs inline and nothing comes from elsewhere, so that ``contentSecurityPolicy`` holds.
+/// The frame of every page. It has no inline scripts and loads nothing from other servers, as ``contentSecurityPolicy`` requires.
 package enum HTMLPage {
-  /// The `Content-Security-Policy` under which all pages work. `worker-src blob:` is for MapLibre GL, which makes its worker that way;
-  /// `data:` is for the pictures in its style sheet, `blob:` for tiles that it decodes.
+  /// The `Content-Security-Policy` of all pages. `worker-src blob:` is for MapLibre GL, which creates its worker that way;
+  /// `data:` is for the images in its style sheet, `blob:` for tiles that it decodes.
   package static let contentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     + "worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -41,7 +41,7 @@ package enum HTMLPage {
   }
 }
 
-/// What to do where a map library is missing, as HTML.
+/// Instructions for installing a missing map library, as HTML.
 enum MissingLibrary {
   static let leaflet = """
     <p>Maps of raster tiles need <b>Leaflet</b>, which is not installed here. Install it and load this page again:</p>

@@ -1,8 +1,8 @@
 import TileIndex
 
-/// The page at `/`: every tileset with a picture, its facts and where to get it, and a box that searches them.
+/// The page at `/`: every tileset with a preview, its properties and links, and a search box.
 package enum IndexPage {
-  /// The page's HTML in UTF-8. About 1.5 kB a tileset; pictures load as they are scrolled to.
+  /// The page's HTML in UTF-8. About 1.5 kB for each tileset; previews load when they are scrolled to.
   package static func document(
     _ infos: [TilesetInfo], failures: [(id: String, reason: String)], libraries: WebLibraries,
     at address: ServiceAddress
@@ -64,7 +64,7 @@ package enum IndexPage {
       """
   }
 
-  /// A tile that shows about all; vector tiles, which a browser cannot draw by itself, get a sign.
+  /// A tile that shows about all of the tileset; vector tiles, which a browser cannot render by itself, get a symbol.
   private static func picture(_ info: TilesetInfo, at address: ServiceAddress) -> String {
     guard info.isRaster else {
       return """
@@ -97,7 +97,7 @@ package enum IndexPage {
     return missing.map { "<div class=\"notice\">\($0)</div>\n" }.joined()
   }
 
-  /// Descriptions may be whole pages; a card shows their beginning.
+  /// Descriptions may be long; a card shows their beginning.
   private static func clipped(_ text: String) -> String {
     let plain = Credits(html: text).plainText
     return plain.count > 200 ? plain.prefix(199) + "…" : plain

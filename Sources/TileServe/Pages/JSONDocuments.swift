@@ -1,8 +1,8 @@
 package import TileIndex
 
-/// `/tilesets.json`: everything that the service has.
+/// `/tilesets.json`: all tilesets.
 package enum TilesetList {
-  /// An object with `tilesets`, and `unavailable` for bundles that are there but cannot be served now, with the reason.
+  /// An object with `tilesets`, and `unavailable` for bundles that exist but cannot be served now, with the reason.
   /// `modified` is in seconds since 1970.
   package static func document(
     _ infos: [TilesetInfo], failures: [(id: String, reason: String)], at address: ServiceAddress

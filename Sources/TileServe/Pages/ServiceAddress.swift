@@ -1,10 +1,10 @@
 import TileIndex
 
-/// Where clients reach the service, as they see it: behind a proxy that is not where it listens.
+/// The base URL of the service as clients see it, which behind a proxy differs from the address it listens on.
 public struct ServiceAddress: Hashable, Sendable {
   /// Scheme, host and port, such as `https://maps.example.org` or `http://127.0.0.1:8080`; no slash at the end.
   public var origin: String
-  /// What stands before every path: empty, or `/maps`; no slash at the end.
+  /// The prefix of every path: empty, or `/maps`; no slash at the end.
   public var basePath: String
 
   public init(origin: String, basePath: String = "") {
@@ -15,11 +15,11 @@ public struct ServiceAddress: Hashable, Sendable {
   /// The absolute URL of a path that begins with a slash and is already percent-encoded.
   public func url(_ path: String) -> String { origin + basePath + path }
 
-  /// The same without scheme and host, for pages.
+  /// The path without scheme and host, for pages.
   public func path(_ path: String) -> String { basePath + path }
 }
 
-/// The paths of the service below its base path, percent-encoded. Every document takes them from here.
+/// The paths of the service below its base path, percent-encoded.
 package enum ServicePaths {
   package static let index = "/"
   package static let tilesets = "/tilesets.json"
@@ -33,12 +33,12 @@ package enum ServicePaths {
   package static func places(_ id: String) -> String { "/\(PercentEncoding.segment(id))/places" }
   /// The viewer page of a tileset.
   package static func viewer(_ id: String) -> String { "/\(PercentEncoding.segment(id))/" }
-  /// What WMTS offers of one tileset alone.
+  /// The WMTS capabilities of one tileset.
   package static func wmtsCapabilities(_ id: String) -> String {
     "/wmts/1.0.0/\(PercentEncoding.segment(id))/WMTSCapabilities.xml"
   }
   package static func tms(_ id: String) -> String { "\(tms)/\(PercentEncoding.segment(id))" }
-  /// A file of the pages: `style.css`, `leaflet/leaflet.js`.
+  /// An asset of the pages: `style.css`, `leaflet/leaflet.js`.
   package static func asset(_ name: String) -> String { "/_assets/\(name)" }
 }
 

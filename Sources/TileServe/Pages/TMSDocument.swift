@@ -25,7 +25,7 @@ package enum TMSDocument {
   /// The TileMap resource of a tileset; nil where TMS cannot describe it: vector tiles, and grids whose levels do not end on a common
   /// southern edge, from which TMS would count.
   ///
-  /// BoundingBox is that of the grid, since GDAL counts tiles from its corners; what the tileset covers is in its TileJSON.
+  /// BoundingBox is that of the grid, since GDAL counts tiles from its corners; the tileset's own bounds are in its TileJSON.
   package static func tileMap(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8]? {
     guard canDescribe(info) else { return nil }
     let box = info.matrixSet.boundingBox
@@ -34,7 +34,7 @@ package enum TMSDocument {
     let density = info.pixelDensity
     let number = DecimalText.text
     var xml = XMLWriter()
-    // GDAL knows the document by its beginning: the version has to come first.
+    // GDAL recognises the document by its beginning: the version has to come first.
     xml.element("TileMap", ["version": "1.0.0", "tilemapservice": address.url(ServicePaths.tms)]) { xml in
       xml.element("Title", text: info.name)
       xml.element("Abstract", text: info.metadata.description ?? "")

@@ -1,9 +1,9 @@
 import TileIndex
 
-/// TileJSON 3.0.0: where a tileset's tiles are and what they show.
+/// TileJSON 3.0.0: the URLs and the description of a tileset.
 package enum TileJSON {
   /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where there are any, in other grids than WebMercatorQuad
-  /// `crs` and `tileMatrixSet`, and as texts the rows of the metadata that nobody here knows (``isExtra(_:)``), such as the `encoding` of heights.
+  /// `crs` and `tileMatrixSet`, and as texts the rows of the metadata that this server does not know (``isExtra(_:)``), such as the `encoding` of heights.
   package static func document(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8] {
     let bounds = info.shownBounds
     let center = info.shownCenter
@@ -43,10 +43,10 @@ package enum TileJSON {
     return JSONValue.object(members).bytes
   }
 
-  /// True for the name of a row of the metadata that the document hands on as it is.
+  /// True for the name of a row of the metadata that the document includes unchanged.
   ///
-  /// Not those that mean something to readers of TileJSON or MBTiles: what is true of them stands in the document, and what else they could say (other addresses of tiles, HTML for
-  /// pages) is not the bundle's business.
+  /// Not names with a meaning in TileJSON or MBTiles: the document has correct values for them, and others (URLs of other tiles, HTML for
+  /// pages) must not come from a bundle.
   static func isExtra(_ name: String) -> Bool {
     guard let first = name.utf8.first, isLetter(first), name.utf8.count <= 64,
       name.utf8.allSatisfy({ isLetter($0) || 0x30...0x39 ~= $0 || "_-.:".utf8.contains($0) })
@@ -60,20 +60,20 @@ package enum TileJSON {
     // TileJSON, versions 1 to 3.
     "tilejson", "tiles", "vector_layers", "attribution", "bounds", "center", "data", "description", "fillzoom", "grids",
     "legend", "maxzoom", "minzoom", "name", "scheme", "template", "version",
-    // MBTiles, and what renderers take for TileJSON's.
+    // MBTiles, and names that renderers treat as TileJSON's.
     "format", "json", "type", "tilestats", "url", "tileurl", "tilesize", "tile_size", "volatile", "promoteid",
-    // Ours.
+    // This server's.
     "places", "crs", "tilematrixset", "tile_matrix_set", "tile_matrix_set_definition",
   ]
   private static let extraBytesMax = 4096
   private static let memberCountMax = 64
 
-  /// Credits as they are while they hold no tag; otherwise reduced to text and links, because viewers put them into pages.
+  /// Credits unchanged if they contain no tag; otherwise reduced to text and links, because viewers put them into pages.
   private static func safeAttribution(_ text: String) -> String {
     text.contains("<") || text.contains(">") ? Credits(html: text).html : text
   }
 
-  /// A version as TileJSON wants it (semver.org): one or two numbers are completed, what is no version is left out.
+  /// A version in the form of TileJSON (semver.org): one or two numbers are completed, other texts are left out.
   static func semanticVersion(_ text: String) -> String? {
     var core = Substring(text)
     var rest = Substring("")
@@ -91,7 +91,7 @@ package enum TileJSON {
     return numbers.joined(separator: ".") + rest
   }
 
-  /// Which grid it is; its levels too, in the words of OGC 17-083r4, where no registry has them. `pointOfOrigin` is x before y.
+  /// The grid; with its levels, in the terms of OGC 17-083r4, if it is not in a registry. `pointOfOrigin` is x before y.
   static func matrixSet(_ info: TilesetInfo) -> JSONValue {
     let set = info.matrixSet
     var members: [JSONValue.Member] = [.init("id", .string(set.identifier)), .init("uri", .string(set.uri))]
@@ -116,10 +116,10 @@ package enum TileJSON {
 
 /// The `vector_layers` that a vector bundle's `json` metadata names (MBTiles 1.3, "Vector tileset metadata").
 enum VectorLayers {
-  /// The layers as TileJSON wants them (section 3.3): each with an `id` and `fields`. Nil for raster tilesets that name none;
+  /// The layers as TileJSON requires them (section 3.3): each with an `id` and `fields`. Nil for raster tilesets that name none;
   /// empty for vector tilesets that name none, since TileJSON requires the member there.
   static func of(_ info: TilesetInfo) -> JSONValue? {
-    // Some tools keep the member as a row of its own.
+    // Some tools store the member as a separate row.
     let stored =
       info.metadata.json.flatMap { try? JSONValue(parsing: Array($0.utf8)) }?["vector_layers"]
       ?? info.metadata["vector_layers"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
@@ -127,7 +127,7 @@ enum VectorLayers {
     return .array(layers.compactMap(completed))
   }
 
-  /// The ids alone.
+  /// The ids of the layers.
   static func names(of info: TilesetInfo) -> [String] { of(info)?.array?.compactMap { $0["id"]?.string } ?? [] }
 
   private static func completed(_ layer: JSONValue) -> JSONValue? {

@@ -1,37 +1,37 @@
 package import TileIndex
 
 extension TilesetInfo {
-  /// True for tiles that are pictures.
+  /// True for raster tiles.
   package var isRaster: Bool { format != .pbf }
 
-  /// True where the tiles are pictures that lie on the grid which WMTS would name; vector tiles and flat images have no words there.
+  /// True if the tileset can be a WMTS layer: raster tiles on a map's grid. WMTS cannot describe vector tiles and flat images.
   var isWMTSLayer: Bool { isRaster && flatImage == nil }
 
-  /// Bounds that make sense whatever the bundle says: within the grid's longitudes and latitudes, west below east, south below north.
-  /// A region across the antimeridian becomes the whole width; without any sense the whole grid is taken.
+  /// Valid bounds whatever the bundle says: within the grid's longitudes and latitudes, west below east, south below north.
+  /// A region across the antimeridian becomes the whole width; invalid bounds become the whole grid.
   package var shownBounds: BoundingBox {
     let grid = matrixSet.geographicBounds(ofCRSBounds: matrixSet.boundingBox)
     guard bounds.west.isFinite, bounds.east.isFinite, bounds.south.isFinite, bounds.north.isFinite else { return grid }
     var box = bounds
-    // A hair beyond the edge is rounding, more is a region that goes on at the other side of the world.
+    // A small excess is rounding, a larger one a region across the antimeridian.
     let wraps = box.west > box.east || box.west < grid.west - 1e-6 || box.east > grid.east + 1e-6
     if wraps, matrixSet.isGlobal { (box.west, box.east) = (grid.west, grid.east) }
     guard let inside = box.intersection(grid), inside.width > 0, inside.height > 0 else { return grid }
     return inside
   }
 
-  /// How large it is on the ground; for a flat image, its pixels.
+  /// The size on the ground; for a flat image, its pixels.
   var sizeText: String {
     flatImage.map { "\($0.width) × \($0.height) pixels" } ?? GroundSize.text(shownBounds)
   }
 
-  /// The tiles of a zoom that the bounds meet.
+  /// The tiles of a zoom that intersect the bounds.
   func tileRange(zoom: Int) -> TileRange {
     matrixSet.range(coveringCRSBounds: matrixSet.crsBounds(ofGeographicBounds: shownBounds), zoom: zoom)
       ?? matrixSet.wholeRange(zoom: zoom)
   }
 
-  /// The center within bounds and zooms.
+  /// The center, limited to bounds and zooms.
   package var shownCenter: BundleMetadata.Center {
     let box = shownBounds
     var center = center
@@ -42,18 +42,18 @@ extension TilesetInfo {
     return center
   }
 
-  /// Stored pixels for a pixel of the grid: 2 for tiles made for high-density screens, otherwise 1.
+  /// Stored pixels for each pixel of the grid: 2 for tiles for high-density screens, otherwise 1.
   var pixelDensity: Double {
     let width = matrixSet[zooms.upperBound].tileWidth
-    // Where tile sizes differ from level to level one number cannot say more.
+    // If tile sizes differ between levels one number cannot describe them.
     guard tilePixels > 0, matrixSet.matrices.allSatisfy({ $0.tileWidth == width }) else { return 1 }
     return Double(tilePixels) / Double(width)
   }
 
-  /// The grid under the name that others know; its levels are those of the registry.
+  /// The grid's registered name; its levels are those of the registry.
   var hasWellKnownGrid: Bool { TileMatrixSet.wellKnown.contains(matrixSet) }
 
-  /// One tile as a picture of the tileset: of the coarsest zoom that has a tile mostly full of it, and there the fullest near the middle.
+  /// A tile as a preview of the tileset: of the coarsest zoom with a tile that the bounds mostly fill, and there the fullest near the middle.
   var overviewTile: TileID {
     let box = matrixSet.crsBounds(ofGeographicBounds: shownBounds)
     let middle = shownBounds.centre
@@ -75,9 +75,9 @@ extension TilesetInfo {
   }
 }
 
-/// How large a region is on the ground, in words.
+/// The size of a region on the ground, as text.
 enum GroundSize {
-  /// `1,200 × 800 km`, or metres below 10 km; the width is that of the middle latitude.
+  /// `1,200 × 800 km`, or metres below 10 km; the width is that at the middle latitude.
   static func text(_ box: BoundingBox) -> String {
     let kilometresPerDegree = 2 * WebMercator.halfWorld / 360_000
     let width = box.width * kilometresPerDegree / WebMercator.scale(latitude: box.centre.y)

@@ -4,7 +4,7 @@ import TileIndex
 package enum ViewerPage {
   /// The page's HTML in UTF-8.
   ///
-  /// - Parameter others: tilesets that may be drawn below this one; those that do not fit (another grid, vector tiles, elsewhere) are left out.
+  /// - Parameter others: tilesets that may be shown below this one; those that do not fit (another grid, vector tiles, other bounds) are left out.
   package static func document(
     _ info: TilesetInfo, others: [TilesetInfo] = [], libraries: WebLibraries, at address: ServiceAddress
   ) -> [UInt8] {
@@ -39,7 +39,7 @@ package enum ViewerPage {
       """
   }
 
-  /// What stands there instead of a map.
+  /// The message in place of a map.
   private static func notice(_ info: TilesetInfo, isDrawable: Bool, at address: ServiceAddress) -> [UInt8] {
     let words =
       if !isDrawable {
@@ -59,9 +59,9 @@ package enum ViewerPage {
   }
 }
 
-/// What the viewer's scripts are told, as JSON in the page.
+/// The settings of the viewer's scripts, as JSON in the page.
 enum ViewerSettings {
-  /// How a grid's coordinates relate to longitude and latitude; the scripts choose their coordinate system by it.
+  /// The projection of a grid; the scripts choose their coordinate system by it.
   private enum GridKind: String { case webMercator, geographic, flat }
 
   static func json(_ info: TilesetInfo, others: [TilesetInfo], at address: ServiceAddress) -> JSONValue {
@@ -83,7 +83,7 @@ enum ViewerSettings {
     return .object(members)
   }
 
-  /// Raster tilesets of the same grid that share ground with this one, at most 100.
+  /// Raster tilesets of the same grid that intersect this one, at most 100.
   private static func backgrounds(for info: TilesetInfo, among others: [TilesetInfo]) -> [TilesetInfo] {
     guard info.flatImage == nil else { return [] }
     let box = info.shownBounds
@@ -95,7 +95,7 @@ enum ViewerSettings {
   }
 
   private static func layer(_ info: TilesetInfo, at address: ServiceAddress) -> [JSONValue.Member] {
-    // A flat image has pixels to the right and up from its top left corner, where a map has degrees.
+    // The coordinates of a flat image are pixels to the right and up from its top left corner.
     let bounds =
       info.flatImage.map { BoundingBox(west: 0, south: Double(-$0.height), east: Double($0.width), north: 0) }
       ?? info.shownBounds
@@ -106,7 +106,7 @@ enum ViewerSettings {
       .init("minzoom", .number(info.zooms.lowerBound)),
       .init("maxzoom", .number(info.zooms.upperBound)),
       .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
-      // Already safe: the libraries put it into the page as HTML.
+      // Already sanitised: the libraries put it into the page as HTML.
       .init("credits", .string(Credits(html: info.metadata.attribution ?? "").html)),
     ]
   }

@@ -1,6 +1,6 @@
 import TileIndex
 
-/// What WMTS offers (OGC 07-057r7, version 1.0.0): one layer a raster tileset on a map's grid, through KVP and REST.
+/// The capabilities of WMTS (OGC 07-057r7, version 1.0.0): one layer for each raster tileset on a map's grid, through KVP and REST.
 package enum WMTSCapabilities {
   /// The ServiceMetadata document. Vector tilesets and flat images are left out. For one tileset alone pass only that one.
   package static func document(_ infos: [TilesetInfo], at address: ServiceAddress) -> [UInt8] {
@@ -29,8 +29,8 @@ package enum WMTSCapabilities {
     return xml.bytes
   }
 
-  /// The names under which WMTS requests may ask for a tileset's grid, the one that the document gives first: the grid's own, with the number of pixels behind it for
-  /// tiles of another size than the grid's (`WebMercatorQuad-512`), since WMTS ties the size to the tile matrix set, and the zooms behind that; and the same without zooms.
+  /// The names of a tileset's grid in WMTS requests, the one in the document first: the grid's own, with the number of pixels appended for
+  /// tiles of another size than the grid's (`WebMercatorQuad-512`), since WMTS ties the size to the tile matrix set, and the zooms; and the same without zooms.
   package static func matrixSetIdentifiers(of info: TilesetInfo) -> [String] {
     let set = WMTSMatrixSet(of: info)
     return [set.identifier, set.base]
@@ -102,13 +102,13 @@ package enum WMTSCapabilities {
   }
 }
 
-/// A tile matrix set as a WMTS document lists it: the zooms of a grid that a tileset has, with the pixels that its tiles really have.
+/// A tile matrix set of the WMTS document: the zooms of a grid that a tileset has, with the actual size of its tiles.
 ///
-/// Not the grid's other zooms, though a layer's limits leave them out: QGIS looks only at the set, and asks a tileset for zooms that it has not.
+/// The grid's other zooms are left out, although a layer's limits exclude them: QGIS ignores the limits and requests missing zooms.
 struct WMTSMatrixSet {
-  /// The grid's name, with the number of pixels behind it where tiles have another than the grid's.
+  /// The grid's name, with the number of pixels appended if the tile size differs from the grid's.
   let base: String
-  /// The base, with the first and last zoom behind it unless these are all that the grid has: `WebMercatorQuad-0-6`.
+  /// The base, with the first and last zoom appended unless these are all of the grid's: `WebMercatorQuad-0-6`.
   let identifier: String
   private let grid: TileMatrixSet
   private let density: Double
@@ -143,7 +143,7 @@ struct WMTSMatrixSet {
     xml.element("TileMatrix") { xml in
       xml.element("ows:Identifier", text: matrix.identifier)
       xml.element("ScaleDenominator", text: DecimalText.text(matrix.scaleDenominator / density))
-      // Both CRS here have x first: EPSG:3857 by its definition, CRS84 in contrast to EPSG:4326.
+      // Both CRS have x first: EPSG:3857 by its definition, CRS84 unlike EPSG:4326.
       xml.element(
         "TopLeftCorner", text: "\(DecimalText.text(matrix.origin.x)) \(DecimalText.text(matrix.origin.y))")
       xml.element("TileWidth", text: pixels(matrix.tileWidth))
@@ -163,7 +163,7 @@ struct WMTSMatrixSet {
   }
 }
 
-/// A refusal in WMTS' own words (07-057r7, section 7.2.4, and OWS Common).
+/// A WMTS error (07-057r7, section 7.2.4, and OWS Common).
 struct WMTSError: Error {
   enum Code: String {
     case missingParameterValue = "MissingParameterValue"
@@ -174,7 +174,7 @@ struct WMTSError: Error {
   }
 
   let code: Code
-  /// The parameter at fault, where it is one.
+  /// The invalid parameter, if there is one.
   let locator: String?
   let text: String
 
@@ -182,9 +182,9 @@ struct WMTSError: Error {
     (self.code, self.locator, self.text) = (code, locator, text)
   }
 
-  /// What any other failure is to a WMTS client.
+  /// The WMTS error for any other error.
   ///
-  /// - Parameter reason: what everybody else is told.
+  /// - Parameter reason: the message for other clients.
   init(_ error: any Error, reason: String) {
     switch error {
     case let error as WMTSError: self = error
@@ -200,12 +200,12 @@ struct WMTSError: Error {
   }
 }
 
-/// An exception report (OGC 06-121r3, section 8), which WMTS clients get instead of an answer.
+/// An exception report (OGC 06-121r3, section 8), the error response of WMTS.
 package enum OWSException {
   /// - Parameters:
   ///   - code: one of the codes of the specification, such as `InvalidParameterValue`.
-  ///   - locator: the parameter at fault.
-  ///   - text: what is wrong and what would be right.
+  ///   - locator: the invalid parameter.
+  ///   - text: what is wrong and what would be valid.
   package static func document(code: String, locator: String? = nil, text: String) -> [UInt8] {
     var xml = XMLWriter()
     let root: KeyValuePairs = [

@@ -1,12 +1,12 @@
-/// The pages' own small files, built into the program.
+/// The pages' own assets, embedded in the program.
 package enum ViewerAssets {
-  /// The file behind `/_assets/NAME`, such as `style.css`; nil for names that are none.
+  /// The file of `/_assets/NAME`, such as `style.css`; nil for unknown names.
   package static func asset(named name: String) -> (bytes: [UInt8], mediaType: String)? {
     guard let bytes = contents(name) else { return nil }
     return (bytes, mediaType(ofFile: name))
   }
 
-  /// The names that there are.
+  /// The known names.
   package static let names = [
     "style.css", "viewer.css", "index.js", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
     "viewer-maplibre.js", "viewer-search.js", "icon.svg",
@@ -28,19 +28,19 @@ package enum ViewerAssets {
   }
 }
 
-/// The map libraries of the viewer pages as they lie on this machine: Leaflet for raster tiles, MapLibre GL for vector tiles.
-/// They are served from where they were installed; none is part of this package.
+/// The map libraries of the viewer pages that are installed on this machine: Leaflet for raster tiles, MapLibre GL for vector tiles.
+/// They are served from their folders; none is part of this package.
 package struct WebLibraries: Hashable, Sendable {
   /// The folder with `leaflet.js`, `leaflet.css` and `images`, or nil.
   package let leaflet: String?
   /// The folder with `maplibre-gl.js` and `maplibre-gl.css`, or nil.
   package let maplibre: String?
 
-  /// Where Debian's packages put them.
+  /// The folders of Debian's packages.
   package static let systemFolders = ["/usr/share/javascript/leaflet", "/usr/share/javascript/maplibre-gl"]
 
-  /// Where to look when nobody says otherwise: the system's folders, `web` beside the program, and, for a program in a build folder,
-  /// what `make web-libraries` put there.
+  /// The default folders: the system's, `web` beside the program, and, for a program in a build folder,
+  /// that of `make web-libraries`.
   ///
   /// - Parameter executable: the program's path.
   package static func folders(besideExecutable executable: String) -> [String] {
@@ -53,7 +53,7 @@ package struct WebLibraries: Hashable, Sendable {
     return folders
   }
 
-  /// Looks for the libraries in folders and in their sub-folders `leaflet` and `maplibre-gl`; the first that is whole is taken.
+  /// Searches folders and their sub-folders `leaflet` and `maplibre-gl`; the first complete one is used.
   package static func find(in folders: [String]) -> WebLibraries {
     func folder(_ name: String) -> String? {
       folders.flatMap { [$0, "\($0)/\(name)"] }.first { folder in
@@ -63,8 +63,8 @@ package struct WebLibraries: Hashable, Sendable {
     return WebLibraries(leaflet: folder("leaflet"), maplibre: folder("maplibre-gl"))
   }
 
-  /// The file behind `/_assets/NAME`, such as `leaflet/leaflet.js`; nil for all names but those of a fixed list, so that no name can
-  /// lead out of the folders, and for libraries that were not found.
+  /// The file of `/_assets/NAME`, such as `leaflet/leaflet.js`; nil for names that are not in a fixed list, so that no name can
+  /// lead out of the folders, and for libraries that are not installed.
   package func asset(named name: String) -> (path: String, mediaType: String)? {
     guard let slash = name.firstIndex(of: "/"), Self.files.contains(name) else { return nil }
     let folder = name[..<slash] == "leaflet" ? leaflet : maplibre
@@ -92,6 +92,6 @@ private func mediaType(ofFile name: String) -> String {
 }
 
 extension TileServerOptions {
-  /// Where Debian's packages put the viewer's libraries.
+  /// The folders of Debian's packages with the viewer's libraries.
   public static var usualWebLibraryFolders: [String] { WebLibraries.systemFolders }
 }

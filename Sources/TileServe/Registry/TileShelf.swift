@@ -112,7 +112,7 @@ public final class TileShelf: Sendable {
   /// Opens every bundle once before the first request, so that broken ones are counted and reported as failures.
   ///
   /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: many bundles or a sleeping disk do not delay the start. The
-  /// rest is looked at behind that.
+  /// rest is opened in the background.
   public func findBroken() async {
     let (first, whenFirst) = AsyncStream<Void>.makeStream()
     let tilesets = tilesets
@@ -139,18 +139,18 @@ public final class TileShelf: Sendable {
     }
   }
 
-  /// Why something cannot be served, for clients: they are told what is wrong, not where our files lie.
+  /// Why something cannot be served, for clients: without the paths of files.
   static func reason(_ error: any Error) -> String {
     guard let error = error as? BundleError else { return "\(error)" }
     let reason = "\(Folder.name(error.path)): \(error.message)"
-    // Other remedies may name paths.
+    // Other remedies may contain paths.
     return error.code == .tooManyOpenFiles ? "\(reason); \(error.remedy ?? "")" : reason
   }
 
-  /// Looks through the folders again. Blocks.
+  /// Scans the folders again. Blocks.
   ///
-  /// A new or replaced bundle is taken only when it can be opened; until then, or where it is broken, the old one is served as long as it can be read.
-  /// - Complexity: O(files), about 6 microseconds a file; what changed is opened.
+  /// A new or changed bundle is added only if it can be opened; until then the old one stays in service.
+  /// - Complexity: O(files), about 6 microseconds a file; changed bundles are opened.
   @discardableResult
   public func refresh() -> Change {
     open.tick()
@@ -176,7 +176,7 @@ public final class TileShelf: Sendable {
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
           } catch {
-            // A bundle that another process holds, or for which there was no descriptor, is tried again: it need not change to be read then.
+            // A locked bundle, or one that could not be opened for lack of file descriptors, is tried again although it does not change.
             let code = (error as? BundleError)?.code
             if code != .busy, code != .tooManyOpenFiles { after.broken.insert(place) }
             after.tilesets[place.id] = old
@@ -187,21 +187,21 @@ public final class TileShelf: Sendable {
         }
       }
       if !found.isComplete {
-        // What could not be looked at is not gone.
+        // Bundles that could not be checked are kept.
         for old in before.ordered where after.tilesets[old.id] == nil { after.tilesets[old.id] = old }
       }
       change.removed = before.ordered.map(\.id).filter { after.tilesets[$0] == nil && after.failures[$0] == nil }
       after.ordered = after.tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
       for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }
       contents.withLock { now in
-        // What was found out meanwhile stays known.
+        // Failures that were noted during the scan are kept.
         for (id, reason) in now.failures where before.failures[id] != reason {
           if let tileset = after.tilesets[id], tileset === before.tilesets[id] { after.failures[id] = reason }
         }
         for (id, reason) in now.unreported where after.failures[id] != nil { change.failed[id] = reason }
         now = after
       }
-      // After the contents: what is read from the old under the new number would be kept for good.
+      // After the contents: a response from the old contents with the new generation would stay in the cache.
       if !change.isEmpty { changeCount.add(1, ordering: .releasing) }
       for old in before.ordered where after.tilesets[old.id] !== old { old.retire() }
       return change
@@ -211,7 +211,7 @@ public final class TileShelf: Sendable {
   /// Tilesets that have files open.
   package var openCount: Int { open.count }
 
-  /// Ends the threads. Tilesets can be read on, but not served.
+  /// Ends the threads. Tilesets can still be read, but not served.
   public func close() async {
     isClosed.store(true, ordering: .relaxed)
     await work.shutdown()
@@ -220,9 +220,9 @@ public final class TileShelf: Sendable {
 }
 
 extension TileShelf {
-  /// A tile as it is stored, for apps that draw maps themselves; nil where the tileset has none. Reads on a thread of the shelf's, never on the caller's.
+  /// A tile as stored, for apps that render maps themselves; nil if the tileset has none. Reads on one of the registry's threads, never on the caller's.
   ///
-  /// - Throws: ``ServeError`` with `.unknownTileset`, or `.unavailable` when too much waits; `BundleError`.
+  /// - Throws: ``ServeError`` with `.unknownTileset`, or `.unavailable` if too many reads wait; `BundleError`.
   public func tile(_ tile: TileID, of id: String) async throws -> Tile? {
     let found = look(id)
     guard let tileset = found.tileset else {

@@ -1,14 +1,14 @@
 import Synchronization
 public import TileIndex
 
-/// One bundle on a shelf, or a tileset of another server. A bundle is opened when it is first asked for, and again for each thread that reads it at the
+/// One bundle of the registry, or a tileset of an upstream. A bundle is opened when it is first requested, and again for each thread that reads it at the
 /// same time.
 public final class Tileset: TileSource {
-  /// Where the bundle lies, and what lay there when it was found.
+  /// The bundle's path, and the state of the file when it was found.
   let place: BundlePlaces.Place
-  /// True where clients may tell by the date whether their copy is of this state of the tileset.
+  /// True if Last-Modified identifies this state of the tileset.
   let hasOwnDate: Bool
-  /// The latest date of all states that had this id.
+  /// The latest date of all earlier states with this id.
   private let latestDate: Int
   /// The name in URLs.
   public var id: String { place.id }
@@ -16,32 +16,32 @@ public final class Tileset: TileSource {
   public var path: String { place.path }
   public var revision: SourceRevision { knownUpstream?.revision ?? ownRevision }
   private let ownRevision = SourceRevision.next()
-  /// True for tilesets of other servers, where any tile may take seconds.
+  /// True for tilesets of upstreams, where any tile may take seconds.
   let isRemote: Bool
   let lane: WorkPool.Lane
-  /// For composites over this tileset: another bundle of theirs that stalls does not hold up this one alone.
+  /// For composites with this tileset, so that a slow bundle among the others does not delay requests for this one alone.
   let compositeLane: WorkPool.Lane
   private let open: OpenTilesets
   private let work: WorkPool
-  /// Made when it is first asked for.
+  /// Created at the first request.
   private let upstream = Mutex<Upstream?>(nil)
 
   private struct State {
     var info: TilesetInfo?
-    /// Readers that nobody uses at the moment.
+    /// Readers that are not in use.
     var idle: [Reader] = []
     /// By the clock of ``OpenTilesets``.
     var lastUse: UInt64 = 0
     var isRetired = false
     var readTimes = ReadTimes()
-    /// True while it counts among the open tilesets; readers that come back later are closed.
+    /// True while it counts as open; readers that are returned later are closed.
     var isOpen = false
   }
 
   /// An open reader of the bundle. Used by one thread at a time, whichever holds it.
   final class Reader: @unchecked Sendable {
     let bundle: any BundleReader
-    /// What a user of the reader wants to have at hand as long as the reader is open.
+    /// An object that a user of the reader keeps as long as the reader is open.
     var attachment: AnyObject?
 
     init(_ bundle: any BundleReader) { self.bundle = bundle }
@@ -51,7 +51,7 @@ public final class Tileset: TileSource {
   /// Idle readers that are kept; each holds a descriptor and some of SQLite's page cache.
   private static let idleCountMax = 6
 
-  /// - Parameter old: what had the same id before.
+  /// - Parameter old: the previous tileset with this id.
   init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil) {
     self.place = place
     let dateBefore = old?.latestDate ?? .min
@@ -68,10 +68,10 @@ public final class Tileset: TileSource {
     }
   }
 
-  /// The other server, once it was needed.
+  /// The upstream, if it was opened.
   var knownUpstream: Upstream? { isRemote ? upstream.withLock { $0 } : nil }
 
-  /// The readers that are open and at rest.
+  /// The number of open readers that are not in use.
   var openReaderCount: Int { state.withLock { $0.idle.count } }
   var lastUse: UInt64 { state.withLock { $0.lastUse } }
   /// What is known without opening.
@@ -97,7 +97,7 @@ public final class Tileset: TileSource {
     do {
       bytes = try reading { try $0.tile(tile) }
     } catch let error as BundleError where error.code == .malformed && FileStatus(path) == place.status {
-      // The bundle was opened and is as it was: what is damaged is where this tile lies.
+      // The bundle could be opened and did not change: only this tile is damaged.
       throw ServeError(
         .damagedTile, "tile \(tile) of \(id) cannot be read (\(error.message)): check the bundle with tilecut verify")
     }
@@ -109,28 +109,28 @@ public final class Tileset: TileSource {
     isRemote ? try openUpstream().keptTile(tile) : try storedTile(tile)
   }
 
-  /// True where another server may be asked for tiles that nobody wants yet.
+  /// True if the upstream allows prefetching.
   var fetchesAhead: Bool { knownUpstream?.settings.fetchesAhead ?? false }
 
-  /// Has another server's tile come into the bundle; does nothing for tilesets that lie here.
+  /// Prefetches a tile of an upstream into its bundle; does nothing for local tilesets.
   ///
-  /// - Returns: the bytes of the tile that came; 0 when it is known already; nil when it cannot be had now, or bytes cost and enough were fetched ahead already.
+  /// - Returns: the bytes of the fetched tile; 0 if it is known already; nil if it cannot be fetched now, or the limit of a metered upstream is reached.
   func fetchAhead(_ tile: TileID) throws -> Int? { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
 
-  /// What is known of another server's tile without asking for it; nil for tilesets that lie here.
+  /// What is known of an upstream's tile without a request; nil for local tilesets.
   func knowledge(of tile: TileID) throws -> Upstream.Knowledge? {
     isRemote ? try openUpstream().knowledge(of: tile) : nil
   }
 
-  /// True for a slow disk. Not for other servers: their tiles lie in a bundle here, where it is seen when they are no longer fresh.
+  /// True for a slow disk. Not for upstreams: their tiles are cached in a local bundle, which tracks their freshness.
   public var isSlow: Bool { state.withLock { $0.readTimes.isSlow } }
 
-  /// A stored tile without ever waiting for a disk: for event loops.
+  /// Reads a stored tile without ever waiting for a disk, for event loops.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead {
     try withOpenReader { try $0.bundle.withResidentTile(tile, body) } ?? .wouldWait
   }
 
-  /// Lends an open reader that is at rest; nil where there is none, since opening one may wait for a disk.
+  /// Lends an open reader that is not in use; nil if there is none, since opening one may wait for a disk.
   func withOpenReader<Result>(_ body: (Reader) throws -> Result) rethrows -> Result? {
     guard let reader = take() else { return nil }
     let result = try body(reader)
@@ -138,7 +138,7 @@ public final class Tileset: TileSource {
     return result
   }
 
-  /// Looks for places; nil for a bundle without any, and for another server's tiles, which come without. Blocks.
+  /// Searches the place index; nil for a bundle without one, and for upstreams. Blocks.
   ///
   /// - Throws: `BundleError`.
   func places(_ query: PlaceQuery) throws -> [PlaceMatch]? {
@@ -146,9 +146,9 @@ public final class Tileset: TileSource {
     return try reading { try PlaceIndex($0)?.search(query) }
   }
 
-  /// Closes the readers that are at rest; they are opened again when needed.
+  /// Closes the readers that are not in use; they are opened again when needed.
   func closeIdle() {
-    // The readers go when this array does, outside the lock: closing files takes time.
+    // The readers are released with this array, outside the lock: closing files takes time.
     let idle = state.withLock { state in
       defer {
         state.idle = []
@@ -160,23 +160,23 @@ public final class Tileset: TileSource {
     open.remove(self)
   }
 
-  /// No reader is kept from now on.
+  /// Keeps no reader open from now on.
   func retire() {
     state.withLock { $0.isRetired = true }
-    // Its bundle closes when the last request for it has ended.
+    // Its bundle is closed when the last request for it has ended.
     upstream.withLock { $0 = nil }
     closeIdle()
   }
 
   private func reading<Result>(_ body: (any BundleReader) throws -> Result) throws -> Result {
     let reader = try take() ?? openReader()
-    // A reader that failed is not kept: what it has seen may have changed under it.
+    // A reader that failed is not kept: the file may have changed.
     let result = try body(reader.bundle)
     give(reader)
     return result
   }
 
-  /// Looks whether the tileset can be opened. Asks no other server: one that is away today has its tiles in the bundle.
+  /// Checks whether the tileset can be opened. Sends no request to an upstream: without it the cached tiles are still served.
   func check() throws {
     if isRemote { _ = try openUpstream() } else { _ = try info() }
   }
@@ -194,7 +194,7 @@ public final class Tileset: TileSource {
       } catch let error as FileSystem.SystemError {
         throw ServeError(.unavailable, "\(Folder.name(path)): cannot be read: \(error); \(error.openingRemedy)")
       } catch let error as ServeError where error.code == .invalidOption {
-        // Clients are told what is wrong, not where our files lie.
+        // Clients are told what is wrong, without paths.
         throw ServeError(.unavailable, Folder.name(path) + error.message.dropFirst(path.count))
       }
     }
@@ -224,7 +224,7 @@ public final class Tileset: TileSource {
   }
 }
 
-/// Which tilesets of a shelf have readers open: the ones that were used last, up to a number. A reader costs two descriptors and up to half a megabyte.
+/// The tilesets with open readers: those that were used last, up to a limit. A reader costs two descriptors and up to half a megabyte.
 final class OpenTilesets: Sendable {
   /// Tilesets that are kept open.
   static let countMax = 64
@@ -232,12 +232,12 @@ final class OpenTilesets: Sendable {
   private let open = Mutex<[ObjectIdentifier: Tileset]>([:])
   private let clock = Atomic<UInt64>(0)
 
-  /// Rises by one at every look through the shelf; the coarse time of ``Tileset/lastUse``.
+  /// Increases by one at every scan; the unit of ``Tileset/lastUse``.
   var now: UInt64 { clock.load(ordering: .relaxed) }
 
   var count: Int { open.withLock { $0.count } }
 
-  /// Notes that a tileset was opened; closes the one that was used longest ago when there are too many.
+  /// Notes that a tileset was opened; closes the least recently used one if there are too many.
   func insert(_ tileset: Tileset) {
     let surplus = open.withLock { open -> Tileset? in
       open[ObjectIdentifier(tileset)] = tileset
@@ -253,23 +253,23 @@ final class OpenTilesets: Sendable {
     open.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(tileset)) }
   }
 
-  /// Lets time pass.
+  /// Advances the clock.
   func tick() { clock.add(1, ordering: .relaxed) }
 }
 
-/// How long reading a tileset's tiles takes on threads that may wait: a disk that is slow shows in it, whatever the reason.
+/// A moving average of how long reading a tile takes on threads that may wait, which detects slow disks.
 struct ReadTimes {
-  /// A reading that takes longer is worth doing ahead of time: a page in memory takes a hundredth of it, one on a good disk a tenth.
+  /// Longer reads are worth prefetching: a page in memory takes a hundredth of this, one on a good disk a tenth.
   static let slowSeconds = 0.005
   private static let weight = 0.1
 
-  /// The mean of the last dozen or so; 0 until something was read.
+  /// The mean of about the last ten reads; 0 before the first.
   private(set) var seconds = 0.0
 
   var isSlow: Bool { seconds >= Self.slowSeconds }
 
   mutating func add(_ seconds: Double) {
-    // One stall of a minute must not count for a thousand readings.
+    // A single stall of a minute must not outweigh a thousand reads.
     let bounded = min(seconds, 1)
     self.seconds = self.seconds == 0 ? bounded : self.seconds + Self.weight * (bounded - self.seconds)
   }

@@ -2,35 +2,35 @@ import Synchronization
 import TileImage
 import TileIndex
 
-/// Turns pieces into tiles. One owner at a time: ``DrawerPool`` lends it to one thread and takes it back, which is what the unchecked `Sendable` promises.
+/// Renders tiles from pieces. ``DrawerPool`` lends it to one thread at a time, hence the unchecked `Sendable`.
 final class Drawer: @unchecked Sendable {
   private var encoders: [TileEncoding: TileEncoder] = [:]
-  /// The ancestor decoded last: a screen beyond the deepest zoom is made of parts of few.
+  /// The ancestor decoded last: a screen beyond the deepest zoom consists of parts of few ancestors.
   private var ancestor: (revision: SourceRevision, tile: TileID, pixels: PixelBuffer)?
 
-  /// Draws the pieces over each other, the lowest first, at the largest of their sizes.
+  /// Composites the pieces, the lowest first, at the largest of their sizes.
   ///
   /// A topmost piece without transparent pixels hides the others, which are then not decoded; when it is a whole tile of a fitting format
   /// its stored bytes come back.
   ///
   /// - Throws: ``ServeError`` of code `damagedTile`; `ImageError` when the result cannot be encoded.
   func draw(_ pieces: [LayerPiece], format: TileFormat) throws -> Tile {
-    // 1. From the top down to the first that hides what is below.
+    // 1. Decode from the top down to the first opaque piece.
     var pictures: [PixelBuffer] = []
     for piece in pieces.reversed() {
       let picture = try picture(of: piece)
       pictures.append(picture)
       if pieces.count > 1, picture.opacity == .opaque { break }
     }
-    // 2. Alone it may need nothing at all.
+    // 2. A single whole tile may be returned as stored.
     if pictures.count == 1, let image = pieces.last?.whole, image.format == format {
       return Tile(bytes: image.bytes, format: format)
     }
-    // 3. From the bottom up, at the same size.
+    // 3. Composite from the bottom up, at the same size.
     let size = pictures.reduce(ImageSize(width: 1, height: 1)) { $0.union($1.size) }
     let result = enlarged(pictures.removeLast(), to: size)
     for picture in pictures.reversed() { Overlay.draw(enlarged(picture, to: size), over: result) }
-    // 4. Lossless stays lossless where the format has both.
+    // 4. Encode; lossless input stays lossless if the format allows both.
     let isLossless = !pieces.contains { $0.images.contains { $0.isLossy } }
     return Tile(bytes: try encode(result, as: Self.encoding(format, isLossless: isLossless)), format: format)
   }
@@ -62,7 +62,7 @@ final class Drawer: @unchecked Sendable {
   private func pixels(ofAncestor image: StoredImage) throws -> PixelBuffer {
     if let ancestor, ancestor.revision == image.revision, ancestor.tile == image.tile { return ancestor.pixels }
     let pixels = try image.decode()
-    // Every drawer keeps one; unusually large ones are not worth it.
+    // Every renderer keeps one; unusually large buffers are released.
     ancestor = pixels.byteCount <= Self.keptBytesMax ? (image.revision, image.tile, pixels) : nil
     return pixels
   }
@@ -92,7 +92,7 @@ final class Drawer: @unchecked Sendable {
 
   private static let keptBytesMax = 1 << 20
 
-  // Somebody waits for a drawn tile. Measured by TileBench on 256-pixel tiles of shaded relief and of a satellite image, a quarter enlarged (ms and
+  // Fast encoder settings, because a client waits for a rendered tile. Measured by TileBench on 256-pixel tiles of shaded relief and of a satellite image, a quarter enlarged (ms and
   // bytes, mean of a tile; one core of a small, busy x86-64 server):
   //
   //              PNG 1   PNG 4   PNG 5   JPEG   WebP lossless 0      1   WebP lossy 0      2      4
@@ -112,7 +112,7 @@ extension PixelBuffer {
   var size: ImageSize { ImageSize(width: width, height: height) }
 }
 
-/// Drawers between two tiles. There are as many as threads ever drew at once; the one used last is lent first, its buffers are warm.
+/// The renderers that are not in use. The one used last is lent first, because its buffers are in the processor's cache.
 final class DrawerPool: Sendable {
   private let drawers = Mutex<[Drawer]>([])
 
@@ -122,11 +122,11 @@ final class DrawerPool: Sendable {
     return try body(drawer)
   }
 
-  /// Lets go of the buffers of those that nobody uses.
+  /// Releases the buffers of renderers that are not in use.
   func clear() { drawers.withLock { $0 = [] } }
 }
 
-/// Tiles without anything on them, made once: transparent, white where the format has no transparency.
+/// Blank tiles, created once: transparent, or white if the format has no transparency.
 final class BlankTiles: Sendable {
   private struct Key: Hashable {
     var size: ImageSize

@@ -6,7 +6,7 @@ struct Layer: Sendable {
   let source: any TileSource
   let info: TilesetInfo
   let policy: MissingTilePolicy
-  /// Read before the first tile: a tile of a newer state may be kept under the older one, which nobody asks for again, never the other way round.
+  /// Read before the first tile: a tile of a newer state may be cached under the older revision, which is never requested again, but not the reverse.
   let revision: SourceRevision
 
   init(_ source: any TileSource, policy: MissingTilePolicy) throws {
@@ -16,10 +16,10 @@ struct Layer: Sendable {
     info = try source.info()
   }
 
-  /// Pixels of a stored tile of a zoom, as far as can be told without one.
+  /// Pixels of a stored tile of a zoom, as far as known without reading one.
   func tileSize(zoom: Int) -> ImageSize {
     let matrix = info.matrixSet[zoom]
-    // A set whose levels have tiles of different sizes is drawn at these; `tilePixels` is that of one level only.
+    // If tile sizes differ between levels the grid's sizes count; `tilePixels` is that of one level only.
     let uniform = info.matrixSet.matrices.allSatisfy {
       $0.tileWidth == matrix.tileWidth && $0.tileHeight == matrix.tileHeight
     }
@@ -32,15 +32,15 @@ struct Layer: Sendable {
       height: min(max(info.tilePixels * matrix.tileHeight / matrix.tileWidth, 1), Self.tilePixelsMax))
   }
 
-  /// No tile is drawn wider or higher, whatever a damaged tile's header says of its size.
+  /// The largest size of a rendered tile, whatever a damaged tile's header says.
   private static let tilePixelsMax = 2048
 
-  /// True when stored tiles have twice the grid's pixels already: they are their own `@2x`.
+  /// True if stored tiles already have twice the grid's pixels, so that they serve as `@2x`.
   func isDouble(zoom: Int) -> Bool { info.tilePixels >= 2 * info.matrixSet[zoom].tileWidth }
 
-  /// A stored image, or nil when there is none.
+  /// A stored image, or nil if there is none.
   ///
-  /// - Parameter asking: false: nil also where another server would have to be asked.
+  /// - Parameter asking: if false, nil also if the upstream would have to be asked.
   /// - Throws: ``ServeError`` of code `damagedTile` when the bytes are no raster image; what the source throws.
   func image(_ tile: TileID, asking: Bool = true) throws -> StoredImage? {
     guard info.zooms.contains(tile.zoom), info.matrixSet.wholeRange(zoom: tile.zoom).contains(tile),
@@ -56,7 +56,7 @@ struct Layer: Sendable {
 }
 
 extension Layer {
-  /// A tile at the scale 1: itself, or under the policy overzoom a part of its nearest ancestor, which stands in for it when another server cannot be asked.
+  /// A tile at scale 1: itself, or with the policy overzoom a part of its nearest ancestor, which also replaces it while an upstream is unreachable.
   func piece(_ tile: TileID) throws -> LayerPiece? {
     switch try look(tile) {
     case .image(let image): .whole(image)
@@ -65,7 +65,7 @@ extension Layer {
     }
   }
 
-  /// Looks for a stored tile. Under the policy overzoom it is no failure that it cannot be had now.
+  /// Reads a stored tile. With the policy overzoom an unreachable upstream is no failure.
   private func look(_ tile: TileID) throws -> Look {
     do {
       return try image(tile).map { .image($0) } ?? .nothing
@@ -74,7 +74,7 @@ extension Layer {
     }
   }
 
-  /// The tile itself, or the part of its nearest ancestor that covers it, at so many times the size of a tile; nil when there is neither.
+  /// The tile itself, or the part of its nearest ancestor that covers it, at a multiple of a tile's size; nil if there is neither.
   func enlargedPiece(_ tile: TileID, scale: Int) throws -> LayerPiece? {
     let size = tileSize(zoom: tile.zoom).times(scale)
     switch try look(tile) {
@@ -84,10 +84,10 @@ extension Layer {
     }
   }
 
-  /// The part of the nearest ancestor that covers a tile; nil when none of those near enough is there.
+  /// The part of the nearest ancestor that covers a tile; nil if no ancestor that is near enough exists.
   ///
-  /// - Parameter failure: why the tile itself, or a nearer ancestor, cannot be had now: nobody is asked for the ancestors then either.
-  /// - Throws: the failure when no ancestor is kept.
+  /// - Parameter failure: why the tile itself, or a nearer ancestor, is unavailable: no upstream is asked for the ancestors then either.
+  /// - Throws: the failure if no ancestor is cached.
   private func enlargedPiece(_ tile: TileID, despite failure: (any Error)? = nil) throws -> LayerPiece? {
     guard let part = try ancestorPart(tile, despite: failure) else { return nil }
     return .part(part, size: tileSize(zoom: tile.zoom))
@@ -95,7 +95,7 @@ extension Layer {
 
   /// The tiles of the next zoom as one piece.
   ///
-  /// - Returns: nil when none of the tiles is there. Otherwise, under the policy overzoom, those that are missing are parts of this tile or of an ancestor.
+  /// - Returns: nil if none of the tiles exists. Otherwise, with the policy overzoom, missing ones are replaced by parts of this tile or of an ancestor.
   /// - Precondition: the grid has a next zoom, and the step to it is 2.
   func doubledPiece(_ tile: TileID) throws -> LayerPiece? {
     guard info.zooms.contains(tile.zoom + 1) else { return nil }
@@ -111,7 +111,7 @@ extension Layer {
         return nil
       }
     }
-    // Whether any is there cannot be said without the server.
+    // Only the upstream knows whether any of them exists.
     guard failure != nil || quarters.contains(where: { $0 != nil }) else { return nil }
     if policy == .overzoom {
       for (index, child) in children.enumerated() where quarters[index] == nil {
@@ -122,7 +122,7 @@ extension Layer {
     return .quarters(quarters, size: tileSize(zoom: tile.zoom + 1))
   }
 
-  /// How many times an ancestor may be wider than the tile: at 256 pixels a tile is then 1/16 of a pixel, and long one colour.
+  /// How many times an ancestor may be wider than the tile. At the limit a tile of 256 pixels shows 1/16 of a pixel.
   private static let enlargementMax = 1 << 12
 
   private func ancestorPart(_ tile: TileID, despite failure: (any Error)?) throws -> AncestorPart? {
@@ -154,11 +154,11 @@ extension Layer {
   }
 }
 
-/// What came of looking for a stored tile.
+/// The result of reading a stored tile.
 private enum Look {
   case image(StoredImage)
   /// There is none.
   case nothing
-  /// Another server would have to say, and does not.
+  /// The upstream would have to be asked, and is unreachable.
   case unavailable(any Error)
 }

@@ -1,7 +1,7 @@
 import TileImage
 import TileIndex
 
-/// What a layer gives to a tile: stored images and what is to be done with them. Gathering reads, and decodes nothing.
+/// A layer's contribution to a tile: stored images and how they are placed. Gathering pieces reads, but decodes nothing.
 enum LayerPiece: Sendable {
   /// The tile itself.
   case whole(StoredImage)
@@ -10,12 +10,12 @@ enum LayerPiece: Sendable {
   /// The tiles of the next zoom, row by row from the north west; nil where there is none. Each of `size` pixels.
   case quarters([LayerPiece?], size: ImageSize)
 
-  /// The tile itself when it is all there is.
+  /// The tile itself if there is nothing else to composite.
   var whole: StoredImage? {
     if case .whole(let image) = self { image } else { nil }
   }
 
-  /// True when it is drawn from what is kept because another server cannot be asked now: it may have better tiles.
+  /// True if it is rendered from cached tiles because an upstream is unreachable, which may have better ones.
   var isStandIn: Bool {
     switch self {
     case .whole: false
@@ -24,7 +24,7 @@ enum LayerPiece: Sendable {
     }
   }
 
-  /// Everything that is read.
+  /// All images of the piece.
   var images: [StoredImage] {
     switch self {
     case .whole(let image): [image]
@@ -34,25 +34,25 @@ enum LayerPiece: Sendable {
   }
 }
 
-/// The part of an ancestor that covers a tile: one cell of it, cut regularly.
+/// The part of an ancestor that covers a tile: one cell of a regular division.
 struct AncestorPart: Sendable {
   var image: StoredImage
   var column: Enlarge.Cell
   var row: Enlarge.Cell
-  /// True when a nearer tile may exist, on a server that cannot be asked now.
+  /// True if a nearer tile may exist on an upstream that is unreachable.
   var isStandIn = false
 }
 
-/// A stored raster tile and where it came from.
+/// A stored raster tile and its origin.
 struct StoredImage: Sendable {
   let bytes: [UInt8]
-  /// By the first bytes.
+  /// Detected from the first bytes.
   let format: TileFormat
   let tile: TileID
   let tilesetID: String
   let revision: SourceRevision
 
-  /// - Throws: ``ServeError`` of code `damagedTile`, in the codec's words.
+  /// - Throws: ``ServeError`` of code `damagedTile` with the codec's message.
   func decode() throws -> PixelBuffer {
     do {
       return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: format) }
@@ -62,7 +62,7 @@ struct StoredImage: Sendable {
     }
   }
 
-  /// True when the file's header alone tells that no pixel is transparent; false when only the pixels can tell.
+  /// True if the file's header proves that no pixel is transparent; false if only decoding can tell.
   var isOpaqueByHeader: Bool {
     switch format {
     case .jpg: true

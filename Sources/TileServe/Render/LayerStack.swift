@@ -13,7 +13,7 @@ struct LayerStack: Sendable {
     if layers.count > 1 { try Self.checkFit(layers.map(\.info)) }
   }
 
-  /// Refuses layers that have different grids, vector tiles, and pictures that lie elsewhere than the others.
+  /// Refuses layers with different grids, vector tiles, and flat images that do not match the others.
   ///
   /// - Throws: ``ServeError`` of code `badRequest`.
   static func checkFit(_ infos: [TilesetInfo]) throws {
@@ -45,7 +45,7 @@ struct LayerStack: Sendable {
   var isVector: Bool { layers[0].info.format == .pbf }
   var format: TileFormat { .drawn(layers.map(\.info.format)) }
 
-  /// Refuses formats and scales that the layers cannot have, and tiles outside the grid.
+  /// Refuses formats and scales that the layers do not support, and tiles outside the grid.
   func check(_ query: TileQuery) throws {
     try checkFormat(query.format)
     let tile = query.tile
@@ -81,7 +81,7 @@ struct LayerStack: Sendable {
 }
 
 extension TileFormat {
-  /// What layers of these formats are drawn as: their own when it is the same, otherwise PNG, which loses nothing.
+  /// The output format for layers of these formats: theirs if all are equal, otherwise PNG, which is lossless.
   package static func drawn(_ formats: [TileFormat]) -> TileFormat {
     guard let first = formats.first else { return .png }
     return formats.allSatisfy { $0 == first } ? first : .png
@@ -89,7 +89,7 @@ extension TileFormat {
 }
 
 extension LayerStack {
-  /// What the layers give to a tile, the lowest first; empty when none gives anything. What a tile above hides without doubt is not read.
+  /// The layers' pieces of a tile, the lowest first; empty if no layer has any. Layers that are certainly hidden by an opaque tile above are not read.
   func pieces(_ tile: TileID, scale: Int) throws -> [LayerPiece] {
     scale == 1 ? try pieces(tile) : try doubledPieces(tile)
   }
@@ -104,7 +104,7 @@ extension LayerStack {
     return pieces.reversed()
   }
 
-  /// For `@2x` the tiles of the next zoom are joined. Layers that have none there give an enlarged tile where their policy is overzoom, and nothing otherwise.
+  /// For `@2x` the tiles of the next zoom are joined. Layers without tiles there contribute an enlarged tile if their policy is overzoom, otherwise nothing.
   private func doubledPieces(_ tile: TileID) throws -> [LayerPiece] {
     let hasNext = tile.zoom < matrixSet.zooms.upperBound
     var pieces: [LayerPiece?] = try layers.map { layer in

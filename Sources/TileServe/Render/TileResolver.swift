@@ -1,7 +1,7 @@
 package import TileIndex
 package import TilePrefetch
 
-/// Answers queries: hands out stored tiles untouched where it can, draws where it must, and keeps what it drew.
+/// Answers queries for tiles: returns stored tiles unchanged where possible, renders the others, and caches rendered tiles.
 ///
 /// Blocks the calling thread for reading and drawing; called by several threads at once.
 package final class TileResolver: Sendable {
@@ -15,12 +15,12 @@ package final class TileResolver: Sendable {
 
   /// Answers a query.
   ///
-  /// 1. Check that the layers fit together and can give what is asked.
-  /// 2. Look among the tiles drawn before.
-  /// 3. Gather the stored tiles that the answer is made of; those of a slow source once for all who want them at the same time.
-  /// 4. None: answer by the policy. One that fits: hand it out as it is. Otherwise draw, keep, hand out; what only stands in for another is not kept.
+  /// 1. Check that the layers fit together and support the query.
+  /// 2. Look in the cache of rendered tiles.
+  /// 3. Gather the stored tiles that the answer consists of; concurrent queries share the reads of a slow source.
+  /// 4. None: answer by the policy. One that fits: return it as stored. Otherwise render, cache and return; a substitute for an unreachable tile is not cached.
   ///
-  /// - Throws: ``ServeError``: `badRequest` for what the layers cannot give, `damagedTile`; what sources throw.
+  /// - Throws: ``ServeError``: `badRequest` for what the layers do not support, `damagedTile`; what sources throw.
   /// - Precondition: at least one layer, and as many policies.
   package func answer(_ query: TileQuery) throws -> TileAnswer {
     let stack = try LayerStack(query)
@@ -37,16 +37,16 @@ package final class TileResolver: Sendable {
       let tile = try draw(pieces, query, stack)
       return (tile, cost(tile, key))
     }
-    // Nil where it was known, a moment ago, that there is no such tile.
+    // Nil if the cache has noted recently that there is no such tile.
     return .tile(try kept ?? draw(pieces, query, stack))
   }
 
-  /// What was made of kept tiles in place of better ones: an error to the cache, which must not keep it, and an answer to all who waited.
+  /// A substitute rendered from cached tiles. Thrown through the cache, which must not store it, to all waiting queries.
   private struct StandIn: Error {
     var tile: Tile
   }
 
-  /// The answer where reading takes long: who wants the same tile waits for the one that reads.
+  /// The answer from a slow source: concurrent queries for one tile wait for a single read.
   private func answerSlowly(_ query: TileQuery, _ stack: LayerStack, _ key: DrawnTileKey) throws -> TileAnswer {
     do {
       let tile = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
@@ -62,19 +62,19 @@ package final class TileResolver: Sendable {
     }
   }
 
-  /// A tile that was drawn or fetched before. Reads and draws nothing, never waits: for event loops.
+  /// A cached tile. Reads and renders nothing and never waits: for event loops.
   ///
-  /// - Returns: nil also for queries that cannot be answered.
+  /// - Returns: nil also for invalid queries.
   package func kept(_ query: TileQuery) -> Tile? {
     cache.value(for: key(query, query.layers.map(\.revision)))
   }
 
-  /// True for what ``kept(_:)`` would find; does not count as a use.
+  /// True if ``kept(_:)`` would find the tile; does not count as a use.
   func keeps(_ query: TileQuery) -> Bool { cache.contains(key(query, query.layers.map(\.revision))) }
 
-  /// Draws or reads a tile that nobody has asked for yet, and keeps it while there is room for such.
+  /// Prefetches a tile into the cache if there is room for prefetched tiles.
   ///
-  /// - Returns: the bytes of the tile; nil when it is there already, or there is no room, or no such tile.
+  /// - Returns: the bytes of the tile; nil if it is cached already, there is no room, or no such tile exists.
   package func prefetch(_ query: TileQuery) throws -> Int? {
     let stack = try LayerStack(query)
     try stack.check(query)
@@ -102,13 +102,13 @@ package final class TileResolver: Sendable {
     }
   }
 
-  /// What the tiles on a client's screen are kept under.
+  /// The cache key of a query.
   func key(_ query: TileQuery, _ revisions: [SourceRevision]) -> DrawnTileKey {
     DrawnTileKey(
       revisions: revisions, policies: query.policies, tile: query.tile, scale: query.scale, format: query.format)
   }
 
-  /// Lets go of the buffers that drawing keeps from one tile to the next.
+  /// Releases the buffers that rendering keeps between tiles.
   package func releaseBuffers() { drawers.clear() }
 
   private func cost(_ tile: Tile, _ key: DrawnTileKey) -> Int { tile.bytes.count + key.byteCount }
@@ -117,19 +117,19 @@ package final class TileResolver: Sendable {
     try drawers.withDrawer { try $0.draw(pieces, format: query.format ?? stack.format) }
   }
 
-  /// The stored tile where nothing need be drawn.
+  /// The stored tile if nothing has to be rendered.
   private static func stored(_ pieces: [LayerPiece], _ query: TileQuery, _ stack: LayerStack) -> Tile? {
     guard pieces.count == 1, let image = pieces[0].whole, fits(image, query, stack) else { return nil }
     return Tile(bytes: image.bytes, format: image.format)
   }
 
-  /// A stored tile is what was asked for when its format is; also when the tileset's is: what is mixed in one tileset stays mixed.
+  /// A stored tile is returned if its own format or the tileset's is requested: tilesets of mixed formats are served as they are.
   private static func fits(_ image: StoredImage, _ query: TileQuery, _ stack: LayerStack) -> Bool {
     guard let format = query.format else { return true }
     return image.format == format || stack.format == format && stack.layers.count == 1
   }
 
-  /// Vector tiles are handed out as stored. Clients enlarge them themselves, and want 204 where there is none (so for blank, which has no vector form).
+  /// Vector tiles are returned as stored. Clients enlarge them themselves, and expect 204 for missing ones (also for blank, which has no vector form).
   private func answerVector(_ query: TileQuery, _ layer: Layer) throws -> TileAnswer {
     guard let bytes = try layer.source.storedTile(query.tile) else {
       return .missing(layer.policy == .notFound ? .notFound : .noContent)
@@ -153,25 +153,25 @@ package final class TileResolver: Sendable {
 }
 
 extension MissingTilePolicy {
-  /// What happens where no layer of a composite has anything, not even an ancestor: the strictest of the layers' policies, so that a client is told
-  /// "nothing" unless every layer agreed to hide it. 404 (and overzoom, which ends in it) before 204 before blank.
+  /// The policy if no layer of a composite has a tile or ancestor: the strictest of the layers' policies, so that a client is told
+  /// that the tile is missing unless every layer hides it. 404 (and overzoom, which ends in it) before 204 before blank.
   package static func composite(_ policies: [MissingTilePolicy]) -> MissingTilePolicy {
     if policies.contains(where: { $0 == .notFound || $0 == .overzoom }) { return .notFound }
     return policies.contains(.noContent) ? .noContent : .blank
   }
 }
 
-/// Which tile of which layers, and how it is wanted.
+/// A query: a tile of some layers, with scale and format.
 package struct TileQuery: Sendable {
-  /// One for a tileset's own tiles; several are drawn over each other, the lowest first.
+  /// One tileset, or several for a composite, the lowest first.
   package var layers: [any TileSource]
-  /// What happens where a layer has no tile; one for each layer.
+  /// The policy for missing tiles; one for each layer.
   package var policies: [MissingTilePolicy]
   /// A tile of the layers' grid.
   package var tile: TileID
   /// 1, or 2 for `@2x`: twice the pixels along each edge.
   package var scale: Int
-  /// Nil: as stored.
+  /// Nil for the stored format.
   package var format: TileFormat?
 
   package init(
@@ -185,36 +185,36 @@ package struct TileQuery: Sendable {
   }
 }
 
-/// What became of a query.
+/// The answer to a query.
 package enum TileAnswer: Hashable, Sendable {
   case tile(Tile)
-  /// Drawn from what is kept of another server's tiles, because that one does not answer: not to be kept by anybody.
+  /// A substitute rendered from cached tiles because the upstream is unreachable; must not be cached by clients.
   case standIn(Tile)
-  /// Nothing: `notFound` or `noContent`, the others are answered as tiles.
+  /// No tile: `notFound` or `noContent`; the other policies produce tiles.
   case missing(MissingTilePolicy)
 }
 
-/// The tiles that took drawing (composites, enlarged, joined and re-encoded tiles) or waiting (a slow disk's).
+/// The cache of rendered tiles (composites, enlarged, joined and re-encoded ones) and of tiles from slow disks.
 ///
-/// Tiles that are handed out as stored do not come here: the system keeps their pages. What several threads want at the same time is drawn once.
+/// Tiles that are served as stored are not cached here: the page cache has them. Concurrent requests for one tile share one rendering.
 package typealias DrawnTileCache = TileCache<DrawnTileKey, Tile>
 
-/// All that a drawn tile depends on.
+/// Everything that a rendered tile depends on.
 package struct DrawnTileKey: TileCacheKey {
   /// One for each layer, the lowest first.
   var revisions: [SourceRevision]
-  /// One for each layer: they decide what stands where a layer has no tile.
+  /// One for each layer: they affect the result where a layer has no tile.
   var policies: [MissingTilePolicy]
   package var tile: TileID
   var scale: Int
-  /// Nil: as the tileset stores its tiles.
+  /// Nil for the tileset's own format.
   var format: TileFormat?
 
-  /// What keeping a tile under this key takes beside the tile's own bytes: the entry and its places in the tables, and the headers of three arrays.
+  /// The memory of a cache entry in addition to the tile's bytes: the entry, its places in the tables, and the headers of three arrays.
   var byteCount: Int { 400 + revisions.count * MemoryLayout<SourceRevision>.stride + policies.count }
 }
 
 extension DrawnTileKey {
-  /// What is reserved for a tile before it is drawn, with its key. Larger ones are kept where there is room.
+  /// The memory reserved for a tile before it is rendered, with its key. Larger tiles are stored if there is room.
   static let reservedBytes = 32 << 10
 }

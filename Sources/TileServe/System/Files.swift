@@ -8,7 +8,7 @@ import TileIndex
   import Glibc
 #endif
 
-/// What a folder listing says about a file or folder: enough to notice that it became another.
+/// The status of a file or folder: enough to detect changes.
 struct FileStatus: Hashable, Sendable {
   var device: UInt64
   var inode: UInt64
@@ -16,15 +16,15 @@ struct FileStatus: Hashable, Sendable {
   /// Seconds since 1970.
   var modified: Int
   var modifiedNanoseconds: Int
-  /// When anything about it changed, its name or the bytes; nobody can set it back. Seconds since 1970.
+  /// The ctime, which cannot be set back. Seconds since 1970.
   var changed: Int
   var changedNanoseconds: Int
   var isFolder: Bool
   var isFile: Bool
 
-  /// Follows symbolic links; nil when nothing is there.
+  /// Follows symbolic links; nil if the file does not exist.
   ///
-  /// - Throws: ``Unseen`` when it cannot be said what is there: no descriptors left, a network drive that is away.
+  /// - Throws: ``Unseen`` if that is unknown: no file descriptors left, an unreachable network drive.
   init?(looking path: String) throws(Unseen) {
     var info = stat()
     guard stat(path, &info) == 0 else {
@@ -50,14 +50,14 @@ struct FileStatus: Hashable, Sendable {
   }
 }
 
-/// Something could not be looked at.
+/// The status of a file could not be read.
 struct Unseen: Error {}
 
 extension FileStatus {
-  /// True when a folder cannot be listed for lack of rights, which will not pass by itself.
+  /// True if a folder cannot be listed for lack of permissions, which is a permanent failure.
   static func isForbidden(_ folder: String) -> Bool { access(folder, R_OK | X_OK) != 0 && errno == EACCES }
 
-  /// The same where it does not matter why nothing can be seen.
+  /// The same if the reason does not matter.
   init?(_ path: String) {
     guard let status = (try? FileStatus(looking: path)) ?? nil else { return nil }
     self = status
@@ -69,7 +69,7 @@ enum Folder {
   static func name(_ path: String) -> String {
     let last = path.split(separator: "/").last.map(String.init) ?? path
     guard last == "." || last == ".." else { return last }
-    // Neither is a name that can stand in a URL.
+    // Neither can be an id in a URL.
     return realPath(path).split(separator: "/").last.map(String.init) ?? last
   }
 
@@ -80,7 +80,7 @@ enum Folder {
     return String(cString: resolved)
   }
 
-  /// The names in a folder but `.` and `..`, sorted by their bytes.
+  /// The names in a folder without `.` and `..`, sorted by their bytes.
   static func names(_ path: String) throws(FileSystem.SystemError) -> [String] {
     guard let directory = opendir(path) else { throw FileSystem.SystemError(number: errno) }
     defer { closedir(directory) }
@@ -98,7 +98,7 @@ enum Folder {
 enum FileBytes {
   /// A whole file.
   ///
-  /// - Throws: what the system says; `EFBIG` for a file that is larger.
+  /// - Throws: the system's error; `EFBIG` for a larger file.
   static func read(_ path: String, countMax: Int) throws(FileSystem.SystemError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
@@ -126,7 +126,7 @@ enum FileBytes {
   }
 }
 
-/// Looks whether files are there.
+/// Checks whether files exist.
 enum FileProbe {
   /// True for a file or folder that this process may read.
   static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }

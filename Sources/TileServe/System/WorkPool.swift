@@ -3,35 +3,35 @@ import Synchronization
 
 /// Threads for work that may block: reading cold pages, opening bundles, drawing.
 ///
-/// Work comes in lanes, one a tileset, and lanes in groups, one a disk. A lane never has more than ``laneWidth`` threads and a group never more than
-/// ``groupWidth``, so that a disk that stalls holds up its own tilesets and nobody else's. Within a group the lanes take turns. Tilesets of other servers
-/// have threads apart from those of disks, since a network stalls for longer.
+/// Work is queued in lanes, one for each tileset, and lanes belong to groups, one for each disk. A lane never has more than ``laneWidth`` threads and a group never more than
+/// ``groupWidth``: a slow disk delays only its own tilesets. Within a group the lanes take turns. Tilesets of upstreams
+/// have their own threads, since networks stall for longer than disks.
 ///
-/// What somebody waits for goes before what may be wanted later (``Urgency``), which leaves one thread of a lane free for it.
+/// Requests take priority over prefetching (``Urgency``), which leaves one thread of a lane free for them.
 package final class WorkPool: Sendable {
   /// Threads that one tileset may hold.
   static let laneWidth = 2
   /// Threads that one disk may hold.
   static let groupWidth = 4
-  /// Threads in all; they sleep most of the time.
+  /// The total number of threads; they sleep most of the time.
   static let threadCount = 16
-  /// What may wait in a lane; beyond it a request is refused rather than queued.
+  /// Requests that may wait in a lane; further ones are rejected.
   static let waitingCountMax = 1024
-  /// What may wait in a lane for a quiet moment; what is wanted ahead of time is soon out of date.
+  /// Prefetches that may wait in a lane; they are soon obsolete.
   static let laterCountMax = 128
-  /// Threads that one tileset of another server may hold: they wait, most of the time.
+  /// Threads that one tileset of an upstream may hold: they wait most of the time.
   static let remoteWidth = 8
-  /// Threads for all tilesets of other servers.
+  /// Threads for all tilesets of upstreams.
   static let remoteThreadCount = 32
 
-  /// Whether somebody waits.
+  /// The priority of work.
   package enum Urgency: Sendable {
     case now
-    /// When there is nothing else to do for the tileset.
+    /// Runs when no request waits for the tileset.
     case later
   }
 
-  /// Where the work of one tileset queues.
+  /// The work queue of one tileset.
   package final class Lane: Sendable {
     fileprivate let group: Group
     fileprivate let width: Int
@@ -45,16 +45,16 @@ package final class WorkPool: Sendable {
     var waiting = Queue<@Sendable () -> Void>()
     var later = Queue<@Sendable () -> Void>()
 
-    /// True when a thread could begin something.
+    /// True if a thread could start work.
     func canStart(width: Int) -> Bool {
       guard running < width else { return false }
       return !waiting.isEmpty || !later.isEmpty && runningLater < max(width - 1, 1)
     }
-    /// True while the lane stands in its group's line.
+    /// True while the lane is in its group's queue.
     var isInLine = false
   }
 
-  /// The lanes of one disk, or of one tileset of another server.
+  /// The lanes of one disk, or of one tileset of an upstream.
   fileprivate final class Group: Sendable {
     let state = Mutex(GroupState())
     let width: Int
@@ -65,28 +65,28 @@ package final class WorkPool: Sendable {
 
   fileprivate struct GroupState {
     var running = 0
-    /// Lanes that have work waiting and a thread of their own to spare.
+    /// Lanes with waiting work and fewer threads than they may have.
     var line = Queue<Lane>()
   }
 
   private let threads = NIOThreadPool(numberOfThreads: WorkPool.threadCount)
-  /// Made when the first tileset of another server comes.
+  /// Created with the first tileset of an upstream.
   private let remoteThreads = Mutex<NIOThreadPool?>(nil)
   private let groups = Mutex<[UInt64: Group]>([:])
 
-  /// Work under way on the threads of disks that somebody waits for.
+  /// Requests in progress on the threads of disks.
   private let urgent = Atomic(0)
   package var urgentCount: Int { urgent.load(ordering: .relaxed) }
 
   package init() { threads.start() }
 
-  /// Ends the threads when the work that waits is done.
+  /// Ends the threads when the queued work is done.
   package func shutdown() async {
     try? await threads.shutdownGracefully()
     try? await remoteThreads.withLock({ $0 })?.shutdownGracefully()
   }
 
-  /// A lane for a tileset that lies on a disk, by the disk's device number.
+  /// A lane for a tileset on a disk, by the disk's device number.
   package func lane(device: UInt64) -> Lane {
     Lane(
       groups.withLock { groups in
@@ -97,7 +97,7 @@ package final class WorkPool: Sendable {
       }, width: Self.laneWidth)
   }
 
-  /// Two lanes for a tileset of another server, the second for composites; together they have ``remoteWidth`` threads.
+  /// Two lanes for a tileset of an upstream, the second for composites; together they have ``remoteWidth`` threads.
   package func remoteLanes() -> (Lane, Lane) {
     let threads = remoteThreads.withLock { threads in
       if let threads { return threads }
@@ -110,7 +110,7 @@ package final class WorkPool: Sendable {
     return (Lane(group, width: Self.remoteWidth), Lane(group, width: Self.remoteWidth / 2))
   }
 
-  /// Has a thread do the work. False when too much waits already; the work is then not done.
+  /// Queues work for a thread. False if too much waits already; the work is then not done.
   package func submit(
     _ lane: Lane, urgency: Urgency = .now, _ work: @escaping @Sendable () -> Void
   ) -> Bool {
@@ -129,7 +129,7 @@ package final class WorkPool: Sendable {
     return accepted
   }
 
-  /// Puts the lane in its group's line when it has work and threads to spare, and starts what the group can.
+  /// Adds the lane to its group's queue if it has work and may use another thread, and starts the group's threads.
   private func start(_ lane: Lane) {
     let joins = lane.state.withLock { state in
       guard !state.isInLine, state.canStart(width: lane.width) else { return false }
@@ -144,12 +144,12 @@ package final class WorkPool: Sendable {
       return true
     }
     if begins {
-      // Also when the threads have ended: somebody waits for what the work does.
+      // Also if the threads have ended: a caller waits for the result.
       group.threads.submit { _ in self.run(group) }
     }
   }
 
-  /// One thread of a group: takes the work of whichever lane is first in line until there is none.
+  /// One thread of a group: takes work from the first lane of the queue until there is none.
   private func run(_ group: Group) {
     while true {
       let next = group.state.withLock { state -> Lane? in
@@ -168,7 +168,7 @@ package final class WorkPool: Sendable {
         return (work, isLater)
       }
       guard let found else { continue }
-      // Others of the lane may run beside this one.
+      // Other work of the lane may run at the same time.
       start(lane)
       let counts = !found.isLater && group.threads === threads
       if counts { urgent.add(1, ordering: .relaxed) }

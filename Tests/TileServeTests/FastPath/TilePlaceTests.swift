@@ -4,11 +4,12 @@ import TestSupport
 import Testing
 
 @testable import TileIndex
+@testable import TileServe
 
-/// Where tiles lie in the file: found by reading SQLite's pages, checked against what SQLite says.
+/// The places of tiles in the file, found by reading SQLite's pages.
 @Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system that can tell what is in memory"))
 struct TilePlaceTests {
-  /// Pages of every size, blobs that fit and blobs that go on over many pages, the layouts of this and other tools.
+  /// Pages of every size, blobs within one page and over many pages, layouts of this and of other tools.
   @Test(arguments: [512, 1024, 4096, 16384, 65536], ["flat", "pair", "text ids", "columns before"])
   func piecesAreTheTile(pageSize: Int, layout: String) throws {
     let folder = try TemporaryFolder()
@@ -30,8 +31,8 @@ struct TilePlaceTests {
     let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     var pieceCounts: Set<Int> = []
     for (tile, bytes) in expected {
-      let place = try reader.withTile(tile) { reader.place(of: tile, matching: $0) }
-      let pieces = try #require(place ?? nil, "\(tile), \(bytes.count) bytes").pieces
+      let pieces = try #require(
+        try reader.withTile(tile) { reader.pieces(of: tile, matching: $0) } ?? nil, "\(tile), \(bytes.count) bytes")
       var found: [UInt8] = []
       for piece in pieces {
         try file.seek(toOffset: UInt64(piece.offset))
@@ -43,7 +44,7 @@ struct TilePlaceTests {
     #expect(pieceCounts.count > 1)
   }
 
-  /// What is asked for has to be what lies there.
+  /// The bytes at the place are compared with the tile.
   @Test func otherBytesHaveNoPlace() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
@@ -51,13 +52,13 @@ struct TilePlaceTests {
     try Self.write(path, pageSize: 4096, layout: "pair") { try $0(0, 0, 0, bytes) }
     let reader = try MBTilesReader(path: path)
     for wrong in [bytes.dropLast(), bytes + [7], [8] + bytes.dropFirst(), bytes.dropLast() + [8]] {
-      #expect(Array(wrong).withUnsafeBytes { reader.place(of: tile(0, 0, 0), matching: $0) } == nil)
+      #expect(Array(wrong).withUnsafeBytes { reader.pieces(of: tile(0, 0, 0), matching: $0) } == nil)
     }
-    #expect(bytes.withUnsafeBytes { reader.place(of: tile(1, 0, 0), matching: $0) } == nil)
-    #expect(bytes.withUnsafeBytes { reader.place(of: tile(0, 0, 0), matching: $0) } != nil)
+    #expect(bytes.withUnsafeBytes { reader.pieces(of: tile(1, 0, 0), matching: $0) } == nil)
+    #expect(bytes.withUnsafeBytes { reader.pieces(of: tile(0, 0, 0), matching: $0) } != nil)
   }
 
-  /// Pages that were scribbled over give no place or the right one, and never end the process.
+  /// Overwritten pages give no place or the right one, and never crash.
   @Test func damagedPagesGiveNoWrongPlace() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
@@ -92,7 +93,7 @@ struct TilePlaceTests {
     try Self.write(path, pageSize: 4096, layout: "no rowids") { try $0(0, 0, 0, bytes) }
     let reader = try MBTilesReader(path: path)
     #expect(try reader.tile(tile(0, 0, 0)) == bytes)
-    #expect(bytes.withUnsafeBytes { reader.place(of: tile(0, 0, 0), matching: $0) } == nil)
+    #expect(bytes.withUnsafeBytes { reader.pieces(of: tile(0, 0, 0), matching: $0) } == nil)
   }
 
   private func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }

@@ -6,7 +6,7 @@ final class LoopState {
   let shard: Metrics.Shard
   let accessLog: AccessLog?
   private(set) var isDraining = false
-  /// Nil when it is switched off.
+  /// Nil if it is switched off.
   let fastPath: FastPath.Loop?
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
@@ -31,7 +31,7 @@ final class LoopState {
     if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil { shard.closed() }
   }
 
-  /// Ends the connection that has been idle longest; false when none is.
+  /// Closes the connection that has been idle longest; false if none is idle.
   func makeRoom() -> Bool {
     var oldest: (connection: ConnectionHandler, since: NIODeadline)?
     for connection in connections.values {
@@ -43,14 +43,14 @@ final class LoopState {
     return oldest != nil
   }
 
-  /// Ends what has outlived its time. Called every second.
+  /// Closes connections that have exceeded their limits. Called every second.
   func tick() {
     let now = NIODeadline.now()
-    // A copy: connections leave while they are looked at.
+    // A copy, because connections are removed during the iteration.
     for connection in Array(connections.values) { connection.tick(now: now) }
   }
 
-  /// From now on every answer is its connection's last.
+  /// From now on every response is its connection's last.
   func drain() {
     isDraining = true
     for connection in Array(connections.values) { connection.drain() }
@@ -60,7 +60,7 @@ final class LoopState {
     for connection in Array(connections.values) { connection.drop() }
   }
 
-  /// The moment, as the Date field wants it; made once a second.
+  /// The value of the Date field; computed once a second.
   func date() -> String {
     makeDate()
     return dateText

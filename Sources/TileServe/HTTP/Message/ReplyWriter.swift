@@ -4,18 +4,18 @@ import TileIndex
 /// A whole response, ready to be written.
 struct EncodedResponse: Sendable {
   var status: Int
-  /// The head, and the body unless it is apart.
+  /// The head, and the body unless that is separate.
   var bytes: ByteBuffer
-  /// A body that is apart: memory that others share.
+  /// A separate body in shared memory.
   var body: ByteBuffer?
   /// Bytes of the body, for logs.
   var bodyCount: Int
-  /// True when the connection ends with it.
+  /// True if the connection is closed after it.
   var closes: Bool
   var route: RouteName
 }
 
-/// Which kind of thing was asked for: the label of the metrics.
+/// The kind of resource, a label of the metrics.
 enum RouteName: Int, CaseIterable, Sendable {
   case tile, tilejson, viewer, tilesets, index, health, ready, metrics, asset, wmts, tms, places, other
 
@@ -23,27 +23,27 @@ enum RouteName: Int, CaseIterable, Sendable {
   var index: Int { rawValue }
 }
 
-/// Writes responses (RFC 9112, section 4) into buffers, without the detour over a list of header fields.
+/// Writes responses (RFC 9112, section 4) directly into buffers, without a list of header fields.
 struct ReplyWriter {
   let request: RequestFacts
   let route: RouteName
-  /// The moment of the answer, as `Date` wants it.
+  /// The value of the Date field.
   let date: String
   /// Fields that every response has, such as those of CORS; each ends with CRLF.
   let commonFields: String
-  /// True when the server is about to end.
+  /// True while the server shuts down.
   let isDraining: Bool
 
-  /// Where the date begins in a response of status 200.
+  /// The offset of the date in a response with status 200.
   static let datePlace = statusLine(200).utf8.count + dateName.utf8.count
   private static let dateName = "Date: "
 
   /// A whole response.
   ///
   /// - Parameters:
-  ///   - fields: lines that end with CRLF, but Date, ETag, Content-Length and Connection.
+  ///   - fields: lines that end with CRLF, without Date, ETag, Content-Length and Connection.
   ///   - tag: the entity tag.
-  ///   - body: left out of the answer to HEAD, but counted.
+  ///   - body: omitted in the response to HEAD, but its length is sent.
   func reply(
     _ status: Int, fields: String, tag: EntityTag? = nil, body: UnsafeRawBufferPointer = .empty, closing: Bool = false
   ) -> EncodedResponse {
@@ -53,7 +53,7 @@ struct ReplyWriter {
     // More than the fixed parts ever take.
     let headCountMax = 256 + fields.utf8.count + commonFields.utf8.count
     var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + bodyCount)
-    // One check of the buffer for the whole response, instead of one for each of a dozen pieces.
+    // One capacity check for the whole response instead of one for each piece.
     buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + bodyCount) { bytes in
       var pen = BytePen(bytes)
       pen.write(Self.statusLine(status))
@@ -84,7 +84,7 @@ struct ReplyWriter {
     return EncodedResponse(status: status, bytes: buffer, bodyCount: bodyCount, closes: ends, route: route)
   }
 
-  /// A response of text, JSON, HTML or XML, with an entity tag of its bytes where it is a success.
+  /// A response of text, JSON, HTML or XML; with an entity tag if the status is 200.
   func document(
     _ bytes: [UInt8], status: Int = 200, mediaType: String, fields: String = "", caching: String = "no-cache"
   ) -> EncodedResponse {
@@ -98,14 +98,14 @@ struct ReplyWriter {
     }
   }
 
-  /// A failure: one line of text that says why.
+  /// An error response with one line of text.
   func failure(_ status: Int, _ reason: String, fields: String = "", caching: String = "no-store") -> EncodedResponse {
     document(
       Array("\(reason)\n".utf8), status: status, mediaType: "text/plain; charset=utf-8", fields: fields,
       caching: caching)
   }
 
-  /// The first line, with the status's usual reason phrase.
+  /// The status line with the standard reason phrase.
   private static func statusLine(_ status: Int) -> String {
     switch status {
     case 200: "HTTP/1.1 200 OK\r\n"
@@ -132,7 +132,7 @@ extension UnsafeRawBufferPointer {
   static var empty: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 }
 
-/// Writes into memory that is known to be large enough; a piece that does not fit is a programming error.
+/// Writes into memory that is large enough; a piece that does not fit is a programming error.
 struct BytePen {
   private let bytes: UnsafeMutableRawBufferPointer
   /// Bytes written so far.

@@ -2,20 +2,20 @@ import NIOCore
 import NIOHTTP1
 import TileIndex
 
-/// What a request says that matters to us. Small, since it is handed about for every tile: fields that few requests have are looked up when they are needed.
+/// The parts of a request that the server uses. Small, since it is passed around for every tile: rare fields are looked up when they are needed.
 struct RequestFacts: Sendable {
   enum Method: Sendable { case get, head, options, other }
 
-  /// What a client waits for before it sends its body (RFC 9110, section 10.1.1).
+  /// The Expect field (RFC 9110, section 10.1.1).
   enum Expectation: Sendable {
     case none
     /// 100 Continue.
     case proceed
-    /// Something that nobody has defined.
+    /// An undefined expectation.
     case unknown
   }
 
-  /// The header fields, as whoever read the request left them.
+  /// The header fields, in the form of the reader of the request.
   private enum Fields: Sendable {
     case raw(RawFields)
     case parsed(HTTPHeaders)
@@ -24,19 +24,19 @@ struct RequestFacts: Sendable {
   let method: Method
   /// 0 or 1.
   let minorVersion: Int
-  /// False when the client wants the connection closed after the answer.
+  /// False if the client wants the connection closed after the response.
   private(set) var isKeepAlive: Bool
-  /// The request target as it came: origin form, absolute form or `*` (RFC 9112, section 3.2).
+  /// The request target as received: origin form, absolute form or `*` (RFC 9112, section 3.2).
   let target: String
   private let fields: Fields
-  /// How often there is a Host field; once is right.
+  /// The number of Host fields; a valid request has one.
   private(set) var hostCount = 0
-  /// True when the client has a copy and asks whether it is still good.
+  /// True for a conditional request (If-None-Match or If-Modified-Since).
   private(set) var hasConditions = false
   private(set) var expectation = Expectation.none
-  /// True when a body follows the head.
+  /// True if a body follows the head.
   private(set) var hasBody = false
-  /// True when the fast path read it, not NIO's parser.
+  /// True if the fast path read it, not NIO's parser.
   private(set) var isPlain = false
 
   init(_ head: HTTPRequestHead) {
@@ -51,13 +51,13 @@ struct RequestFacts: Sendable {
     isKeepAlive = head.isKeepAlive
     fields = .parsed(head.headers)
     for (name, value) in head.headers {
-      // Names are told apart by length first: most are of no interest.
+      // Names are compared by length first: most are of no interest.
       switch name.utf8.count {
       case 4 where Self.isSame(name, "host"): hostCount += 1
-      // Clients of HTTP/1.0 cannot be told to go on.
+      // HTTP/1.0 has no 100 Continue.
       case 6 where minorVersion > 0 && Self.isSame(name, "expect"):
         expectation = expectation != .unknown && Self.isSame(value, "100-continue") ? .proceed : .unknown
-      // The parser reads nothing after a request for another protocol; we stay with ours and end the connection instead.
+      // The parser stops after an Upgrade request. The server ignores the field and closes the connection.
       case 7 where Self.isSame(name, "upgrade"): isKeepAlive = false
       case 13 where Self.isSame(name, "if-none-match"): hasConditions = true
       case 14 where Self.isSame(name, "content-length"):
@@ -69,11 +69,11 @@ struct RequestFacts: Sendable {
     }
   }
 
-  /// A GET of HTTP/1.1 with one Host field, without a body and with nothing that concerns the connection.
+  /// A GET of HTTP/1.1 with one Host field, without a body and without fields that affect the connection.
   ///
   /// - Parameters:
   ///   - target: a path, and perhaps a query.
-  ///   - hasConditions: true when the fields ask whether the client's copy is still good.
+  ///   - hasConditions: true for a conditional request.
   init(plainTarget target: String, fields: RawFields, hasConditions: Bool) {
     method = .get
     minorVersion = 1
@@ -85,7 +85,7 @@ struct RequestFacts: Sendable {
     isPlain = true
   }
 
-  /// The authority of an absolute target counts, whatever the field says (RFC 9112, section 3.2.2).
+  /// The authority of an absolute target takes precedence over the Host field (RFC 9112, section 3.2.2).
   var host: String? {
     if target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") {
       return String(target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
@@ -101,7 +101,7 @@ struct RequestFacts: Sendable {
   func accepts(_ packing: Gunzip.Packing) -> Bool {
     values("accept-encoding").contains { Self.accepts(packing, $0) }
   }
-  /// The bytes of the body where the head says it.
+  /// The value of Content-Length.
   var contentLength: Int? { values("content-length").first.flatMap { Int($0) } }
   var forwardedProto: String? { values("x-forwarded-proto").first }
   var forwardedHost: String? { values("x-forwarded-host").first }
@@ -112,10 +112,10 @@ struct RequestFacts: Sendable {
   var userAgent: String? { values("user-agent").first }
   /// True in a preflight of a page of another origin (Fetch standard).
   var isPreflight: Bool { !values("access-control-request-method").isEmpty }
-  /// True in a preflight that asks to reach from a public page into a private network.
+  /// True in a preflight for access from a public page to a private network.
   var asksPrivateNetwork: Bool { !values("access-control-request-private-network").isEmpty }
 
-  /// The values of a field, by its name in small letters.
+  /// The values of a field, by its name in lower case.
   private func values(_ name: StaticString) -> [String] {
     switch fields {
     case .raw(let fields): fields.values(name)
@@ -123,19 +123,19 @@ struct RequestFacts: Sendable {
     }
   }
 
-  /// Several fields as the one list that they are (RFC 9110, section 5.3).
+  /// Several fields of one name joined to one list (RFC 9110, section 5.3).
   private func list(_ name: StaticString) -> String? {
     let values = values(name)
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 
-  /// Field names are ASCII, in any case; | 0x20 makes letters small and leaves hyphen and digits alone.
+  /// Field names are ASCII, in any case; | 0x20 makes letters lower case and does not change hyphen and digits.
   private static func isSame(_ name: String, _ wanted: StaticString) -> Bool {
     name.utf8.count == wanted.utf8CodeUnitCount
       && wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
   }
 
-  /// True when the coding or * is listed with a quality above 0 (RFC 9110, section 12.5.3); gzip may also be called x-gzip.
+  /// True if the coding or * is listed with a quality above 0 (RFC 9110, section 12.5.3); x-gzip is an alias of gzip.
   private static func accepts(_ packing: Gunzip.Packing, _ value: String) -> Bool {
     var star = false
     for item in value.split(separator: ",") {
@@ -151,25 +151,25 @@ struct RequestFacts: Sendable {
 }
 
 extension RequestFacts {
-  /// The same request as the last of its connection: what follows it is not read.
+  /// The same request as the last one of its connection: what follows it is not read.
   var last: RequestFacts {
     var last = self
     last.isKeepAlive = false
     return last
   }
 
-  /// For answers to what could not be read as a request.
+  /// For responses to unreadable requests.
   static let unreadable = RequestFacts(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
 }
 
-/// The header fields of a plain request as they came, looked through when one is needed: most never are.
+/// The header fields of a plain request as received, searched only when one is needed.
 struct RawFields: Sendable {
   /// Lines that end with CRLF; checked by the fast path's reader.
   let lines: ByteBuffer
 
   /// The values of a field, in their order.
   ///
-  /// - Parameter name: in small letters.
+  /// - Parameter name: in lower case.
   /// - Complexity: O(bytes).
   func values(_ name: StaticString) -> [String] {
     lines.withUnsafeReadableBytes { bytes in

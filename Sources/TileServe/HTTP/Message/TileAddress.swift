@@ -1,6 +1,6 @@
 import TileIndex
 
-/// The tile that a URL names, before it is known whether there is such a tileset or tile.
+/// The tile that a URL names; neither tileset nor tile need exist.
 struct TileAddress: Hashable, Sendable {
   /// A tileset, or several joined by commas; decoded.
   var id: String
@@ -16,10 +16,10 @@ struct TileAddress: Hashable, Sendable {
   /// The format that the extension names; nil without an extension.
   var format: TileFormat?
 
-  /// Reads `/{id}/{zoom}/{column}/{row}[@1x|@2x][.{ext}]` straight from the bytes, since nearly all requests are of this form; nil for any other path,
-  /// and for ones that need more than a look (percent-encoding, unknown extensions, numbers of more than ten digits).
+  /// Reads `/{id}/{zoom}/{column}/{row}[@1x|@2x][.{ext}]` directly from the bytes, since nearly all requests have this form; nil for any other path,
+  /// and for percent-encoding, unknown extensions and numbers of more than ten digits.
   init?(path: UnsafeBufferPointer<UInt8>) {
-    // From the end, because only there is it clear how many segments there are.
+    // From the end, because an id may contain any number of characters.
     var end = path.count
     var start = end
     func back(to byte: UInt8) -> Int? {
@@ -102,7 +102,7 @@ struct TileAddress: Hashable, Sendable {
   ///
   /// - Throws: `GridError` for numbers outside the grid.
   func tile(in matrixSet: TileMatrixSet) throws -> TileID {
-    // A row from the south is checked by its own number before it is flipped.
+    // A TMS row is checked before it is flipped.
     let tile = try TileID(zoom: zoom, column: column, row: row, in: matrixSet)
     guard isTMS else { return tile }
     return TileID(unchecked: zoom, column, MBTilesRow.flipped(row, matrixHeight: matrixSet[zoom].matrixHeight))
@@ -132,11 +132,11 @@ struct TileAddress: Hashable, Sendable {
   }
 }
 
-/// A request target taken apart: path segments, percent-decoded, and the query.
+/// A request target split into percent-decoded path segments and the query.
 struct RequestTarget {
   /// Decoded; without the slashes. A path that ends with a slash ends with an empty segment.
   var segments: [String]
-  /// Names in small letters, decoded; the first of a repeated name counts.
+  /// Names in lower case, decoded; the first of a repeated name counts.
   var query: [String: String]
 
   /// - Parameter target: origin form, without the base path.
@@ -160,7 +160,7 @@ struct RequestTarget {
     }
   }
 
-  /// Undoes percent-encoding (RFC 3986, section 2.1).
+  /// Removes percent-encoding (RFC 3986, section 2.1).
   static func decoded(_ text: Substring, plusIsSpace: Bool) throws -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") || $0 < 0x20 }) else {
       return String(text)

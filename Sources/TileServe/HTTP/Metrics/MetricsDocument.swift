@@ -93,7 +93,7 @@ extension Metrics {
   }
 }
 
-/// What was asked of other servers, by tileset.
+/// The requests to upstreams, by tileset.
 extension Metrics {
   func upstreams(_ shelf: TileShelf, _ text: inout MetricsText) {
     let upstreams = shelf.tilesets.compactMap { tileset in tileset.knownUpstream.map { (tileset.id, $0) } }
@@ -129,7 +129,7 @@ extension Metrics {
   }
 }
 
-/// Figures in Prometheus' text format, one after the other.
+/// Writes metrics in Prometheus' text format.
 struct MetricsText {
   private(set) var text = ""
 
@@ -144,7 +144,7 @@ struct MetricsText {
     sample(name, "", "\(value)")
   }
 
-  /// A label's value: quotation marks, backslashes and line ends are written with a backslash.
+  /// A label's value with quotation marks, backslashes and line ends escaped.
   static func label(_ text: String) -> String {
     text.reduce(into: "") { label, character in
       switch character {
@@ -157,9 +157,9 @@ struct MetricsText {
   }
 }
 
-/// What the kernel says of this process (proc(5), `/proc/self/status`); nothing on systems without it.
+/// The memory of this process (proc(5), `/proc/self/status`); nil on systems without it.
 enum ProcessMemory {
-  /// Anonymous memory that is resident, in bytes: what the process holds itself, without files and shared pages.
+  /// Resident anonymous memory in bytes, without files and shared pages.
   static var anonymousBytes: Int? { value("RssAnon:") }
   /// All resident memory, in bytes.
   static var residentBytes: Int? { value("VmRSS:") }

@@ -1,17 +1,17 @@
 import NIOCore
 import TileIndex
 
-/// A tileset with what its answers need at hand, so that nothing is put together anew for each tile.
+/// A tileset with everything that its responses need, computed once.
 final class ServedTileset: Sendable {
   let tileset: Tileset
   let info: TilesetInfo
-  /// The state of the tileset that all this is of.
+  /// The state of the tileset that this belongs to.
   let revision: SourceRevision
-  /// What the operator chose; nil for what suits the client.
+  /// The policy of the configuration; nil for the client's default.
   private let chosenPolicy: MissingTilePolicy?
-  /// For tiles as they are stored.
+  /// For tiles as stored.
   let headline: TileHeadline
-  /// For tiles that may have been drawn: they can change without the bundle.
+  /// For tiles that may be rendered: they can change without the bundle.
   let drawnHeadline: TileHeadline
 
   init(_ tileset: Tileset, _ info: TilesetInfo, _ options: TileServerOptions) {
@@ -26,22 +26,22 @@ final class ServedTileset: Sendable {
     drawnHeadline = TileHeadline(format: info.format, caching: caching, modified: info.modified)
   }
 
-  /// Vector viewers and GDAL's TMS driver take a 404 for a failure, so they get 204 unless something else was chosen.
+  /// Vector viewers and GDAL's TMS driver treat 404 as a failure, so their default is 204.
   func policy(_ address: TileAddress) -> MissingTilePolicy {
     chosenPolicy ?? (info.format == .pbf || address.isTMS ? .noContent : .notFound)
   }
 }
 
-/// What the answers for the tiles of one tileset have in common, made once.
+/// The header fields that all responses for tiles of a tileset share, computed once.
 final class TileHeadline: Sendable {
   /// Value of Cache-Control.
   let caching: String
   /// When the bundle changed, in seconds since 1970.
   let modified: Int
-  /// True where that date alone tells a client that its copy is still good.
+  /// True if that date identifies the state of the tileset.
   let dateTells: Bool
   private let format: TileFormat
-  /// The fields for tiles of the tileset's own format, as they go out, and for its gzipped vector tiles.
+  /// The fields for tiles of the tileset's own format.
   private let fields: String
 
   init(format: TileFormat, caching: String, modified: Int, dateTells: Bool = false) {
@@ -52,7 +52,7 @@ final class TileHeadline: Sendable {
     fields = Self.fields(format, caching, modified)
   }
 
-  /// Lines that end with CRLF: all but the entity tag and the coding.
+  /// Lines that end with CRLF, without ETag and Content-Encoding.
   func fields(_ format: TileFormat) -> String {
     format == self.format ? fields : Self.fields(format, caching, modified)
   }
@@ -68,9 +68,9 @@ final class TileHeadline: Sendable {
 }
 
 extension ReplyWriter {
-  /// A tile, or 304 where the client has it.
+  /// A tile, or 304 if the client's copy is valid.
   ///
-  /// Images go out as they are: compressing them again only costs. Vector tiles are stored packed and go out so to clients that take it.
+  /// Images are sent as stored. Vector tiles are stored compressed and sent so to clients that accept the coding.
   func tile(_ bytes: UnsafeRawBufferPointer, format: TileFormat, _ headline: TileHeadline) -> EncodedResponse {
     var fields = headline.fields(format)
     switch Self.packing(bytes, format) {
@@ -81,19 +81,19 @@ extension ReplyWriter {
     return tile(bytes, EntityTag(hash: ContentHash.hash(bytes)), fields, headline)
   }
 
-  /// A vector tile for a client that does not take it as it is packed.
+  /// A decompressed vector tile for a client that does not accept the stored coding.
   func unpackedTile(_ bytes: UnsafeRawBufferPointer, _ headline: TileHeadline) -> EncodedResponse {
     tile(
       bytes, EntityTag(hash: ContentHash.hash(bytes), isUnpacked: true), headline.fields(.pbf), headline)
   }
 
-  /// How a tile is packed that the client does not take so; nil for one that may go out as it is.
+  /// The coding of a stored tile if the client does not accept it; nil if the tile can be sent as stored.
   func unwantedPacking(_ bytes: UnsafeRawBufferPointer, _ format: TileFormat) -> Gunzip.Packing? {
     guard let packing = Self.packing(bytes, format), !request.accepts(packing) else { return nil }
     return packing
   }
 
-  /// How a tile is packed as it is stored.
+  /// The coding of a stored tile.
   static func packing(_ bytes: UnsafeRawBufferPointer, _ format: TileFormat) -> Gunzip.Packing? {
     format == .pbf ? Gunzip.packing(bytes) : nil
   }
@@ -105,9 +105,9 @@ extension ReplyWriter {
     return reply(200, fields: fields, tag: tag, body: bytes)
   }
 
-  /// True when the client's copy is still good (RFC 9110, section 13.2.2: the date counts only without tags).
+  /// True if the client's copy is valid (RFC 9110, section 13.2.2: the date counts only without tags).
   ///
-  /// Only by the very date that it got with its copy: a later one may be that of another bundle, in whose place an older one was put.
+  /// The dates must be equal: a later date may belong to a bundle that was replaced by an older one.
   private func isFresh(_ tag: EntityTag, _ headline: TileHeadline) -> Bool {
     if let wanted = request.ifNoneMatch { return tag.isNamed(in: wanted) }
     guard headline.dateTells, let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
