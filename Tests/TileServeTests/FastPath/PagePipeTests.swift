@@ -7,7 +7,7 @@ import Testing
 #if canImport(Glibc)
   import Glibc
 
-  /// Pages of a mapped file on their way to a socket.
+  /// Sending pages of a mapped file to a socket.
   @Suite(.ownThread) struct PagePipeTests {
     private let folder: TemporaryFolder
     private let bytes: [UInt8]
@@ -30,7 +30,7 @@ import Testing
 
     private func content(_ pieces: [Range<Int>]) -> [UInt8] { pieces.flatMap { bytes[$0] } }
 
-    /// Two ends of a connection, the first of which never waits.
+    /// A pair of connected sockets, the first of which is non-blocking.
     private func sockets() -> (Int32, Int32) {
       var pair: [Int32] = [-1, -1]
       #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
@@ -53,8 +53,8 @@ import Testing
       return Array(room.prefix(have))
     }
 
-    /// The last one three times: more pieces than the pipe has places.
-    @Test func piecesArriveAsTheyLie() {
+    /// The last one three times: more pieces than the pipe holds.
+    @Test func piecesArriveInOrder() {
       let (near, far) = sockets()
       let pipe = PagePipe()
       let many = (0..<200).map { $0 * 4096 + 10..<$0 * 4096 + 10 + $0 }
@@ -69,8 +69,8 @@ import Testing
       close(far)
     }
 
-    /// What a socket did not take is not in the next one's answer.
-    @Test func aFullSocketLeavesNothingBehind() throws {
+    /// Bytes that a socket did not take are not sent to the next one.
+    @Test func fullSocketLeavesThePipeEmpty() throws {
       let pipe = PagePipe()
       for round in 0..<20 {
         let (full, reader) = sockets()
@@ -85,10 +85,10 @@ import Testing
       }
     }
 
-    /// As where the system forbids it.
-    @Test func aPipeThatIsRefusedIsNotAskedAgain() throws {
+    /// As on a system that forbids the call.
+    @Test func refusedPipeIsNotTriedAgain() throws {
       let pipe = PagePipe()
-      // The system moves no pages to what is appended to.
+      // The system cannot splice into a file that is opened for appending.
       let file = open(folder.file("appended"), O_WRONLY | O_CREAT | O_APPEND, 0o600)
       #expect(send([0..<10], pipe, to: file) == 0)
       let (near, far) = sockets()
@@ -97,8 +97,8 @@ import Testing
       for descriptor in [file, near, far] { close(descriptor) }
     }
 
-    @Test func aConnectionThatIsGoneTakesNothing() {
-      // As the event loops have it.
+    @Test func closedConnectionTakesNoBytes() {
+      // As in the event loops.
       signal(SIGPIPE, SIG_IGN)
       let pipe = PagePipe()
       let (near, far) = sockets()
@@ -110,8 +110,8 @@ import Testing
       for socket in [near, next, reader] { close(socket) }
     }
 
-    /// Memory that is a file's no more is for others to report; whole pages before it go.
-    @Test func aFileThatIsShorterNowIsNoCrash() throws {
+    /// Pages before the truncated part are sent; the rest is reported by another call.
+    @Test func truncatedFileDoesNotCrash() throws {
       #expect(truncate(folder.file("file"), 100_000) == 0)
       let (near, far) = sockets()
       let pipe = PagePipe()

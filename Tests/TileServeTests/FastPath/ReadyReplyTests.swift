@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Answers that are kept whole, and the requests that get them: those that repeat their connection's last one but for the target.
+/// Stored responses, and the requests that get them: those that repeat their connection's last one except for the target.
 @Suite(.ownThread) struct ReadyReplyTests {
   @Test func repeatedRequestsGetTheSameAnswer() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
@@ -26,7 +26,7 @@ import TileIndex
     }
   }
 
-  @Test func aReplacedBundleIsNotAnsweredFromMemory() async throws {
+  @Test func replacedBundleIsNotAnsweredFromTheCache() async throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("a.mbtiles", zooms: 0...1, seed: 1)
     try await serving([folder.path]) { (served) async throws in
@@ -47,7 +47,7 @@ import TileIndex
     }
   }
 
-  @Test func otherFieldsGetOtherAnswers() async throws {
+  @Test func headerFieldsSelectTheResponse() async throws {
     try await serving([SampleShelf.path]) {
       $0.allowedHosts = ["localhost", "127.0.0.1", "test"]
     } _: { (served) async throws in
@@ -55,7 +55,7 @@ import TileIndex
       let gzip = ["Accept-Encoding": "gzip"]
       let packed = try (0..<3).map { _ in try connection.request("/roads/0/0/0.pbf", gzip) }
       #expect(packed.allSatisfy { $0["Content-Encoding"] == "gzip" })
-      // The same tile, ready, for somebody who cannot unpack it; on this connection and on another.
+      // The stored tile for a client that does not accept gzip, on this connection and on another.
       for other in [connection, try served.connect()] {
         for _ in 0..<3 {
           let plain = try other.request("/roads/0/0/0.pbf", ["Accept-Encoding": "identity"])
@@ -75,7 +75,7 @@ import TileIndex
     }
   }
 
-  @Test func originsAreToldApart() async throws {
+  @Test func originsGetTheirOwnResponses() async throws {
     try await serving([SampleShelf.path]) {
       $0.crossOrigin = .origins(["https://a.example"])
     } _: { (served) async throws in
@@ -89,7 +89,7 @@ import TileIndex
     }
   }
 
-  /// Several requests in one piece, cut anywhere: every answer comes, in order.
+  /// Several requests in one piece, cut anywhere: every response comes, in order.
   @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let targets = ["/relief/1/1/0.png", "/relief/0/0/0.png", "/health", "/relief/1/0/1.png", "/nothing/0/0/0.png"]

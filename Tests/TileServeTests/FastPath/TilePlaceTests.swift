@@ -11,7 +11,7 @@ import Testing
 struct TilePlaceTests {
   /// Pages of every size, blobs within one page and over many pages, layouts of this and of other tools.
   @Test(arguments: [512, 1024, 4096, 16384, 65536], ["flat", "pair", "text ids", "columns before"])
-  func piecesAreTheTile(pageSize: Int, layout: String) throws {
+  func piecesAreTheBytesOfTheTile(pageSize: Int, layout: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     var random = SeededGenerator(seed: UInt64(pageSize))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileServe
 
-/// How often an event loop gives up its turn, in virtual time.
+/// How often an event loop yields, in virtual time.
 @Suite(.ownThread) struct TurnTakingTests {
   /// Gives turns for ten seconds: every answer takes 10 us, and every `longEvery`th turn of the others `long` instead of 300 us (0: none).
   ///
@@ -29,28 +29,28 @@ import Testing
     return (count / 10, Double(given.nanoseconds) / 1e10)
   }
 
-  @Test func clientsGetATurnAfterEachBatch() {
+  @Test func loopYieldsAfterEachBatch() {
     // 320 us of answers, 300 us of theirs
     #expect((1600...1620).contains(tenSeconds(longEvery: 0).turns))
   }
 
-  @Test func aProgramThatNeverWaitsHasLittleOfThem() {
+  @Test func computingProgramGetsLittleTime() {
     let (turns, share) = tenSeconds(longEvery: 1)
     #expect((10...20).contains(turns))
     #expect(share < 0.08)
   }
 
-  @Test func everySecondTurnLongIsAProgramToo() {
+  @Test func everySecondLongAbsenceCountsAsAComputingProgram() {
     #expect(tenSeconds(longEvery: 2).share < 0.12)
   }
 
-  /// Many programs that never wait have their turns one after the other.
-  @Test(arguments: [1, 3]) func manyProgramsHaveNoMoreThanHalf(longEvery: Int) {
+  /// Many computing programs get time slices one after the other.
+  @Test(arguments: [1, 3]) func manyComputingProgramsGetNoMoreThanHalf(longEvery: Int) {
     #expect(tenSeconds(longEvery: longEvery, long: .milliseconds(60)).share < 0.5)
   }
 
-  /// What a busy host does to its guests.
-  @Test func aLongTurnNowAndThenChangesLittle() {
+  /// As on a virtual machine of a busy host.
+  @Test func occasionalLongAbsenceChangesLittle() {
     #expect(tenSeconds(longEvery: 100).turns > 1300)
   }
 }
