@@ -172,10 +172,10 @@ final class FastPath: Sendable {
         guard packing != .deflate else { return }
         let target = Array(facts.target.utf8)
         // If the body is in a file only the head is stored; finding it there takes a look into the bundle.
-        let isLarge = reply.bodyCount >= FileBody.bytesMin
+        let isLarge = reply.bodyCount >= BlobLocation.bytesMin
         let file =
           isLarge && loop.replies.wants(target, byteCount: Self.headBytesMax)
-          ? FileBody(of: tile, tileset, matching: body) : nil
+          ? BlobLocation(of: tile, tileset, matching: body) : nil
         guard file != nil || loop.replies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
         loop.replies.keep(
           ReadyReply(reply, file: file, target: target, generation: generation, isGzipped: packing == .gzip))

@@ -35,7 +35,7 @@ final class ReadyReply: Sendable {
   /// - Parameters:
   ///   - reply: a response with status 200 and its body behind its head.
   ///   - file: the same body in a file, to be read from there.
-  init(_ reply: EncodedResponse, file: FileBody?, target: [UInt8], generation: Int, isGzipped: Bool) {
+  init(_ reply: EncodedResponse, file: BlobLocation?, target: [UInt8], generation: Int, isGzipped: Bool) {
     self.target = target
     bodyCount = reply.bodyCount
     headCount = reply.bytes.readableBytes - reply.bodyCount

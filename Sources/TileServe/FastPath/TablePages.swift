@@ -1,7 +1,7 @@
 import TileIndex
 
 /// A tile in its bundle's file, to be sent from there: past SQLite, from the system's page cache.
-struct FileBody: Sendable {
+struct BlobLocation: Sendable {
   let file: ResidentReader
   /// In their order; together they are the tile.
   let pieces: [FilePiece]
@@ -16,13 +16,13 @@ struct FileBody: Sendable {
 
   /// Looks for a tile in a tileset's file; nil when it cannot be found without waiting for a disk.
   init?(of tile: TileID, _ tileset: Tileset, matching bytes: UnsafeRawBufferPointer) {
-    let found = tileset.withOpenReader { reader -> FileBody? in
+    let found = tileset.withOpenReader { reader -> BlobLocation? in
       guard let bundle = reader.bundle as? MBTilesReader else { return nil }
       var pieces: [FilePiece]?
       // Within a resident read no read of the file waits for a disk.
       let read = try? bundle.withResidentTile(tile) { _ in pieces = bundle.pieces(of: tile, matching: bytes) }
       guard read == .found, let pieces, let file = ResidentReader.shared(of: reader, bundle) else { return nil }
-      return FileBody(file: file, pieces: pieces)
+      return BlobLocation(file: file, pieces: pieces)
     }
     guard let found = found ?? nil else { return nil }
     self = found
