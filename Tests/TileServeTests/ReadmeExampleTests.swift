@@ -4,7 +4,7 @@ import Testing
 import TileIndex
 import TileServe
 
-/// The examples of README.md compile, and are those that stand here.
+/// The examples of README.md compile and equal those here.
 @Suite(.ownThread) struct ReadmeExampleTests {
   private func endpoint() async throws {
     // README begins
@@ -31,7 +31,7 @@ import TileServe
     for block in blocks { #expect(readme.contains(block), "README.md lacks:\n\(block)") }
   }
 
-  /// There is no folder maps where the tests run; the examples get as far as to say so.
+  /// The folder of the examples does not exist; they run until that error.
   @Test func theExamplesRun() async {
     await #expect(throws: ServeError.self) { try await endpoint() }
     await #expect(throws: ServeError.self) { try await tiles() }

@@ -29,6 +29,12 @@ struct ServeFlags: ParsableArguments {
       valueName: "when"))
   var prefetch: TileServerOptions.Prefetch?
 
+  @Option(
+    help: ArgumentHelp(
+      "Answer repeated requests for stored tiles past the HTTP parser, or off: the same bytes by the plain path. (default: on)",
+      valueName: "switch"))
+  var fastPath: Switch?
+
   @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))
   var basePath: String?
 
@@ -87,6 +93,11 @@ struct ServeFlags: ParsableArguments {
     help: ArgumentHelp(
       "Folders, with commas, where the viewer's libraries lie, before the usual ones.", valueName: "folders"))
   var web: String?
+}
+
+/// The words of an option that is on or off.
+enum Switch: String, CaseIterable, ExpressibleByArgument {
+  case on, off
 }
 
 extension MissingTilePolicy: ExpressibleByArgument {}

@@ -40,6 +40,7 @@ struct ServeSettings {
     options.missing = try config.string(forKey: "missing").map { try Self.policy($0, "missing") }
     options.cacheBytes = try Self.bytes(config.string(forKey: "cache", default: "64MB"))
     options.prefetch = try config.string(forKey: "prefetch").map(Self.prefetch) ?? options.prefetch
+    options.fastPath = try config.string(forKey: "fast-path").map(Self.fastPath) ?? options.fastPath
     options.loopCount = try config.number("threads")
     options.limits.connectionCountMax = try config.number("connections") ?? options.limits.connectionCountMax
     drainDelaySeconds = try config.number("drain-delay") ?? 2
@@ -86,6 +87,7 @@ struct ServeSettings {
     case "cors": _ = try crossOrigin(text)
     case "cache": _ = try bytes(text)
     case "prefetch": _ = try prefetch(text)
+    case "fast-path": _ = try fastPath(text)
     case "cache-control": _ = try checkedField(text)
     case "public-url": _ = try checkedURL(text)
     case "log-level": _ = try level(text)
@@ -118,6 +120,13 @@ struct ServeSettings {
       throw SettingsError(.usage, "prefetch: \"\(text)\" is none of auto, on, off")
     }
     return mode
+  }
+
+  private static func fastPath(_ text: String) throws -> Bool {
+    guard let word = Switch(rawValue: text) else {
+      throw SettingsError(.usage, "fast-path: \"\(text)\" is none of on, off")
+    }
+    return word == .on
   }
 
   /// A field's value must not bring other fields with it.
@@ -187,6 +196,7 @@ extension ServeFlags {
     set("unix-socket", unixSocket)
     set("cache", cache.map { String($0.bytes) })
     set("prefetch", prefetch?.rawValue)
+    set("fast-path", fastPath?.rawValue)
     set("base-path", basePath)
     set("public-url", publicUrl)
     set("missing", missing?.rawValue)

@@ -17,14 +17,6 @@ public protocol BundleReader: AnyObject {
   /// As ``withTile(_:_:)``, for threads that must not block on a disk: succeeds only when everything needed is in memory.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead
 
-  /// The position of a tile in the file of ``descriptor``; nil when it is unknown.
-  ///
-  /// - Parameter bytes: the tile as ``withTile(_:_:)`` gave it; the bytes at the position are compared with it.
-  func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace?
-
-  /// The open file, if it contains all tiles and never changes; to be duplicated, not closed.
-  var descriptor: Int32? { get }
-
   /// The zooms that have tiles, in ascending order, whatever the metadata say.
   func zooms() throws -> [Int]
 
@@ -45,21 +37,11 @@ public enum ResidentRead: Hashable, Sendable {
   case wouldWait
 }
 
-/// The position of a tile's bytes in its file.
-public struct TilePlace: Sendable {
-  /// In order; concatenated they are the tile.
-  package var pieces: [FilePiece]
-}
-
 extension BundleReader {
   /// The default for readers that do not know what is in memory.
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead { .wouldWait }
-
-  /// The default for readers that do not know positions.
-  public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? { nil }
-  public var descriptor: Int32? { nil }
 
   /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles' index. The bytes are valid until the
   /// closure returns.

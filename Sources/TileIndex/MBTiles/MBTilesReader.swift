@@ -127,32 +127,35 @@ public final class MBTilesReader: BundleReader {
 }
 
 // MARK: - Positions in the file
-extension MBTilesReader {
-  public var descriptor: Int32? { residentFile?.descriptor }
 
-  /// The position of a tile; nil when it is unknown, or not available without blocking on a disk.
+/// The row of a tile's blob in the tables of the file, for a server that reads SQLite's pages itself.
+package struct BlobRow: Sendable {
+  /// The first page of the table.
+  package var root: Int
+  package var rowid: Int64
+  /// Counts from 0, in the order of the table.
+  package var column: Int
+}
+
+extension MBTilesReader {
+  /// The open file if non-blocking reads work on it and it does not change; to be duplicated, not closed.
+  package var descriptor: Int32? { residentFile?.descriptor }
+
+  /// The row of a tile's blob; nil when there is none, or the tiles are not in a plain table.
   ///
-  /// - Parameter bytes: the tile. The bytes at the position are compared with it, so a misread file format costs speed but never gives a wrong tile.
-  /// - Complexity: O(log tiles + bytes).
-  public func place(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> TilePlace? {
-    guard let residentFile, let finder = blobFinder else { return nil }
+  /// - Complexity: O(log tiles).
+  package func blobRow(of tile: TileID) -> BlobRow? {
+    guard let finder = blobFinder else { return nil }
     bind(tile, to: finder.rowid)
     defer { finder.rowid.reset() }
-    guard (try? finder.rowid.step()) == true, let pages = TablePages(residentFile.read),
-      let pieces = pages.pieces(
-        root: finder.root, rowid: Int64(finder.rowid.int(0)), column: finder.column, byteCount: bytes.count)
-    else { return nil }
-    var done = 0
-    for piece in pieces {
-      guard done + piece.count <= bytes.count else { return nil }
-      let isSame = withUnsafeTemporaryAllocation(byteCount: piece.count, alignment: 16) { room in
-        residentFile.read(room, piece.offset)
-          && room.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[done..<(done + piece.count)]))
-      }
-      guard isSame else { return nil }
-      done += piece.count
-    }
-    return done == bytes.count ? TilePlace(pieces: pieces) : nil
+    guard (try? finder.rowid.step()) == true else { return nil }
+    return BlobRow(root: finder.root, rowid: Int64(finder.rowid.int(0)), column: finder.column)
+  }
+
+  /// Fills a buffer from an offset of the file; false if the file is shorter or cannot be read, and within
+  /// ``withResidentTile(_:_:)`` if that would block.
+  package func readFile(_ room: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+    residentFile?.read(room, offset) ?? false
   }
 
   /// The statement and numbers for finding a blob's row, made on first use.

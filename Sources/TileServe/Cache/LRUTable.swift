@@ -70,7 +70,7 @@ struct LRUTable<Key: Hashable, Value> {
     linkAsNewest(place)
   }
 
-  /// Sets another budget, and lets go what exceeds it.
+  /// Sets another budget, and evicts what exceeds it.
   mutating func resize(to byteCountMax: Int) {
     self.byteCountMax = max(byteCountMax, 0)
     shrink(to: self.byteCountMax)

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// What a server does beside answering: looking for bundles, forgetting maps that nobody looks at, ending connections that take too long, writing the access log.
+/// Maintenance tasks of a server: scanning for bundles, forgetting idle maps, closing connections that exceed their limits, writing the access log.
 final class Chores: Sendable {
   private let tasks = Mutex<[RepeatedTask]>([])
 

@@ -3,34 +3,34 @@ import Synchronization
 import TileIndex
 import TilePrefetch
 
-/// What a server does when memory gets short, and when there is enough again.
+/// The server's response to memory pressure.
 ///
-/// | level | fetching ahead | caches |
+/// | level | prefetching | caches |
 /// |---|---|---|
 /// | normal | as set | the whole budget |
-/// | warning | none | half of it; tiles fetched ahead and not wanted yet go first, then those far from every screen, the coarse zooms last |
-/// | critical | none | a quarter, of which what is on screens and the coarse zooms are kept now; no ready replies, no buffers, no idle readers |
+/// | warning | none | half of it; prefetched tiles that were not requested are evicted first, then those far from every screen, the coarse zooms last |
+/// | critical | none | a quarter, reduced at once to tiles on screens and coarse zooms; no stored responses, no buffers, no idle readers |
 ///
-/// After every step up the allocator gives back what is free: without that the process stays as large as it was.
+/// After every step up the allocator returns free memory to the system, which it does not do by itself.
 final class PressureResponse: Sendable {
-  /// So many zooms from 0 on are kept as long as anything is: 21 tiles, and there is always something to draw.
+  /// Zooms that are evicted last: 21 tiles, enough to always render something.
   static let coarseZooms = 0...2
 
   private let cache: DrawnTileCache
-  private let readyReplies: ReadyReplies
+  private let fastPath: FastPath?
   private let prefetcher: Prefetcher
   private let shelf: TileShelf
   private let resolver: TileResolver
   private let readyBytes: Int
   private let current = Mutex(PressureLevel.normal)
 
-  init(_ service: TileService, readyBytes: Int) {
-    (cache, readyReplies) = (service.metrics.cache, service.readyReplies)
+  init(_ service: TileService, _ fastPath: FastPath?, readyBytes: Int) {
+    (cache, self.fastPath) = (service.metrics.cache, fastPath)
     (prefetcher, shelf, resolver) = (service.prefetcher, service.shelf, service.resolver)
     self.readyBytes = readyBytes
   }
 
-  /// Goes over to a level. Called for one change after the other.
+  /// Adapts to a new level. Calls are serialised.
   func react(to level: PressureLevel) {
     let before = current.withLock { current in
       defer { current = level }
@@ -39,10 +39,10 @@ final class PressureResponse: Sendable {
     prefetcher.setPaused(level > .normal)
     cache.adjust(to: level) { Self.coarseZooms.contains($0.tile.zoom) }
     switch level {
-    case .normal: readyReplies.resize(to: readyBytes)
-    case .warning: readyReplies.resize(to: readyBytes / 2)
+    case .normal: fastPath?.resize(to: readyBytes)
+    case .warning: fastPath?.resize(to: readyBytes / 2)
     case .critical:
-      readyReplies.resize(to: 0)
+      fastPath?.resize(to: 0)
       resolver.releaseBuffers()
       for tileset in shelf.tilesets where !tileset.isRemote { tileset.closeIdle() }
     }

@@ -1,31 +1,32 @@
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Support
 import TileIndex
 
-/// Puts listeners and connections together.
+/// Creates the listener and the pipeline of each connection.
 struct ServerSetup: Sendable {
   let tls: NIOSSLContext?
   let limits: ConnectionLimits
   let trustedProxies: TrustedProxies
   let alarm: DescriptorAlarm
 
-  /// Listens where the options say.
+  /// Listens on the address of the options.
   ///
-  /// - Returns: also the file of a Unix socket, which its owner removes before the socket is closed.
+  /// - Returns: the channel, and the file of a Unix socket, which its owner removes before the socket is closed.
   /// - Throws: ``ServeError`` with `.cannotListen`.
   func listen(
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
     _ accept: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> (any Channel, SocketFile?) {
-    let isLocal = options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
+    let isFastAndLocal = options.fastPath && options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
-          if isLocal { DirectSocket(pipeline)?.sparePacing() }
-          // Without descriptors accepting fails at once, again and again: it pauses.
+          if isFastAndLocal { FastPath.setUp(localListener: pipeline) }
+          // Without file descriptors accepting fails repeatedly, so it pauses.
           let backoff = AcceptBackoffHandler { [alarm] error in
             let error = FileSystem.SystemError(number: error.errnoCode)
             if error.isOutOfDescriptors { alarm.ring("a connection cannot be accepted: \(error)") }
@@ -36,7 +37,7 @@ struct ServerSetup: Sendable {
       }
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      // Several connections an accept round, not so many that those who are there wait.
+      // Several connections for each accept call, but not so many that existing ones wait.
       .serverChannelOption(.maxMessagesPerRead, value: 16)
       .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try accept(channel) } }
       .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -46,7 +47,7 @@ struct ServerSetup: Sendable {
       if let path = options.unixSocket {
         let turn = await FolderTurn(besides: path)
         try await Self.removeAbandoned(path, group)
-        // Under a name of its own at first: NIO removes what lies under the name that it listened on when it ends, whoever's that is by then.
+        // Under a temporary name at first: when it ends NIO removes the file at the path that it was bound to, even if that belongs to another process by then.
         let own = SocketFile.ownName(besides: path)
         let channel = try await bootstrap.bind(unixDomainSocketPath: own, cleanupExistingSocketFile: true).get()
         guard let file = SocketFile(own)?.moved(to: path) else {
@@ -67,7 +68,7 @@ struct ServerSetup: Sendable {
     }
   }
 
-  /// Removes the socket of a server that was killed. One that lives answers its connections, and keeps its socket.
+  /// Removes the socket of a server that was killed. A running server accepts the connection, and its socket is kept.
   private static func removeAbandoned(_ path: String, _ group: MultiThreadedEventLoopGroup) async throws {
     guard let file = SocketFile(path) else {
       if FileStatus(path) == nil { return }
@@ -83,15 +84,15 @@ struct ServerSetup: Sendable {
     } catch let error as IOError where SocketFile.isMissing(errno: error.errnoCode) {
       return
     } catch {
-      // Too busy to answer, or somebody else's: not ours to take in any case.
+      // Too busy to answer, or another program's socket: it is not removed.
       reason = "it is the socket of another program (\(Self.reason(error))); choose another file"
     }
     throw ServeError(.cannotListen, "cannot listen on \(path): \(reason)")
   }
 
-  /// Makes a new connection speak HTTP, if there is room for it.
+  /// Sets up the pipeline of a new connection, if there is room for it.
   func configure(_ channel: any Channel, _ service: TileService, _ loop: LoopState) throws {
-    // The limit is shared by the loops, as connections are.
+    // The limit is divided among the event loops.
     let share = max(limits.connectionCountMax / service.metrics.shards.count, 1)
     if loop.connectionCount >= share, !loop.makeRoom() {
       loop.shard.dropped()
@@ -121,6 +122,87 @@ struct ServerSetup: Sendable {
     case 13: return "not permitted; ports below 1024 need rights of their own"
     case 99, 49: return "this machine has no such address"
     default: return "\(error)"
+    }
+  }
+}
+
+/// Reads the certificate and the key.
+enum TLSFiles {
+  /// - Throws: ``ServeError`` with `.invalidOption` that names the file.
+  static func context(_ files: TileServerOptions.TLS) throws -> NIOSSLContext {
+    let chain: [NIOSSLCertificate]
+    do {
+      chain = try NIOSSLCertificate.fromPEMFile(files.certificatePath)
+    } catch {
+      throw ServeError(
+        .invalidOption, "\(files.certificatePath): is no PEM file with certificates that can be read (\(error))")
+    }
+    let key: NIOSSLPrivateKey
+    do {
+      key = try NIOSSLPrivateKey(file: files.keyPath, format: .pem)
+    } catch {
+      throw ServeError(
+        .invalidOption, "\(files.keyPath): is no PEM file with a private key that can be read (\(error))")
+    }
+    do {
+      var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+      // Older versions are deprecated by RFC 8996.
+      configuration.minimumTLSVersion = .tlsv12
+      return try NIOSSLContext(configuration: configuration)
+    } catch {
+      throw ServeError(
+        .invalidOption, "\(files.certificatePath) and \(files.keyPath) do not belong together (\(error))")
+    }
+  }
+}
+
+/// Passes input to the fast path, and to NIO's parser from the first request on that the fast path does not read.
+/// Without the fast path the parser reads everything.
+final class RequestReader: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+
+  private let connection: ConnectionHandler
+  private let limits: ConnectionLimits
+  private var hasParser = false
+
+  init(_ connection: ConnectionHandler, _ limits: ConnectionLimits) {
+    self.connection = connection
+    self.limits = limits
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    while !hasParser, bytes.readableBytes > 0 {
+      guard let count = connection.takeFast(bytes) else {
+        hasParser = true
+        addParser(context)
+        break
+      }
+      bytes.moveReaderIndex(forwardBy: count)
+    }
+    if bytes.readableBytes > 0 { parse(bytes, context) }
+  }
+
+  /// The requests and errors that the parser finds reach the connection before this returns.
+  private func parse(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    connection.unparsed = bytes
+    context.fireChannelRead(wrapInboundOut(bytes))
+    connection.unparsed = ByteBuffer()
+  }
+
+  private func addParser(_ context: ChannelHandlerContext) {
+    var decoding = NIOHTTPDecoderLimitConfiguration()
+    decoding.maxHeaderFieldSize = limits.headerBytesMax
+    decoding.maxHeaderListSize = limits.headerBytesMax
+    decoding.maxHeaderFieldCount = limits.headerCountMax
+    let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+    do {
+      try context.pipeline.syncOperations.addHandler(
+        ByteToMessageHandler(parser), position: .after(context.handler))
+    } catch {
+      context.close(promise: nil)
     }
   }
 }

@@ -6,7 +6,7 @@ import NIOSSL
 import Synchronization
 import TilePrefetch
 
-/// An HTTP server for the tilesets of a shelf.
+/// An HTTP server for the tilesets of a registry.
 ///
 /// ```swift
 /// let server = try await TileServer.start(TileShelf(["/maps"]))
@@ -14,10 +14,10 @@ import TilePrefetch
 /// try await server.shutdown()
 /// ```
 public final class TileServer: Sendable {
-  /// The version of this server, as `tileserve --version` says it and other servers get it.
+  /// The version of this server, for `tileserve --version` and the User-Agent of requests to upstreams.
   public static let version = "0.1.0"
 
-  /// Where the server is reached from this machine: `http://127.0.0.1:8080/`.
+  /// The URL of the server from this machine: `http://127.0.0.1:8080/`.
   public let url: String
   /// The port it listens on; nil for a Unix socket.
   public let port: Int?
@@ -58,7 +58,7 @@ public final class TileServer: Sendable {
   ) async throws -> TileServer {
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let descriptorCount = FileDescriptors.raiseLimit()
-    // Each loop has three of its own, and two more for its pipe; the rest are standard streams, listener, folders and a bundle or two.
+    // Each event loop has three descriptors and two for its pipe; the others are standard streams, the listener, folders and a bundle or two.
     let descriptorCountMin = 32 + 5 * loopCount
     guard descriptorCount >= descriptorCountMin else {
       throw ServeError(
@@ -70,12 +70,13 @@ public final class TileServer: Sendable {
     let tls = try options.tls.map(TLSFiles.context)
     let alarm = DescriptorAlarm(logger)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
-    // Drawn tiles cost far more than stored ones do, but most requests are for stored ones.
-    let readyBytes = options.cacheBytes / 2
+    // Rendered tiles cost far more than stored ones, but most requests are for stored ones.
+    let readyBytes = options.fastPath ? options.cacheBytes / 2 : 0
     let drawnBytes = options.cacheBytes - readyBytes
+    let fastPath = options.fastPath ? FastPath(byteCountMax: readyBytes) : nil
     let metrics = Metrics(
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: drawnBytes),
-      readyReplies: ReadyReplies(byteCountMax: readyBytes))
+      readyBytes: { fastPath?.byteCount ?? 0 })
     let setup = ServerSetup(
       tls: tls, limits: options.limits, trustedProxies: TrustedProxies(options.trustedProxies), alarm: alarm)
     do {
@@ -84,7 +85,9 @@ public final class TileServer: Sendable {
       for (index, eventLoop) in eventLoops.enumerated() {
         loops[ObjectIdentifier(eventLoop)] = try await eventLoop.submit {
           NIOLoopBound(
-            LoopState(limits: options.limits, shard: metrics.shards[index], accessLog: accessLog), eventLoop: eventLoop)
+            LoopState(
+              limits: options.limits, shard: metrics.shards[index], accessLog: accessLog,
+              fastPath: fastPath.map(FastPath.Loop.init)), eventLoop: eventLoop)
         }.get()
       }
       let loopStates = loops
@@ -104,7 +107,7 @@ public final class TileServer: Sendable {
       let service = TileService(
         shelf, options, boundOrigin: origin, metrics: metrics, alarm: alarm, logger: logger)
       ready.service.withLock { $0 = service }
-      let response = PressureResponse(service, readyBytes: readyBytes)
+      let response = PressureResponse(service, fastPath, readyBytes: readyBytes)
       let pressure = options.memoryPressure.map { readings in
         MemoryPressureMonitor(readings, marks: options.pressureMarks) { level in
           metrics.pressure.store(level.rawValue, ordering: .relaxed)
@@ -128,18 +131,18 @@ public final class TileServer: Sendable {
   /// Returns when the server has ended.
   public func wait() async throws { try await listener.closeFuture.get() }
 
-  /// Stops listening, lets requests under way finish for as long as the limits say, and ends.
-  /// Called again it returns at once.
+  /// Stops listening, waits for requests in progress within the limits, and ends.
+  /// A second call returns at once.
   ///
-  /// - Parameter seconds: before it stops listening. Meanwhile everything is answered as before but `/ready`, with 503, so that whoever shares out requests
-  ///   sends them elsewhere before the port is closed.
+  /// - Parameter seconds: the delay before it stops listening. Meanwhile `/ready` is 503, so that a load balancer
+  ///   sends requests elsewhere before the port is closed.
   public func shutdown(afterSeconds seconds: Int = 0) async throws {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     service.isLeaving.store(true, ordering: .relaxed)
     if seconds > 0 { await pause(.seconds(Int64(seconds))) }
     chores.stop()
     pressure?.stop()
-    // Before the listener goes, so that no request gets another answer than the last; and again for connections that came meanwhile.
+    // Before the listener is closed, so that every response is its connection's last; and again for connections that were accepted meanwhile.
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     socketFile?.remove()
     try? await listener.close()
@@ -157,17 +160,17 @@ public final class TileServer: Sendable {
     try await group.shutdownGracefully()
   }
 
-  /// Lets time pass. `Task.sleep` would open descriptors of its own the first time, and end the process where there are none left.
+  /// Waits. `Task.sleep` opens file descriptors at its first call, and ends the process if there are none left.
   private func pause(_ time: TimeAmount) async {
     try? await group.next().scheduleTask(in: time) {}.futureResult.get()
   }
 
-  /// The service, once it is known where we listen.
+  /// The service, which is created when the port is known.
   private final class Ready: Sendable {
     let service = Mutex<TileService?>(nil)
   }
 
-  /// Addresses that mean every interface are no address to go to.
+  /// Wildcard addresses cannot be connected to.
   private static func urlHost(_ host: String) -> String {
     switch host {
     case "0.0.0.0", "": "127.0.0.1"

@@ -1,11 +1,11 @@
 import TileIndex
 
-/// Which tiles a client will probably ask for next, by what its map shows and how it moves.
+/// Predicts which tiles a client will request next, from what its map shows and how it moves.
 ///
 /// While it moves: the strips that come into view in its direction, the nearer ones first. At rest: the ring around the screen, then the zoom above and, in the
 /// middle of the screen, the zoom below.
 enum ClientPlan {
-  /// How many seconds of the present motion are looked ahead.
+  /// Seconds of the current motion that are predicted.
   private static let aheadSeconds = 1.5
   private static let stripsMax = 4
 
@@ -34,7 +34,7 @@ enum ClientPlan {
       for step in 1...max(steps.0, steps.1, 1) {
         let (right, down) = (min(step, steps.0), min(step, steps.1))
         let (east, south) = (view.motion.x < 0 ? -right : right, view.motion.y < 0 ? -down : down)
-        // The whole screen, moved so far: what is on it already is left out.
+        // The whole screen at its predicted position, without the tiles that are already visible.
         add(
           zoom, (columns.lowerBound + east)...(columns.upperBound + east),
           (rows.lowerBound + south)...(rows.upperBound + south))
@@ -50,7 +50,7 @@ enum ClientPlan {
     }
     if grid.zooms.contains(zoom + 1) {
       let ratio = grid.ratio(below: zoom)
-      // What a step inwards shows of the middle.
+      // The tiles of the next zoom in the middle of the screen.
       func inner(_ range: ClosedRange<Int>) -> ClosedRange<Int> {
         let middle = (range.lowerBound + range.upperBound + 1) * ratio / 2
         let half = (range.count + 1) / 2
@@ -61,7 +61,7 @@ enum ClientPlan {
     return found
   }
 
-  /// How many strips come into view in the time that is looked ahead; 0 for what hardly moves.
+  /// How many strips come into view within the predicted time; 0 for a map that hardly moves.
   private static func strips(_ speed: Double) -> Int {
     let count = abs(speed) * aheadSeconds
     return count < 0.25 ? 0 : min(max(Int(count.rounded()), 1), stripsMax)

@@ -17,7 +17,7 @@ package struct ClientView: Hashable, Sendable {
   private static let openingSeconds = 1.0
   /// A screen is not wider or higher: 16 tiles are 4096 pixels.
   private static let edgeMax = 16
-  /// A map that was not pushed for so long lies still.
+  /// A map whose rectangle did not move for so long is at rest.
   package static let restSeconds = 1.5
 
   package init(_ tile: TileID, at seconds: Double) {
@@ -25,7 +25,7 @@ package struct ClientView: Hashable, Sendable {
     (firstTime, lastTime, lastPush) = (seconds, seconds, seconds)
   }
 
-  /// Takes a request.
+  /// Processes a request.
   ///
   /// - Parameter seconds: of a clock that does not run backwards.
   package mutating func note(_ tile: TileID, at seconds: Double) {
@@ -49,7 +49,7 @@ package struct ClientView: Hashable, Sendable {
     // A row of tiles comes at once: the time since the last push, but no less than a frame or two.
     let passed = max(seconds - lastPush, 0.05)
     let speed = push / passed
-    // What is older counts less; after a rest it does not count at all.
+    // Older motion counts less; after a rest it does not count at all.
     let old = seconds - lastPush > Self.restSeconds ? 0.0 : 0.5
     motion = motion * old + speed * (1 - old)
     lastPush = seconds

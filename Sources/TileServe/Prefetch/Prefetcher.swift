@@ -2,7 +2,7 @@ import Synchronization
 import TileIndex
 import TilePrefetch
 
-/// Has tiles drawn and fetched before their clients ask for them.
+/// Renders and fetches tiles before clients request them.
 ///
 /// 1. Event loops and workers hand requests in (``note(_:)``), which costs them a lock and a place in a list. 2. A thread follows each client's map
 /// (``ClientView``), tells the cache what is on its screen, and plans (``ClientPlan``). 3. What is planned queues in the tileset's lane behind everything that
@@ -10,13 +10,13 @@ import TilePrefetch
 final class Prefetcher: Sendable {
   typealias Mode = TileServerOptions.Prefetch
 
-  /// What it did.
+  /// Counters for the metrics.
   struct Statistics: Hashable, Sendable {
     /// Tiles drawn or fetched ahead.
     var issued = 0
     /// Of these, how many were asked for later.
     var used = 0
-    /// Tiles that were planned, and then not wanted any more, or in the way of other work.
+    /// Tiles that were planned and then dropped: no longer needed, or in the way of requests.
     var dropped = 0
     /// Bytes of tiles drawn or fetched ahead.
     var bytes = 0
@@ -43,17 +43,17 @@ final class Prefetcher: Sendable {
     var statistics = Statistics()
   }
 
-  /// Maps that are followed at a time; a new one takes the place of the one that was quiet longest. Each one's screen weighs in every eviction.
+  /// Maps that are followed at a time; a new one replaces the one that was idle longest. Every screen is considered in every eviction.
   static let mapCountMax = 32
-  /// A map that was quiet for so long is gone.
+  /// A map without requests for so long is forgotten.
   static let mapSeconds = 120.0
   /// Tiles that are planned at a time.
   static let planCountMax = 32
-  /// Requests that wait to be looked at; more of them are not looked at.
+  /// Requests that may wait to be processed; further ones are ignored.
   private static let inboxCountMax = 256
-  /// Tiles of a map that were fetched ahead and not asked for yet, of which it is noticed when they are; of more only those that are still planned.
+  /// Prefetched tiles of a map that are tracked until they are requested; beyond that only those that are still planned.
   private static let aheadCountMax = 512
-  /// How often the pieces of a tile are looked at: the tile, its ancestors one after the other where it is missing.
+  /// How often rendering a tile is tried again after what it lacks was fetched: the tile, then its ancestors one after the other.
   private static let roundsMax = 4
 
   let mode: Mode
@@ -77,10 +77,10 @@ final class Prefetcher: Sendable {
     }
   }
 
-  /// Nothing is fetched ahead until it goes on; what waits is dropped.
+  /// While paused nothing is prefetched, and queued work is dropped.
   func setPaused(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
 
-  /// Takes a request. Never blocks.
+  /// Notes a request. Never blocks.
   func note(_ wish: PrefetchWish) {
     guard mode != .off else { return }
     let isFirst = inbox.withLock { inbox in
@@ -91,7 +91,7 @@ final class Prefetcher: Sendable {
     if isFirst, !work.submit(lane, { self.readInbox() }) { inbox.withLock { $0 = [] } }
   }
 
-  /// Follows the maps that were asked from, and plans for each.
+  /// Updates the maps of the noted requests, and plans for each.
   func readInbox() {
     let wishes = inbox.withLock { inbox in
       defer { inbox = [] }
@@ -129,7 +129,7 @@ final class Prefetcher: Sendable {
     for screen in gone { resolver.cache.hide(screen: screen) }
   }
 
-  /// Lets go of maps that nobody looks at any more: their tiles need not stay.
+  /// Forgets maps without requests, so that their tiles may be evicted.
   ///
   /// - Parameter now: of ``MonotonicClock``.
   func forgetQuiet(at now: Double) {
@@ -143,7 +143,7 @@ final class Prefetcher: Sendable {
 
   private func plan(_ wish: PrefetchWish, _ map: PrefetchWish.Map, at now: Double) {
     guard let info = wish.layers[0].knownInfo, let (view, screen) = view(of: map) else { return }
-    // Beyond the deepest zoom tiles are enlarged; nobody is expected to go further still.
+    // Beyond the deepest zoom tiles are enlarged; a further zoom is not predicted.
     let deepest = max(info.zooms.upperBound, view.visible.zoom)
     let tiles = ClientPlan.tiles(
       view, at: now, countMax: Self.planCountMax, grid: info.matrixSet,
@@ -186,7 +186,7 @@ final class Prefetcher: Sendable {
     let isWanted = state.withLock { state in
       !state.isPaused && state.sessions[map]?.wanted.contains(tile) == true
     }
-    // What is drawn takes a core; it is left to those who wait for something.
+    // Rendering takes a core; requests take priority over prefetching.
     let isRemote = wish.layers.contains(where: \.isRemote)
     guard isWanted, isRemote || work.urgentCount < coreCount else { return drop(tile, map) }
     var bytes = 0
@@ -209,10 +209,10 @@ final class Prefetcher: Sendable {
     }
   }
 
-  /// Draws a tile from what is here; what is lacking for it is fetched as far as that may be.
+  /// Renders a tile from local tiles; missing ones are fetched as far as the upstream's limits allow.
   ///
   /// - Parameter bytes: grows by what was fetched and drawn.
-  /// - Returns: false when it could not be, or may not be. Whoever asks for it gets to know.
+  /// - Returns: false if that fails or is not allowed. A later request reports the error.
   private func draw(_ tile: TileID, _ wish: PrefetchWish, _ bytes: inout Int) -> Bool {
     for _ in 0..<Self.roundsMax {
       let sources = wish.layers.map(KnownTiles.init)

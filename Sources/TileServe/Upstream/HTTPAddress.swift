@@ -1,3 +1,5 @@
+import TileIndex
+
 /// An absolute URL of the schemes http and https (RFC 3986, RFC 9110 section 4.2), without user, password and fragment.
 struct HTTPAddress: Hashable, Sendable {
   enum Scheme: String, Sendable { case http, https }
@@ -10,7 +12,7 @@ struct HTTPAddress: Hashable, Sendable {
   /// Path and query; begins with a slash.
   var path: String
 
-  /// What is wrong with a URL; not the URL, which may hold a key.
+  /// What is wrong with a URL. Does not contain the URL, which may hold a key.
   struct Refusal: Error, CustomStringConvertible { let description: String }
 
   init(_ text: String) throws {
@@ -40,7 +42,7 @@ struct HTTPAddress: Hashable, Sendable {
 
   var text: String { "\(scheme.rawValue)://\(host)\(port.map { ":\($0)" } ?? "")\(path)" }
 
-  /// Where a redirect leads (RFC 9110, section 10.2.2), if it may be followed: on the same host only, and never from https to http.
+  /// The target of a redirect (RFC 9110, section 10.2.2) if it may be followed: on the same host only, and never from https to http.
   func redirected(to location: String) -> HTTPAddress? {
     var target = location
     if location.hasPrefix("//") {
@@ -55,8 +57,54 @@ struct HTTPAddress: Hashable, Sendable {
     guard let address = try? HTTPAddress(String(target.prefix { $0 != "#" })), address.host == host,
       address.scheme == .https || scheme == .http
     else { return nil }
-    // Another port of the host is another server, but for the step from http to https.
+    // Another port of the host is another server, except for the step from http to https.
     guard address.port == port || address.scheme != scheme else { return nil }
     return address
+  }
+}
+
+/// A URL template for tiles with `{z}`, `{x}`, `{y}`; `{-y}` counts rows from the south.
+struct URLTemplate: Hashable, Sendable {
+  /// The address of the tile 0/0/0, for its scheme and host.
+  let address: HTTPAddress
+  private let text: String
+
+  init(_ text: String) throws {
+    self.text = text
+    guard text.contains("{z}"), text.contains("{x}"), text.contains("{y}") || text.contains("{-y}") else {
+      throw HTTPAddress.Refusal(description: "needs {z}, {x} and {y} (or {-y} for rows from the south)")
+    }
+    let example = Self.filled(text, TileID(unchecked: 0, 0, 0))
+    guard !example.contains("{"), !example.contains("}") else {
+      throw HTTPAddress.Refusal(description: "has another place than {z}, {x}, {y} and {-y}")
+    }
+    address = try HTTPAddress(example)
+    // The numbers must not decide which host is asked.
+    let host = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...].prefix { $0 != "/" && $0 != "?" }
+    guard !host.contains("{") else { throw HTTPAddress.Refusal(description: "must not have places in the host's name") }
+  }
+
+  /// The URL of a tile.
+  func address(_ tile: TileID) throws -> HTTPAddress { try HTTPAddress(Self.filled(text, tile)) }
+
+  private static func filled(_ text: String, _ tile: TileID) -> String {
+    var url = ""
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      url += rest[..<open]
+      rest = rest[open...]
+      let values = [
+        ("{z}", tile.zoom), ("{x}", tile.column), ("{y}", tile.row),
+        ("{-y}", MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom)),
+      ]
+      if let (place, value) = values.first(where: { rest.hasPrefix($0.0) }) {
+        url += String(value)
+        rest = rest.dropFirst(place.count)
+      } else {
+        url += "{"
+        rest = rest.dropFirst()
+      }
+    }
+    return url + rest
   }
 }

@@ -1,22 +1,22 @@
 import Synchronization
 import TileIndex
 
-/// A PMTiles archive on a web server: its directories are read in parts as they are needed, and kept in memory.
+/// A PMTiles archive on a web server. Its directories are read in parts as needed, and cached in memory.
 final class RemoteArchive: Sendable {
   private let client: UpstreamClient
   private let address: HTTPAddress
   private let file = Mutex<RemoteFile?>(nil)
-  /// One at a time finds out what there is.
+  /// One thread at a time opens the archive.
   private let opening = Mutex(())
-  /// When the archive was last looked at, in seconds since 1970.
+  /// When the archive was last checked, in seconds since 1970.
   private let seen = Mutex(0)
 
   init(_ client: UpstreamClient, _ address: HTTPAddress) { (self.client, self.address) = (client, address) }
 
-  /// Is told which file the archive is before anything is read from it.
+  /// Called with the archive's file before anything is read from it.
   typealias Adoption = (RemoteFile) throws -> Void
 
-  /// Reads from the archive as it is now; opens it again when it was replaced.
+  /// Reads from the current archive; opens it again if it was replaced.
   func reading<Result>(
     _ adopt: Adoption, _ body: (PMTilesReader, RemoteFile) throws -> Result
   ) throws -> Result {
@@ -36,7 +36,7 @@ final class RemoteArchive: Sendable {
     preconditionFailure("unreachable")
   }
 
-  /// What the archive says of a tile.
+  /// The archive's answer for a tile.
   func news(
     _ tile: TileID, _ known: GrowingBundle.Found?, _ settings: UpstreamSettings, _ adopt: Adoption
   ) throws -> UpstreamNews {
@@ -73,12 +73,12 @@ final class RemoteArchive: Sendable {
     file.withLock { if $0 === old { $0 = nil } }
   }
 
-  /// Opens the archive again when it is next read, unless it is another by now.
+  /// Has the archive opened again at the next read, unless it was replaced in the meantime.
   func forget(archive identity: String) {
     file.withLock { if $0?.identity == identity { $0 = nil } }
   }
 
-  /// A tile is asked for anew because it may have changed: so may the archive, which is looked at anew at most once in the time that tiles are fresh.
+  /// A stale tile is requested again, so the archive is checked as well, at most once within the freshness lifetime of tiles.
   private func lookAgain(_ settings: UpstreamSettings, _ adopt: Adoption) throws {
     let now = WallClock.seconds
     let isDue = seen.withLock { seen in
@@ -88,10 +88,99 @@ final class RemoteArchive: Sendable {
     }
     guard isDue, let old = file.withLock({ $0 }) else { return }
     let new = try RemoteFile(client, address)
-    // What was read of a file without a name may have changed in its middle.
+    // Without an entity tag the middle of the file may have changed.
     if new.identity != old.identity || new.entityTag.isEmpty {
       try adopt(new)
       file.withLock { $0 = new }
     }
+  }
+}
+
+/// A remote file, read in parts by range requests (RFC 9110, section 14). Blocks the calling thread.
+///
+/// Parts are matched by the server's entity tag: if the file is replaced, reading fails with ``Replaced`` instead of mixing old and new.
+final class RemoteFile: Sendable {
+  struct Replaced: Error {}
+
+  let byteCount: Int
+  /// Empty without a strong entity tag; then a replaced file is detected by ``identity``.
+  let entityTag: String
+  /// Identifies the file's state: the entity tag; without one a hash of the size, the first bytes and other validators.
+  let identity: String
+  private let client: UpstreamClient
+  private let address: HTTPAddress
+  /// The beginning of the file, where a PMTiles archive has its header and, mostly, its root directory and metadata.
+  private let head: [UInt8]
+  private let parts = Mutex(LRUTable<Range<Int>, [UInt8]>(byteCountMax: 8 << 20))
+
+  static let headBytes = 16_384
+
+  /// Reads the beginning of the file.
+  init(_ client: UpstreamClient, _ address: HTTPAddress) throws(UpstreamFailure) {
+    (self.client, self.address) = (client, address)
+    let answer = try client.get(
+      address, [("Range", "bytes=0-\(Self.headBytes - 1)")], bytesMax: Self.headBytes, answers: [206])
+    guard let total = Self.total(answer.field("content-range"), from: 0),
+      answer.body.count == min(total, Self.headBytes)
+    else { throw Self.wrong(client) }
+    client.counts.add(.fetched)
+    byteCount = total
+    let tag = answer.field("etag") ?? ""
+    // A weak tag does not guarantee equal bytes.
+    entityTag = tag.hasPrefix("W/") ? "" : tag
+    head = answer.body
+    if entityTag.isEmpty {
+      let marks = answer.body + "\(total) \(tag) \(answer.field("last-modified") ?? "")".utf8
+      identity = "unnamed " + String(marks.withUnsafeBytes(ContentHash.hash), radix: 16)
+    } else {
+      identity = entityTag
+    }
+  }
+
+  /// - Parameter isKept: true for directories, which are read repeatedly.
+  func bytes(_ range: Range<Int>, isKept: Bool) throws -> [UInt8] {
+    if range.isEmpty { return [] }
+    if range.upperBound <= head.count { return Array(head[range]) }
+    if let known = parts.withLock({ $0.value(for: range) }) { return known }
+    var fields = [("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
+    if !entityTag.isEmpty { fields.append(("If-Match", entityTag)) }
+    let answer = try client.get(address, fields, bytesMax: range.count, answers: [206, 412, 416])
+    guard answer.status == 206, entityTag.isEmpty || answer.field("etag") == entityTag else { throw Replaced() }
+    guard Self.total(answer.field("content-range"), from: range.lowerBound) == byteCount else { throw Replaced() }
+    guard answer.body.count == range.count else { throw Self.wrong(client) }
+    client.counts.add(.fetched)
+    if isKept { parts.withLock { $0.insert(answer.body, for: range, byteCount: answer.body.count + 64) } }
+    return answer.body
+  }
+
+  private static func wrong(_ client: UpstreamClient) -> UpstreamFailure {
+    client.counts.add(.invalid)
+    return UpstreamFailure(.invalid, "gives other bytes than those that were asked for")
+  }
+
+  /// The whole file's size: `bytes 0-16383/40000`.
+  private static func total(_ field: String?, from start: Int) -> Int? {
+    guard let field, field.hasPrefix("bytes \(start)-"), let slash = field.lastIndex(of: "/") else { return nil }
+    return Int(field[field.index(after: slash)...]).flatMap { $0 > start ? $0 : nil }
+  }
+}
+
+/// Adapts a remote file to archive readers. Directories are cached in memory; tiles are not, they go into the bundle.
+struct RemoteBytes: ByteSource {
+  let file: RemoteFile
+
+  var byteCount: Int { file.byteCount }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+    let found = try file.bytes(range(offset, buffer.count), isKept: false)
+    found.withUnsafeBytes { buffer.copyMemory(from: $0) }
+    return found.count
+  }
+
+  func bytes(at offset: Int, count: Int) throws -> [UInt8] { try file.bytes(range(offset, count), isKept: true) }
+
+  private func range(_ offset: Int, _ count: Int) -> Range<Int> {
+    let start = min(max(offset, 0), byteCount)
+    return start..<min(start + count, byteCount)
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 import TileIndex
 
-/// What clients are told of an upstream's tileset.
+/// The description of an upstream's tileset for clients.
 extension Upstream {
   struct Facts: Sendable {
     var format: TileFormat
@@ -9,7 +9,7 @@ extension Upstream {
     var metadata: StoredMetadata
   }
 
-  /// From the description; what it leaves out from the archive, and when that cannot be asked, from what it said before.
+  /// From the description file; what that leaves out comes from the archive, or from the archive's last answer if it is unreachable.
   func facts() throws -> Facts {
     let (known, changeCount) = knownFacts.withLock { $0 }
     if let known { return known }
@@ -18,10 +18,10 @@ extension Upstream {
     return facts
   }
 
-  /// May ask the server.
+  /// May send requests to the upstream.
   func info(id: String, modified: Int) throws -> TilesetInfo { info(try facts(), id: id, modified: modified) }
 
-  /// What is known without asking.
+  /// What is known without a request.
   func knownInfo(id: String, modified: Int) -> TilesetInfo? {
     knownFacts.withLock { $0.facts }.map { info($0, id: id, modified: modified) }
   }
@@ -44,7 +44,7 @@ extension Upstream {
       tilePixels: settings.tilePixels, modified: max(modified, changed))
   }
 
-  /// Rows of the bundle's metadata that the description decides.
+  /// Rows of the bundle's metadata that come from the description file.
   static func metadata(_ settings: UpstreamSettings) -> [StoredMetadata.Entry] {
     var entries: [StoredMetadata.Entry] = []
     func add(_ name: String, _ value: String?) {
@@ -74,7 +74,7 @@ extension Upstream {
     var entries: [StoredMetadata.Entry]
     do {
       entries = try archive.reading(adopt) { reader, _ in reader.metadata.entries }
-      // For the next start, which may have no network.
+      // For the next start, possibly without a network.
       try? bundle.setMetadata(own + entries.filter { entry in !own.contains { $0.name == entry.name } })
     } catch let failure as UpstreamFailure {
       entries = try bundle.metadata()

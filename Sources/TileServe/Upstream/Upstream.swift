@@ -1,33 +1,31 @@
+import Dispatch
 import Synchronization
 import TileIndex
 
-/// A tileset of another server, kept here as a bundle that grows: what came once is served from then on, also without a network.
+/// A tileset of another server (an upstream), cached in a growing bundle: a fetched tile is served from there, also without a network.
 ///
-/// 1. Outside the zooms and bounds of its description there is nothing. 2. What is kept and fresh is handed out. 3. What is kept and no longer fresh is
-/// handed out too, and asked for anew in the background. 4. The rest is fetched, kept, handed out; several who want the same tile wait for one request.
+/// 1. Outside the zooms and bounds of its description no tile exists. 2. A fresh cached tile is served. 3. A stale cached tile is
+/// served too, and revalidated in the background. 4. Other tiles are fetched, stored and served; concurrent requests for one tile share one fetch.
 final class Upstream: Sendable {
   let settings: UpstreamSettings
   let bundle: GrowingBundle
   let client: UpstreamClient
   let archive: RemoteArchive?
-  /// And how often they were found to have changed: what was read before that is not noted after it.
+  /// With the number of changes: facts that were read before a change are not stored after it.
   let knownFacts = Mutex<(facts: Facts?, changeCount: Int)>((nil, 0))
   private let pending = Mutex<[TileID: Fetch]>([:])
-  /// Has work done in the background when there is nothing better to do; false when too much waits.
+  /// Submits background work of low priority; false if too much waits.
   private let later: @Sendable (@escaping @Sendable () -> Void) -> Bool
   private let change = Mutex((revision: SourceRevision.next(), renewed: MonotonicClock.seconds, seconds: 0))
 
-  /// A request under way that others wait for.
+  /// A request in flight that others wait for.
   private struct Fetch {
     let answer = Pending<[UInt8]?>()
-    /// False for one that is given up where somebody who wants the tile would wait for the upstream's next free moment.
+    /// False for a prefetch, which is given up if it would have to wait for the upstream's rate limit.
     let isPatient = UpstreamClient.isPatient
   }
 
-  /// Larger answers are no tiles.
-  static let tileBytesMax = 8 << 20
-
-  /// Opens the bundle; asks nobody.
+  /// Opens the bundle; sends no request.
   ///
   /// - Throws: `BundleError`.
   init(
@@ -42,8 +40,8 @@ final class Upstream: Sendable {
       whenFull: settings.whenFull)
   }
 
-  /// Another one whenever a tile that was handed out became another, and every five minutes: what was drawn from tiles is then drawn anew, and it is seen
-  /// which of them are no longer fresh.
+  /// Changes whenever a served tile changed, and every five minutes: tiles rendered from it are then rendered again, and stale ones
+  /// are found.
   var revision: SourceRevision {
     let now = MonotonicClock.seconds
     return change.withLock { change in
@@ -52,12 +50,12 @@ final class Upstream: Sendable {
     }
   }
   private static let revisionSeconds = 300.0
-  /// When that was, in seconds since 1970; 0 for never.
+  /// When it last changed, in seconds since 1970; 0 for never.
   var changed: Int { change.withLock { $0.seconds } }
 
   /// A tile's bytes; nil when there is none.
   ///
-  /// - Throws: ``ServeError`` with `.unavailable` when it is not kept and cannot be had now; `BundleError`.
+  /// - Throws: ``ServeError`` with `.unavailable` if it is not cached and cannot be fetched now; `BundleError`.
   func tile(_ tile: TileID) throws -> [UInt8]? {
     guard try covers(tile) else { return nil }
     let now = WallClock.seconds
@@ -69,24 +67,24 @@ final class Upstream: Sendable {
     return try fetch(tile)
   }
 
-  /// A tile's bytes when they are kept, fresh or not; asks nobody.
+  /// A tile's bytes if they are cached, fresh or stale; sends no request.
   ///
-  /// - Throws: ``ServeError`` with `.unavailable` when nothing is known of the tileset; `BundleError`.
+  /// - Throws: ``ServeError`` with `.unavailable` if nothing is known of the tileset; `BundleError`.
   func keptTile(_ tile: TileID) throws -> [UInt8]? {
     try covers(tile) ? try bundle.find(tile, now: WallClock.seconds)?.bytes : nil
   }
 
-  /// Fetches a tile that nobody has asked for yet, unless it is kept.
+  /// Prefetches a tile unless it is cached.
   ///
-  /// - Returns: the bytes of the tile that came; 0 when it is known already, or there is none; nil when it cannot be had now, the description does not allow it, or it has to wait
-  ///   until more was asked for: where bytes cost, what comes ahead is at most half of that, 1.5 times the bytes in all.
+  /// - Returns: the bytes of the fetched tile; 0 if it is known already or does not exist; nil if it cannot be fetched now, the description does not allow it, or it has to wait
+  ///   for more requests: on a metered upstream, prefetched bytes are at most half of the requested ones.
   func fetchAhead(_ tile: TileID) throws -> Int? {
     guard try covers(tile), try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
     guard settings.fetchesAhead, !client.isAway else { return nil }
     let counts = client.counts
     var reserved = 0
     if settings.isMetered {
-      // Of an archive a part of the directory may have to come before the tile.
+      // For an archive a part of the directory may be needed before the tile.
       guard let bytes = counts.reserveAhead(bodyCount: archive == nil ? 1 : 2) else { return nil }
       reserved = bytes
     }
@@ -96,17 +94,17 @@ final class Upstream: Sendable {
     }
   }
 
-  /// What is known here of a tile.
+  /// What is known locally of a tile.
   enum Knowledge {
     case tile([UInt8])
     case none
-    /// The server would have to be asked.
+    /// Only the upstream knows.
     case unknown
   }
 
-  /// What is known of a tile; asks nobody for it, now or later.
+  /// What is known of a tile; sends no request, now or later.
   ///
-  /// - Throws: ``ServeError`` with `.unavailable` when nothing is known of the tileset; `BundleError`.
+  /// - Throws: ``ServeError`` with `.unavailable` if nothing is known of the tileset; `BundleError`.
   func knowledge(of tile: TileID) throws -> Knowledge {
     guard try covers(tile) else { return .none }
     guard let found = try bundle.find(tile, now: WallClock.seconds) else { return .unknown }
@@ -127,7 +125,7 @@ final class Upstream: Sendable {
     _ = later { UpstreamClient.$isPatient.withValue(false) { _ = try? self.fetch(tile) } }
   }
 
-  /// Asks the server for a tile, or waits for who asks already.
+  /// Requests a tile from the server, or waits for a request in flight.
   private func fetch(_ tile: TileID) throws -> [UInt8]? {
     let own = Fetch()
     while true {
@@ -140,7 +138,7 @@ final class Upstream: Sendable {
       do {
         return try other.answer.wait()
       } catch  where own.isPatient && !other.isPatient {
-        // It may have been given up only because it could not begin at once.
+        // The other request may have been given up because it could not begin at once.
       }
     }
     let result = Result { try exchange(tile) }
@@ -170,7 +168,7 @@ final class Upstream: Sendable {
             if let identity { archive?.forget(archive: identity) }
             continue
           } catch {
-            // A tile that cannot be kept can be shown all the same.
+            // A tile that cannot be stored can still be served.
             client.counts.couldNotKeep()
           }
           if let known, known.bytes != bytes { noteChange() }
@@ -179,7 +177,7 @@ final class Upstream: Sendable {
       }
       throw UpstreamFailure(.invalid, "replaces its archive all the time")
     } catch let failure as UpstreamFailure {
-      // What is known stays good while nobody can say better: looked up again, since it may have been of an archive that is no more.
+      // The cached tile stays in use while the upstream fails. It is looked up again, since it may have belonged to an archive that was replaced.
       if let known = try bundle.find(tile, now: WallClock.seconds) { return known.bytes }
       throw failure.error(settings.host)
     }
@@ -187,7 +185,7 @@ final class Upstream: Sendable {
 
   private static let attemptsMax = 3
 
-  /// Makes the bundle one of this archive. A failure to do so is one to read: better no tile than tiles of two archives.
+  /// Ties the bundle to this archive. A failure is a failed read: tiles of two archives are never mixed.
   func adopt(_ file: RemoteFile) throws {
     guard try bundle.adopt(archive: file.identity, entityTag: file.entityTag) else { return }
     knownFacts.withLock { $0 = (nil, $0.changeCount + 1) }
@@ -199,10 +197,23 @@ final class Upstream: Sendable {
   }
 }
 
-/// What a server says of a tile.
-enum UpstreamNews {
-  /// What is kept is still right, and fresh until then.
-  case unchanged(expires: Int)
-  /// Nil: there is no such tile. With the archive that says so, where it is one.
-  case tile([UInt8]?, GrowingBundle.State, archive: String?)
+/// A result that one thread computes and others wait for.
+final class Pending<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, any Error>?>(nil)
+  /// Held until the result is set: all waiting threads are released at once.
+  private let group = DispatchGroup()
+
+  init() { group.enter() }
+
+  /// Sets the result, once.
+  func finish(_ result: Result<Value, any Error>) {
+    self.result.withLock { $0 = result }
+    group.leave()
+  }
+
+  /// Blocks until the result is set.
+  func wait() throws -> Value {
+    group.wait()
+    return try result.withLock { $0! }.get()
+  }
 }

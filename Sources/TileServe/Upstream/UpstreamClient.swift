@@ -5,9 +5,9 @@ import NIOHTTP1
 import Synchronization
 import TileIndex
 
-/// Asks one upstream, within its limits. Blocks the calling thread, which must be no event loop's.
+/// Sends requests to one upstream within its limits. Blocks the calling thread, which must not be an event loop's.
 final class UpstreamClient: Sendable {
-  /// What came back, with a status that is an answer: 200, 206, 204, 304, 404, 410, 412.
+  /// A response with one of the statuses 200, 206, 204, 304, 404, 410, 412.
   struct Answer: Sendable {
     var status: Int
     var fields: HTTPHeaders
@@ -23,9 +23,9 @@ final class UpstreamClient: Sendable {
   let counts = UpstreamCounts()
   private let health = Mutex(UpstreamHealth())
   private let pace: Mutex<RequestPace>
-  /// False while this thread asks for what nobody waits for: that goes only where it may begin at once.
+  /// False while this thread prefetches: such requests are only sent if they may begin at once.
   @TaskLocal static var isPatient = true
-  /// Requests under way; AsyncHTTPClient's own limit is a wish.
+  /// Requests in flight; AsyncHTTPClient's own limit is not strict.
   private let room: DispatchSemaphore
 
   init(_ settings: UpstreamSettings) {
@@ -34,26 +34,26 @@ final class UpstreamClient: Sendable {
     pace = Mutex(RequestPace(perSecond: settings.requestsPerSecond))
   }
 
-  /// One for the process: connections are shared by all upstreams of a host. It follows no redirects, because they are followed here, where it is
-  /// known which are allowed, and unpacks nothing, because tiles are kept as they come.
+  /// One client for the process: all upstreams of a host share connections. It follows no redirects, because they are followed here, where it is
+  /// known which are allowed, and decompresses nothing, because tiles are stored as received.
   private static let http: HTTPClient = {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.timeout.connect = .seconds(5)
-    // Whoever has no network is to know it at once.
+    // Without a network the error comes at once.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16
     return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }()
 
-  /// False while the upstream does not answer, or wants to be left alone: asking would only take time.
+  /// False while the upstream does not answer, or has asked for a pause.
   var isAway: Bool { health.withLock { !$0.mayAsk(at: MonotonicClock.seconds, taking: false) } }
 
-  /// Asks for something.
+  /// Sends a GET request.
   ///
   /// - Parameters:
-  ///   - fields: beside those that every request has.
+  ///   - fields: in addition to those that every request has.
   ///   - bytesMax: a longer answer is refused.
-  ///   - answers: statuses that are answers; others are failures.
+  ///   - answers: statuses that count as answers; others are failures.
   /// - Throws: ``UpstreamFailure``.
   func get(
     _ address: HTTPAddress, _ fields: [(String, String)] = [], bytesMax: Int, answers: Set<Int>
@@ -63,7 +63,7 @@ final class UpstreamClient: Sendable {
       throw UpstreamFailure(.away, "does not answer, or asked to be left alone; it is tried again in a while")
     }
     guard room.wait(timeout: .now() + .seconds(settings.timeoutSeconds)) == .success else {
-      // Nothing was asked, so nothing was learnt.
+      // No request was sent, so nothing is known about the upstream's health.
       health.withLock { $0.release() }
       counts.add(.timeout)
       throw UpstreamFailure(.timeout, "too many requests to it are under way")
@@ -116,9 +116,9 @@ final class UpstreamClient: Sendable {
       body: response.body.map { Array($0.readableBytesView) } ?? [])
   }
 
-  /// Waits until one more request may go to the upstream.
+  /// Waits until the rate limit allows one more request.
   ///
-  /// - Returns: false when that would take longer than a request may.
+  /// - Returns: false if that would take longer than the time limit of a request.
   private func waitForTurn() -> Bool {
     let now = MonotonicClock.seconds
     let patience = Self.isPatient ? Double(settings.timeoutSeconds) : 0
@@ -141,23 +141,110 @@ final class UpstreamClient: Sendable {
   }
 }
 
-/// When requests may begin, so that no second sees more of them than so many. Times are seconds of a clock that only runs forwards.
-struct RequestPace {
-  /// When the last ones began or are to begin, as many as a second may have; the oldest is next.
-  private var starts: [Double]
-  private var next = 0
+extension UpstreamClient {
+  /// A longer answer is not a tile.
+  private static let tileBytesMax = 8 << 20
 
-  /// - Parameter perSecond: at least 1.
-  init(perSecond: Int) { starts = Array(repeating: -.infinity, count: perSecond) }
-
-  /// Takes the first moment from now on at which one more request may begin.
+  /// Requests a tile by its URL.
   ///
-  /// - Returns: nil, and nothing is taken, when that is after `end`.
-  mutating func begin(at now: Double, until end: Double) -> Double? {
-    let start = max(now, starts[next] + 1)
-    guard start <= end else { return nil }
-    starts[next] = start
-    next = (next + 1) % starts.count
-    return start
+  /// - Parameter known: the cached tile, for a conditional request.
+  func news(_ tile: TileID, _ known: GrowingBundle.Found?) throws -> UpstreamNews {
+    guard case .template(let template) = settings.address else {
+      preconditionFailure("an archive has no URLs of tiles")
+    }
+    var fields: [(String, String)] = []
+    // Vector tiles are stored with gzip.
+    if settings.format == .pbf { fields.append(("Accept-Encoding", "gzip")) }
+    if let known, known.bytes != nil {
+      if !known.state.entityTag.isEmpty { fields.append(("If-None-Match", known.state.entityTag)) }
+      if !known.state.lastModified.isEmpty { fields.append(("If-Modified-Since", known.state.lastModified)) }
+    }
+    let answer = try get(
+      template.address(tile), fields, bytesMax: Self.tileBytesMax, answers: [200, 204, 304, 404, 410])
+    let now = WallClock.seconds
+    switch answer.status {
+    case 304 where known?.bytes != nil:
+      counts.add(.unchanged)
+      return .unchanged(expires: expiry(answer, now))
+    case 204, 304, 404, 410:
+      counts.add(.missing)
+      return .tile(nil, .init(fetched: now, expires: now + settings.missingSeconds), archive: nil)
+    default:
+      guard isTile(answer.body) else {
+        counts.add(.invalid)
+        throw UpstreamFailure(.invalid, "answers with something that is no tile")
+      }
+      counts.add(.fetched)
+      return .tile(
+        answer.body,
+        .init(
+          fetched: now, expires: expiry(answer, now), entityTag: Self.kept(answer.field("etag")),
+          lastModified: Self.kept(answer.field("last-modified"))), archive: nil)
+    }
+  }
+
+  private func expiry(_ answer: Answer, _ now: Int) -> Int {
+    Freshness.expiry(now: now, fallback: settings.freshSeconds, field: answer.field)
+  }
+
+  /// Some servers send error pages with status 200. Uncompressed vector tiles have no magic number.
+  private func isTile(_ bytes: [UInt8]) -> Bool {
+    guard let format = bytes.withUnsafeBytes(TileFormat.init(sniffing:)) else {
+      return settings.format == .pbf && !bytes.isEmpty && bytes[0] != UInt8(ascii: "<") && bytes[0] != UInt8(ascii: "{")
+    }
+    return (format == .pbf) == (settings.format == .pbf)
+  }
+
+  /// A validator that is sent back later must be one short line.
+  private static func kept(_ field: String?) -> String {
+    guard let field, field.utf8.count <= 200, field.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return "" }
+    return field
+  }
+}
+
+/// The answer of a server for a tile.
+enum UpstreamNews {
+  /// The cached tile is still valid, and fresh until then.
+  case unchanged(expires: Int)
+  /// Nil bytes: there is no such tile. With the identity of the archive, if it is one.
+  case tile([UInt8]?, GrowingBundle.State, archive: String?)
+}
+
+/// The freshness lifetime of a response (RFC 9111, section 4.2).
+enum Freshness {
+  /// Lifetimes are limited to between a minute and a year.
+  private static let secondsMax = 365 * 86_400
+  private static let secondsMin = 60
+
+  /// Seconds since 1970 until which a response is fresh.
+  ///
+  /// - Parameters:
+  ///   - field: the answer's header fields by their names.
+  ///   - fallback: seconds, if the response has no lifetime.
+  static func expiry(now: Int, fallback: Int, field: (String) -> String?) -> Int {
+    let directives = (field("cache-control") ?? "").lowercased().split(separator: ",").map { part in
+      part.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+    }
+    if directives.contains("no-store") || directives.contains("no-cache") { return now + secondsMin }
+    func seconds(_ name: String) -> Int? {
+      directives.first { $0.hasPrefix("\(name)=") }.flatMap { Int($0.dropFirst(name.count + 1)) }
+    }
+    let age = field("age").flatMap { Int($0) } ?? 0
+    if let lifetime = seconds("s-maxage") ?? seconds("max-age") {
+      return now + min(max(min(max(lifetime, 0), secondsMax) - min(max(age, 0), secondsMax), secondsMin), secondsMax)
+    }
+    if let expires = field("expires") {
+      // By the server's own clock if it sends a Date. An unreadable date counts as past.
+      let serverNow = field("date").flatMap(HTTPDate.seconds) ?? now
+      return now + min(max((HTTPDate.seconds(expires) ?? 0) - serverNow, secondsMin), secondsMax)
+    }
+    return now + fallback
+  }
+
+  /// Seconds of a Retry-After field (RFC 9110, section 10.2.3); nil without a readable one.
+  static func retryAfter(_ text: String?, now: Int) -> Int? {
+    guard let text else { return nil }
+    if let seconds = Int(text) { return seconds >= 0 ? seconds : nil }
+    return HTTPDate.seconds(text).map { max($0 - now, 0) }
   }
 }

@@ -1,8 +1,8 @@
 import TileIndex
 
-/// What the description of an upstream says (`NAME.upstream.json`): a server that has tiles, and how they are kept here. docs/http-api.md has the members.
+/// The description of an upstream (`NAME.upstream.json`): a tile server, and how its tiles are cached here. docs/http-api.md lists the members.
 struct UpstreamSettings: Hashable, Sendable {
-  /// How the server is asked.
+  /// How tiles are requested.
   enum Address: Hashable, Sendable {
     /// One URL a tile.
     case template(URLTemplate)
@@ -11,7 +11,7 @@ struct UpstreamSettings: Hashable, Sendable {
   }
 
   var address: Address
-  /// Nil for an archive that says it itself.
+  /// Nil for an archive, which has it in its header.
   var format: TileFormat?
   var zooms: ClosedRange<Int>?
   /// Degrees.
@@ -19,22 +19,22 @@ struct UpstreamSettings: Hashable, Sendable {
   var name: String?
   var attribution: String?
   var tilePixels = 256
-  /// The bundle that grows.
+  /// The growing bundle.
   var file: String
   var fileBytesMax = 1 << 30
   var whenFull = GrowingBundle.WhenFull.evict
-  /// True where tiles may be asked for that nobody wants yet; other people's servers are not troubled for our convenience unless their description says so.
+  /// True if tiles may be prefetched. Off unless the description allows it, because public servers forbid it.
   var fetchesAhead = false
-  /// True where bytes cost: little is fetched ahead.
+  /// True for a metered upstream, which limits prefetching.
   var isMetered = false
   /// Requests that may begin within a second.
   var requestsPerSecond = 20
   /// Requests at a time.
   var connections = 4
   var timeoutSeconds = 10
-  /// How long a tile is fresh whose server does not say.
+  /// The freshness lifetime in seconds if the server sends none.
   var freshSeconds = 7 * 86_400
-  /// How long it is believed that a tile does not exist.
+  /// The freshness lifetime in seconds of the answer that a tile does not exist.
   var missingSeconds = 3600
   var userAgent = "tileserve/\(TileServer.version) (offline map server)"
 
@@ -122,5 +122,78 @@ struct UpstreamSettings: Hashable, Sendable {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     guard let file else { return path.dropLast(suffix.count) + ".mbtiles" }
     return file.hasPrefix("/") ? file : folder + file
+  }
+}
+
+/// The members of an upstream's description, with messages that name file and member.
+struct UpstreamMembers {
+  private let members: [JSONValue.Member]
+  private let path: String
+
+  private static let names: Set<String> = [
+    "url", "format", "minzoom", "maxzoom", "bounds", "name", "attribution", "tile-pixels", "file", "file-size",
+    "when-full", "metered", "connections", "timeout", "fresh", "missing-fresh", "user-agent",
+    "prefetch", "rate",
+  ]
+
+  init(_ members: [JSONValue.Member], path: String) { (self.members, self.path) = (members, path) }
+
+  func wrong(_ name: String, _ reason: String) -> ServeError {
+    ServeError(.invalidOption, "\(path): \(name): \(reason)")
+  }
+
+  /// Refuses unknown members, so that typing errors are noticed.
+  func check() throws {
+    for member in members where !Self.names.contains(member.name) {
+      throw wrong(member.name, "is not known; there are \(Self.names.sorted().joined(separator: ", "))")
+    }
+  }
+
+  private func value(_ name: String) -> JSONValue? { members.last { $0.name == name }?.value }
+
+  func text(_ name: String) throws -> String? {
+    guard let value = value(name) else { return nil }
+    guard let text = value.string, !text.isEmpty, !text.utf8.contains(0) else {
+      throw wrong(name, "must be a text in quotation marks")
+    }
+    return text
+  }
+
+  func number(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
+    guard let value = value(name) else { return nil }
+    guard case .number(let digits) = value, let number = Int(digits), range.contains(number) else {
+      throw wrong(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  func flag(_ name: String) throws -> Bool? {
+    guard let value = value(name) else { return nil }
+    guard case .bool(let flag) = value else { throw wrong(name, "must be true or false") }
+    return flag
+  }
+
+  /// Bytes, as a number or as a text such as `500MB`.
+  func bytes(_ name: String, _ least: Int) throws -> Int? {
+    guard let value = value(name) else { return nil }
+    let text = value.string ?? { if case .number(let digits) = value { digits } else { "" } }()
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    let units = ["": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40]
+    guard let number = Int(digits), let unit = units[text.dropFirst(digits.count).uppercased()],
+      case (let bytes, let overflow) = number.multipliedReportingOverflow(by: unit), !overflow, bytes >= least
+    else { throw wrong(name, "must be a number of bytes such as 500MB, at least \(least >> 20)MB") }
+    return bytes
+  }
+
+  /// West, south, east, north.
+  func bounds(_ name: String) throws -> BoundingBox? {
+    guard let value = value(name) else { return nil }
+    let numbers = (value.array ?? []).compactMap { part -> Double? in
+      if case .number(let digits) = part { Double(digits) } else { nil }
+    }
+    guard numbers.count == 4, numbers[0] < numbers[2], numbers[1] < numbers[3], abs(numbers[0]) <= 180,
+      abs(numbers[2]) <= 180, abs(numbers[1]) <= 90, abs(numbers[3]) <= 90
+    else { throw wrong(name, "must be [west, south, east, north] in degrees") }
+    return BoundingBox(west: numbers[0], south: numbers[1], east: numbers[2], north: numbers[3])
   }
 }

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func theLongestUnusedGoes() {
+  @Test func leastRecentlyUsedEntryIsEvicted() {
     var table = LRUTable<String, Int>(byteCountMax: 30)
     table.insert(1, for: "a", byteCount: 10)
     table.insert(2, for: "b", byteCount: 10)
@@ -64,7 +64,7 @@ import Testing
     #expect(table.keys == ["d", "a", "c"])
   }
 
-  @Test func whatIsLargerThanTheBudgetIsNotKept() {
+  @Test func entriesAboveTheBudgetAreNotStored() {
     var table = LRUTable<String, Int>(byteCountMax: 30)
     table.insert(1, for: "a", byteCount: 30)
     table.insert(2, for: "b", byteCount: 31)

@@ -31,7 +31,7 @@ import TileIndex
     #expect(try drawn.decoded().difference(from: expected) == nil)
   }
 
-  @Test func theOnlyTileIsHandedOutAsStored() throws {
+  @Test func singleTileIsServedAsStored() throws {
     let bytes = try Drawings.islands(seed: 1).encoded()
     let (with, without) = (
       try source("a", Drawings.islands(seed: 1)), try source("b", Drawings.hills(seed: 2), at: tile(3, 0, 0))
@@ -41,7 +41,7 @@ import TileIndex
     #expect(try resolver.answer(without, with, tile: wanted, format: .png) == .tile(Tile(bytes: bytes, format: .png)))
   }
 
-  @Test func whatAnOpaqueTileHidesIsNotRead() throws {
+  @Test func layersBelowAnOpaqueTileAreNotRead() throws {
     let below = try source("a", Drawings.hills(seed: 1))
     let photo = try source("b", Drawings.hills(seed: 2), format: .jpg)
     let answer = try TileResolver().answer(below, photo, tile: wanted)
@@ -49,8 +49,8 @@ import TileIndex
     #expect(below.readTiles.isEmpty)
   }
 
-  /// A PNG with an alpha channel may be opaque all the same: only its pixels tell.
-  @Test func anOpaqueTileWithAlphaChannelIsHandedOutAsStored() throws {
+  /// A PNG with an alpha channel may be opaque; only decoding can tell.
+  @Test func opaqueTileWithAlphaChannelIsServedAsStored() throws {
     let pixels = Drawings.hills(seed: 4)
     let bytes = try TileEncoder(.webp(WebPOptions())).encode(pixels)
     let top = MemorySource("b", format: .webp, matrixSet: Grids.quad, tiles: [wanted: bytes])
@@ -68,7 +68,7 @@ import TileIndex
     #expect(try answer.tile?.decoded().difference(from: expected) == .some(nil))
   }
 
-  @Test func aMissingLayerIsEnlargedFromItsAncestor() throws {
+  @Test func missingLayerIsEnlargedFromItsAncestor() throws {
     let (base, top) = (Drawings.hills(seed: 1), Drawings.islands(seed: 2))
     let answer = try TileResolver().answer(
       source("a", base, at: tile(2, 1, 0)), source("b", top), tile: wanted, policy: .overzoom)
@@ -79,7 +79,7 @@ import TileIndex
     #expect(try answer.tile?.decoded().difference(from: expected) == .some(nil))
   }
 
-  @Test func doublesAreEnlargedUnderLayersThatHaveThem() throws {
+  @Test func layersWithoutDoublesAreEnlarged() throws {
     let base = Drawings.hills(seed: 1)
     let child = Drawings.islands(seed: 2)
     let answer = try TileResolver().answer(
@@ -110,7 +110,7 @@ import TileIndex
     }
   }
 
-  @Test func theStrictestPolicyAnswersWhereNothingIs() {
+  @Test func strictestPolicyAppliesWhereNoLayerHasATile() {
     #expect(MissingTilePolicy.composite([.blank, .noContent, .notFound]) == .notFound)
     #expect(MissingTilePolicy.composite([.blank, .overzoom]) == .notFound)
     #expect(MissingTilePolicy.composite([.blank, .noContent]) == .noContent)

@@ -21,7 +21,7 @@ import TileIndex
     pixels.cut(x: index % 2 * 64, y: index / 2 * 64, width: 64, height: 64)
   }
 
-  @Test func theFourTilesOfTheNextZoomAreJoined() throws {
+  @Test func fourTilesOfTheNextZoomAreJoined() throws {
     let drawn = try #require(try TileResolver().answer(source([0, 1, 2, 3]), tile: wanted, scale: 2).tile)
     let pixels = try drawn.decoded()
     #expect(pixels.size == ImageSize(width: 128, height: 128))
@@ -30,7 +30,7 @@ import TileIndex
     }
   }
 
-  @Test func withoutAnyOfThemThereIsNothing() throws {
+  @Test func withoutTilesOfTheNextZoomThereIsNoDouble() throws {
     let resolver = TileResolver()
     #expect(try resolver.answer(source([]), tile: wanted, scale: 2) == .missing(.notFound))
     #expect(try resolver.answer(source([]), tile: wanted, policy: .noContent, scale: 2) == .missing(.noContent))
@@ -38,8 +38,8 @@ import TileIndex
     #expect(try blank.decoded().size == ImageSize(width: 128, height: 128))
   }
 
-  /// Below the last zoom, at it, and where the next one has a hole: twice the pixels of the nearest tile, in one piece.
-  @Test func underOverzoomWhatIsThereIsEnlarged() throws {
+  /// Below the last zoom, at it, and where the next one has a hole: the nearest tile is enlarged.
+  @Test func overzoomEnlargesTheNearestTile() throws {
     let resolver = TileResolver()
     let picture = Drawings.hills(seed: 99)
     for zooms in [nil, 3...5] as [ClosedRange<Int>?] {
@@ -62,7 +62,7 @@ import TileIndex
     #expect(try drawn.decoded().size == ImageSize(width: 128, height: 128))
   }
 
-  @Test func aMissingQuarterIsTransparent() throws {
+  @Test func missingQuarterIsTransparent() throws {
     let drawn = try #require(try TileResolver().answer(source([0, 3]), tile: wanted, scale: 2).tile)
     let pixels = try drawn.decoded()
     #expect(quarter(1, of: pixels).uniformColour == .transparent)
@@ -70,13 +70,13 @@ import TileIndex
     #expect(quarter(3, of: pixels).difference(from: Drawings.islands(seed: 3)) == nil)
   }
 
-  @Test func aMissingQuarterOfJPEGIsWhite() throws {
+  @Test func missingQuarterOfJPEGIsWhite() throws {
     let drawn = try #require(try TileResolver().answer(source([0], format: .jpg), tile: wanted, scale: 2).tile)
     #expect(drawn.format == .jpg)
     #expect(quarter(3, of: try drawn.decoded()).difference(from: Drawings.uniform(.white), tolerance: 2) == nil)
   }
 
-  @Test func underOverzoomAMissingQuarterIsEnlarged() throws {
+  @Test func overzoomEnlargesAMissingQuarter() throws {
     let drawn = try #require(
       try TileResolver().answer(source([0]), tile: wanted, policy: .overzoom, scale: 2).tile)
     let pixels = try drawn.decoded()
@@ -86,13 +86,13 @@ import TileIndex
     for index in 1..<4 { #expect(quarter(index, of: pixels).difference(from: quarter(index, of: doubled)) == nil) }
   }
 
-  @Test func tilesForDenseScreensAreTheirOwnDoubles() throws {
+  @Test func highDensityTilesServeAsDoubles() throws {
     let bytes = try Drawings.hills(128, seed: 1).encoded()
     let source = MemorySource("dense", matrixSet: Grids.quad, tilePixels: 128, tiles: [wanted: bytes])
     #expect(try TileResolver().answer(source, tile: wanted, scale: 2) == .tile(Tile(bytes: bytes, format: .png)))
   }
 
-  @Test func gridsOfOtherStepsHaveNone() throws {
+  @Test func gridsWithOtherStepsHaveNoDoubles() throws {
     let source = MemorySource(
       "atlas", matrixSet: Grids.atlas, zooms: 0...5, tiles: [tile(1, 1, 1): try Drawings.hills(seed: 1).encoded()])
     #expect {
@@ -102,14 +102,14 @@ import TileIndex
     }
   }
 
-  @Test func theDeepestZoomOfTheGridHasNone() throws {
+  @Test func deepestZoomOfTheGridHasNoDoubles() throws {
     let deepest = Grids.quad.zooms.upperBound
     let source = MemorySource(
       "relief", matrixSet: Grids.quad, tiles: [tile(deepest, 1, 1): try Drawings.hills(seed: 1).encoded()])
     #expect(try TileResolver().answer(source, tile: tile(deepest, 1, 1), scale: 2) == .missing(.notFound))
   }
 
-  @Test func vectorTilesHaveNone() throws {
+  @Test func vectorTilesHaveNoDoubles() throws {
     let source = MemorySource("roads", format: .pbf, tiles: [wanted: [0x1f, 0x8b]])
     #expect(throws: ServeError.self) { try TileResolver().answer(source, tile: wanted, scale: 2) }
   }

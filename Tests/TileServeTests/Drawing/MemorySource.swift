@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// A tileset whose tiles lie in memory; counts what is read.
+/// A tileset in memory that counts reads.
 final class MemorySource: TileSource {
   private let tilesetInfo: TilesetInfo
   private let tiles: [TileID: [UInt8]]
@@ -37,7 +37,7 @@ final class MemorySource: TileSource {
     return tiles[tile]
   }
 
-  /// The tiles that were asked for, in order.
+  /// The tiles that were read, in order.
   var readTiles: [TileID] { reads.withLock { $0 } }
 }
 

@@ -17,11 +17,11 @@ import TileIndex
     }
   }
 
-  /// All tiles below an ancestor, joined, are the ancestor enlarged in one piece: no seams, nothing shifted.
+  /// All tiles below an ancestor, joined, equal the enlarged ancestor: no seams, no shift.
   @Test(arguments: [
     (Grids.quad, 2, 1), (Grids.quad, 2, 3), (Grids.atlas, 1, 1), (Grids.atlas, 4, 1), (Grids.atlas, 3, 2),
   ])
-  func tilesJoinedAreTheAncestorEnlarged(_ grid: TileMatrixSet, zoom: Int, depth: Int) throws {
+  func joinedTilesEqualTheEnlargedAncestor(_ grid: TileMatrixSet, zoom: Int, depth: Int) throws {
     let ancestor = Drawings.islands(seed: 3)
     let resolver = TileResolver()
     let top = tile(zoom, 3, 2)
@@ -42,8 +42,8 @@ import TileIndex
     #expect(joined.difference(from: expected) == nil)
   }
 
-  /// Nothing is shifted either: averaged back, the tiles below are their ancestor. Half a pixel more would be a distance of 5.
-  @Test func tilesAveragedAreTheAncestorNearly() throws {
+  /// No shift: the averaged tiles approximate their ancestor. A shift by half a pixel would be a distance of 5.
+  @Test func averagedTilesApproximateTheAncestor() throws {
     let ancestor = Drawings.hills(seed: 3)
     let top = tile(2, 1, 1)
     let source = MemorySource("relief", matrixSet: Grids.quad, tiles: [top: try ancestor.encoded()])
@@ -55,7 +55,7 @@ import TileIndex
     #expect(meanDistance(reduced, ancestor) < 2.5)
   }
 
-  @Test func theNearestAncestorIsTaken() throws {
+  @Test func nearestAncestorIsUsed() throws {
     let (far, near) = (RGBA(red: 255, green: 0, blue: 0), RGBA(red: 0, green: 0, blue: 255))
     let source = MemorySource(
       "sea", matrixSet: Grids.quad,
@@ -69,14 +69,14 @@ import TileIndex
     #expect(try colour(tile(2, 3, 1)) == nil)
   }
 
-  @Test func aStoredTileIsNotTouched() throws {
+  @Test func storedTileIsUnchanged() throws {
     let bytes = try Drawings.hills(seed: 1).encoded()
     let source = MemorySource("sea", matrixSet: Grids.quad, tiles: [tile(3, 2, 1): bytes])
     let answer = try TileResolver().answer(source, tile: tile(3, 2, 1), policy: .overzoom)
     #expect(answer == .tile(Tile(bytes: bytes, format: .png)))
   }
 
-  @Test func anAncestorOfAnotherSizeGivesTheSameTile() throws {
+  @Test func ancestorOfAnotherSizeGivesTheSameTile() throws {
     let large = Drawings.hills(128, seed: 5)
     let source = MemorySource("sea", matrixSet: Grids.quad, tiles: [tile(2, 1, 1): try large.encoded()])
     let drawn = try #require(try TileResolver().answer(source, tile: tile(3, 3, 2), policy: .overzoom).tile)
@@ -84,21 +84,21 @@ import TileIndex
     #expect(try drawn.decoded().difference(from: large.cut(x: 64, y: 0, width: 64, height: 64)) == nil)
   }
 
-  @Test func tilesForDenseScreensStayDense() throws {
+  @Test func highDensityTilesKeepTheirDensity() throws {
     let source = MemorySource(
       "sea", matrixSet: Grids.quad, tilePixels: 128, tiles: [tile(2, 1, 1): try Drawings.hills(128, seed: 5).encoded()])
     let drawn = try #require(try TileResolver().answer(source, tile: tile(3, 3, 2), policy: .overzoom).tile)
     #expect(try drawn.decoded().size == ImageSize(width: 128, height: 128))
   }
 
-  @Test func tooDeepIsMissing() throws {
+  @Test func tilesTooFarBelowTheirAncestorAreMissing() throws {
     let source = MemorySource("sea", tiles: [tile(2, 1, 1): try Drawings.hills(seed: 5).encoded()])
     let resolver = TileResolver()
     #expect(try resolver.answer(source, tile: tile(14, 1 << 12, 1 << 12), policy: .overzoom).tile != nil)
     #expect(try resolver.answer(source, tile: tile(15, 1 << 13, 1 << 13), policy: .overzoom) == .missing(.notFound))
   }
 
-  @Test func aJPEGAncestorGivesJPEGTiles() throws {
+  @Test func jpegAncestorGivesJPEGTiles() throws {
     let source = MemorySource(
       "photo", format: .jpg, matrixSet: Grids.quad,
       tiles: [tile(2, 1, 1): try Drawings.hills(seed: 5).encoded(.jpg)])

@@ -30,13 +30,13 @@ import TileIndex
     #expect(!image(try Drawings.islands(seed: 1).encoded(.webp), .webp).isOpaqueByHeader)
   }
 
-  @Test func whatEndsEarlyIsNotOpaque() throws {
+  @Test func truncatedImagesAreNotOpaque() throws {
     let bytes = try Drawings.hills(seed: 1).encoded()
     for count in [8, 26, 33, 34, 40] { #expect(!image(Array(bytes.prefix(count)), .png).isOpaqueByHeader) }
     #expect(!image(Array("RIFF".utf8), .webp).isOpaqueByHeader)
   }
 
-  @Test func lossyFormsAreKnown() throws {
+  @Test func lossyFormatsAreDetected() throws {
     let pixels = Drawings.islands(seed: 1)
     #expect(image(try pixels.encoded(.jpg), .jpg).isLossy)
     #expect(!image(try pixels.encoded(), .png).isLossy)
@@ -44,7 +44,7 @@ import TileIndex
     #expect(image(try TileEncoder(.webp(WebPOptions(lossless: false))).encode(pixels), .webp).isLossy)
   }
 
-  @Test func aSizeThatNoTileHasIsNotBelieved() throws {
+  @Test func absurdImageSizesAreRejected() throws {
     let source = MemorySource("x", matrixSet: Grids.quad, tilePixels: 1 << 30, zooms: 3...3, tiles: [:])
     let blank = try #require(try TileResolver().answer(source, tile: tile(3, 1, 1), policy: .blank).tile)
     #expect(try blank.decoded().size == ImageSize(width: 64, height: 64))

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// A server of this process, on a port of its own, for as long as a test runs.
+/// A server in this process, on its own port, while a test runs.
 struct Served {
   let server: TileServer
   let shelf: TileShelf
@@ -13,23 +13,23 @@ struct Served {
 
   func connect() throws -> HTTPConnection { try HTTPConnection(port: port) }
 
-  /// Asks on a connection of its own.
+  /// Sends a request on a new connection.
   func get(_ target: String, method: String = "GET", _ fields: [String: String] = [:]) throws -> HTTPResponse {
     try connect().request(target, method: method, fields)
   }
 
-  /// One of the figures of `/metrics`.
+  /// A value of `/metrics`.
   func metric(_ name: String) throws -> Double? {
     try get("/metrics").text.split(separator: "\n").first { $0.hasPrefix("\(name) ") }.flatMap {
       Double($0.dropFirst(name.utf8.count + 1))
     }
   }
 
-  /// Waits until no connection but the asker's is open.
+  /// Waits until no other connection is open.
   func isQuiet() throws -> Bool { try eventually { try metric("tileserve_connections") == 1 } }
 }
 
-/// Serves files and folders while the body runs. Bundles are looked for only when the test says so.
+/// Serves files and folders while the body runs. Folders are scanned only when the test calls `refresh()`.
 func serving(
   _ paths: [String], accessLog: AccessLog? = nil, _ change: (inout TileServerOptions) -> Void = { _ in },
   _ body: (Served) async throws -> Void
@@ -40,7 +40,7 @@ func serving(
   options.refreshSeconds = 0
   options.webLibraryFolders = []
   options.limits.drainSeconds = 2
-  // How short memory is on the machine that runs the tests is not their business.
+  // Independent of the memory pressure on the machine.
   options.memoryPressure = nil
   change(&options)
   await ServerLimit.shared.enter()
@@ -48,7 +48,7 @@ func serving(
   let shelf = try TileShelf(paths)
   let server = try await TileServer.start(shelf, options, accessLog: accessLog)
   do {
-    // Clients block; Swift's few threads are needed elsewhere.
+    // Clients block, so they must not use Swift's few threads.
     try await withTaskExecutorPreference(ThreadExecutor()) { try await body(Served(server: server, shelf: shelf)) }
   } catch {
     try await server.shutdown()
@@ -59,7 +59,7 @@ func serving(
   await shelf.close()
 }
 
-/// A few servers at a time: each has its loops and threads, and tests should not wait for the processor.
+/// Limits the number of servers that run at the same time.
 private final class ServerLimit: Sendable {
   static let shared = ServerLimit()
   private let state = Mutex((room: 3, waiting: [CheckedContinuation<Void, Never>]()))
@@ -88,7 +88,7 @@ private final class ServerLimit: Sendable {
   }
 }
 
-/// A folder with one bundle of each kind, made once.
+/// A folder with one bundle of each kind, created once.
 enum SampleShelf {
   /// relief (PNG, one tile missing), photo (JPEG), air (WebP), labels (PNG with holes), roads (vector, gzipped), degrees (another grid).
   static let folder = Result {

@@ -38,7 +38,7 @@ import Testing
     #expect(Credits(html: html).html == safe)
   }
 
-  @Test func plainTextHasTheWordsAlone() {
+  @Test func plainTextIsTheTextAlone() {
     #expect(Credits(html: "© <a href='https://x.example'>X</a> &amp; Y").plainText == "© X & Y")
   }
 }

@@ -5,9 +5,9 @@ import TileIndex
 
 @testable import TileServe
 
-/// Whatever a bundle says, every document stays what it is and says the same thing.
+/// Documents stay valid and unchanged in meaning, whatever a bundle's metadata contain.
 @Suite(.ownThread) struct EscapingTests {
-  /// Pieces of hostile strings, stirred.
+  /// Random combinations of hostile strings.
   private static func strings(seed: UInt64) -> [String] {
     var generator = SeededGenerator(seed: seed)
     return (0..<40).map { _ in
@@ -22,7 +22,7 @@ import TileIndex
       format: format)
   }
 
-  @Test(arguments: [1, 2, 3] as [UInt64]) func jsonSaysTheSame(seed: UInt64) throws {
+  @Test(arguments: [1, 2, 3] as [UInt64]) func jsonRoundTrips(seed: UInt64) throws {
     for text in Self.strings(seed: seed) {
       let json = try TileJSONTests.parsed(TileJSON.document(Self.info(text), at: Samples.address))
       #expect(json["name"] as? String == text, "seed \(seed)")
@@ -49,14 +49,14 @@ import TileIndex
     }
   }
 
-  /// The tags and attributes that our own pages have; nothing that a bundle says may add to them.
+  /// Metadata must not add tags or attributes to the pages.
   @Test(arguments: [7, 8, 9] as [UInt64]) func pagesGetNoTagsFromBundles(seed: UInt64) throws {
     let libraries = WebLibraries(leaflet: "/l", maplibre: "/m")
     for text in Self.strings(seed: seed) {
       for format in [TileFormat.png, .pbf] {
         let hostile = Self.info(text, format: format)
         var plain = Self.info("x", format: format)
-        // Cards leave the id out where it is the name, and empty descriptions are still there.
+        // Cards omit the id if it is the name, and have empty descriptions.
         plain.id = hostile.id
         plain.name = hostile.id
         let pages = [hostile, plain].map { info in
@@ -90,7 +90,7 @@ import TileIndex
     }
   }
 
-  /// What XML can hold of a text.
+  /// The characters of a text that XML allows.
   private static func storable(_ text: String) -> String {
     String(
       String.UnicodeScalarView(

@@ -23,7 +23,7 @@ import TileIndex
       decoding: ViewerPage.document(info, others: others, libraries: libraries, at: Samples.address), as: UTF8.self)
   }
 
-  @Test func theIndexLinksEveryTileset() {
+  @Test func indexLinksEveryTileset() {
     let page = Self.index(
       [Samples.info(id: "a b", name: "A"), Samples.info(id: "v", format: .pbf)], failures: [("half", "is cut off")])
     #expect(page.contains("href=\"/tiles/a%20b/\""))
@@ -36,7 +36,7 @@ import TileIndex
     #expect(page.contains("zooms 0–10"))
   }
 
-  /// Pixels where a map has degrees; no map below it.
+  /// Pixels in place of degrees; no map below.
   @Test func flatImagesAreMeasuredInPixels() {
     let flat = Samples.info(metadata: ["flat_image": "2048,1645"], zooms: 0...3)
     let page = Self.viewer(flat, others: [Samples.info(id: "other")])
@@ -51,14 +51,14 @@ import TileIndex
     }
   }
 
-  @Test func theIndexHoldsAThousandTilesets() {
+  @Test func indexHoldsAThousandTilesets() {
     let page = Self.index((0..<1000).map { Samples.info(id: "t\($0)", name: "Tileset \($0)") })
     #expect(page.components(separatedBy: "<li class=\"card\">").count == 1001)
     #expect(page.utf8.count < 2_000_000)
   }
 
-  /// So that the content security policy holds: nothing inline runs or styles, nothing comes from elsewhere.
-  @Test func pagesKeepThePolicy() throws {
+  /// No inline scripts or styles, nothing from other servers.
+  @Test func pagesObeyTheContentSecurityPolicy() throws {
     for page in [
       Self.index([Samples.info(), Samples.info(format: .pbf)]), Self.index([]), Self.viewer(Samples.info()),
       Self.viewer(Samples.info(format: .pbf)), Self.viewer(Samples.info(), Self.none),
@@ -74,8 +74,8 @@ import TileIndex
     #expect(!HTMLPage.contentSecurityPolicy.contains("unsafe"))
   }
 
-  /// Every file that a page asks for is one that we have.
-  @Test func pagesAskForFilesThatExist() throws {
+  /// Every file that a page refers to exists.
+  @Test func pagesReferToExistingFiles() throws {
     let folder = try TemporaryFolder()
     for name in [
       "leaflet/leaflet.js", "leaflet/leaflet.css", "maplibre-gl/maplibre-gl.js", "maplibre-gl/maplibre-gl.css",
@@ -101,7 +101,7 @@ import TileIndex
     }
   }
 
-  @Test func missingLibrariesAreNamedWithTheirRemedy() {
+  @Test func missingLibrariesAreNamedWithARemedy() {
     #expect(Self.viewer(Samples.info(), Self.none).contains("apt-get install libjs-leaflet"))
     #expect(Self.viewer(Samples.info(format: .pbf), Self.none).contains("make web-libraries"))
     #expect(!Self.viewer(Samples.info(), Self.none).contains("id=\"map\""))
@@ -109,12 +109,12 @@ import TileIndex
     #expect(!Self.index([Samples.info()], Self.none).contains("make web-libraries"))
   }
 
-  @Test func vectorTilesOfOtherGridsSayWhyThereIsNoMap() {
+  @Test func vectorTilesOfOtherGridsHaveAnExplanation() {
     let page = Self.viewer(Samples.info(matrixSet: .worldCRS84Quad, format: .pbf))
     #expect(page.contains("WorldCRS84Quad") && !page.contains("id=\"map\""))
   }
 
-  @Test func backgroundsShareGridAndGround() throws {
+  @Test func backgroundsShareGridAndBounds() throws {
     let here = BoundingBox(west: -106, south: 39, east: -105, north: 40)
     let others = [
       Samples.info(id: "park"), Samples.info(id: "near", bounds: .world),
@@ -126,14 +126,14 @@ import TileIndex
     #expect(settings["grid"]?["kind"] == .string("webMercator"))
   }
 
-  @Test func picturesAreTilesFullOfTheTileset() throws {
+  @Test func previewsAreTilesFullOfTheTileset() throws {
     #expect(Samples.info(bounds: .world).overviewTile.description == "0/0/0")
     // The park is 1 by 1.5 degrees; a tile of zoom 9 is 0.7 degrees wide.
     let park = Samples.info()
     let tile = park.overviewTile
     #expect(tile.zoom == 9)
     #expect(park.bounds.contains(park.matrixSet.geographicBounds(of: tile).centre))
-    // Where all are equally full, the one in the middle.
+    // If all are equally full, the one in the middle.
     let degrees = Samples.info(matrixSet: try Samples.degrees(), zooms: 0...2, bounds: .world)
     #expect(degrees.overviewTile.description == "0/5/2")
     #expect(Samples.info(zooms: 3...3).overviewTile.description == "3/1/3")

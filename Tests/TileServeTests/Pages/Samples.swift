@@ -2,7 +2,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Tilesets to make documents of.
+/// Tilesets for documents.
 enum Samples {
   static let address = ServiceAddress(origin: "https://maps.example.org", basePath: "/tiles")
 
@@ -25,7 +25,7 @@ enum Samples {
       identifier: "Degrees32", uri: "urn:example:degrees32", tileEdges: [32, 8, 2], tileSizes: [256, 256, 320])
   }
 
-  /// Strings that break out of whatever is not escaped.
+  /// Strings that exploit missing escapes.
   static let hostile = [
     "</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='alert(1)", "]]>", "<!--",
     "&amp;&lt;",

@@ -5,7 +5,7 @@ import TileIndex
 @testable import TileServe
 
 @Suite(.ownThread) struct TMSDocumentTests {
-  @Test func theServiceListsWhatItCanDescribe() throws {
+  @Test func serviceListsTheTilesetsThatTMSCanDescribe() throws {
     let root = try XMLTree.parsed(
       TMSDocument.service(
         [
@@ -26,7 +26,7 @@ import TileIndex
 
   @Test func mercatorStartsAtTheProfilesResolution() throws {
     let bytes = try #require(TMSDocument.tileMap(Samples.info(zooms: 2...3), at: Samples.address))
-    // GDAL knows the document by these words.
+    // GDAL recognises the document by these words.
     #expect(String(decoding: bytes, as: UTF8.self).contains("<TileMap version=\"1.0.0\""))
     let root = try XMLTree.parsed(bytes)
     #expect(root["SRS"]?.text == "EPSG:3857")

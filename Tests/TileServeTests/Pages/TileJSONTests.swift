@@ -10,7 +10,7 @@ import TileIndex
     try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
   }
 
-  @Test func hasWhatTheSpecificationWants() throws {
+  @Test func hasTheRequiredMembers() throws {
     let info = Samples.info(
       id: "a b/é", name: "Park", metadata: ["description": "all of it", "attribution": "A & B", "version": "2"])
     let json = try Self.parsed(TileJSON.document(info, at: Samples.address))
@@ -42,8 +42,8 @@ import TileIndex
     #expect(TileJSON.semanticVersion(text) == version)
   }
 
-  /// Rows that nobody here knows are for the map; those that mean something to readers of TileJSON stay ours.
-  @Test func unknownRowsAreHandedOn() throws {
+  /// Unknown rows are included; names with a meaning in TileJSON are not.
+  @Test func unknownRowsAreIncluded() throws {
     let rows = [
       "encoding": "terrarium", "elevation_unit": "m", "baseShift": "-10000",
       "tiles": "https://evil.example/{z}/{x}/{y}",
@@ -66,7 +66,7 @@ import TileIndex
     #expect(Set(document.keys).subtracting(known).isEmpty, "\(document.keys)")
   }
 
-  @Test func manyRowsAreNotAllHandedOn() throws {
+  @Test func numberOfUnknownRowsIsLimited() throws {
     let rows = Dictionary(uniqueKeysWithValues: (0..<500).map { ("row\($0)", "x") })
     let document = try Self.parsed(TileJSON.document(Samples.info(metadata: rows), at: Samples.address))
     #expect(document.count < 100 && document["tiles"] != nil)
@@ -100,7 +100,7 @@ import TileIndex
     #expect(set["tileMatrices"] == nil)
   }
 
-  @Test func gridsOfNoRegistryAreSpelledOut() throws {
+  @Test func unregisteredGridsAreDefined() throws {
     let info = Samples.info(matrixSet: try Samples.degrees(), zooms: 0...2)
     let set = try #require(
       try Self.parsed(TileJSON.document(info, at: Samples.address))["tileMatrixSet"] as? [String: Any])

@@ -28,8 +28,8 @@ import TileIndex
     #expect(set.all("MatrixWidth").map(\.text) == ["1", "2", "4"])
   }
 
-  /// Neither vector tiles nor pictures that lie nowhere on Earth: both would be shown in the wrong place or not at all.
-  @Test func onlyMapsOfPicturesAreLayers() throws {
+  /// Neither vector tiles nor flat images: clients would show them in the wrong place or not at all.
+  @Test func onlyRasterMapsAreLayers() throws {
     let contents = try #require(
       try Self.document(
         Samples.info(id: "map", zooms: 0...2), Samples.info(id: "roads", format: .pbf, zooms: 0...3),
@@ -49,7 +49,7 @@ import TileIndex
     #expect(set.all("MatrixHeight").map(\.text) == ["1", "2"])
   }
 
-  @Test func layersSayWhereTheirTilesAre() throws {
+  @Test func layersHaveBoundsAndLimits() throws {
     let root = try Self.document(
       Samples.info(id: "a b", zooms: 9...10, bounds: BoundingBox(west: -106, south: 39, east: -105, north: 40.5)))
     let layer = try #require(root["Contents"]?["Layer"])
@@ -71,8 +71,8 @@ import TileIndex
         == Array(repeating: "https://maps.example.org/tiles/wmts?", count: 2))
   }
 
-  /// Clients choose the zoom from the set alone, whatever a layer's limits say.
-  @Test func layersShareSetsWhereTheyHaveTheSameZooms() throws {
+  /// Clients choose the zoom from the tile matrix set alone, whatever a layer's limits say.
+  @Test func layersWithTheSameZoomsShareATileMatrixSet() throws {
     let root = try Self.document(
       Samples.info(id: "a", zooms: 3...5), Samples.info(id: "b", zooms: 7...8), Samples.info(id: "c", zooms: 3...5),
       Samples.info(id: "d", matrixSet: .worldCRS84Quad, zooms: 0...1),
@@ -91,7 +91,7 @@ import TileIndex
       ])
   }
 
-  @Test func largerTilesAreASetOfTheirOwn() throws {
+  @Test func largerTilesHaveTheirOwnTileMatrixSet() throws {
     let info = Samples.info(zooms: 0...0, tilePixels: 512)
     #expect(WMTSCapabilities.matrixSetIdentifiers(of: info) == ["WebMercatorQuad-512-0-0", "WebMercatorQuad-512"])
     let set = try #require(try Self.document(info)["Contents"]?["TileMatrixSet"])
@@ -104,7 +104,7 @@ import TileIndex
   @Test func levelsMayStepByFourAndDifferInTileSize() throws {
     let info = Samples.info(matrixSet: try Samples.degrees(), zooms: 0...2, bounds: .world)
     let set = try #require(try Self.document(info)["Contents"]?["TileMatrixSet"])
-    // All that this grid has.
+    // All zooms of this grid.
     #expect(set["ows:Identifier"]?.text == info.matrixSet.identifier)
     #expect(set.all("TileWidth").map(\.text) == ["256", "256", "320"])
     #expect(set.all("MatrixWidth").map(\.text) == ["12", "45", "180"])

@@ -5,7 +5,7 @@ import Testing
 @testable import TileServe
 
 @Suite(.ownThread) struct WebAssetsTests {
-  @Test(arguments: ViewerAssets.names) func ownFilesAreThoseOfTheSources(name: String) throws {
+  @Test(arguments: ViewerAssets.names) func embeddedFilesEqualTheSources(name: String) throws {
     let asset = try #require(ViewerAssets.asset(named: name))
     let source = try Data(contentsOf: URL(fileURLWithPath: ProjectFiles.path("Sources/TileServe/Pages/Assets/\(name)")))
     #expect(asset.bytes == [UInt8](source))
@@ -14,7 +14,7 @@ import Testing
         name.hasSuffix(".js") ? "text/javascript" : name.hasSuffix(".css") ? "text/css" : "image/svg+xml"))
   }
 
-  @Test func everyFileOfTheFolderIsBuiltIn() throws {
+  @Test func everyFileOfTheFolderIsEmbedded() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("Sources/TileServe/Pages/Assets"))
     #expect(files.sorted() == ViewerAssets.names.sorted())
   }
@@ -30,7 +30,7 @@ import Testing
     #expect(ViewerAssets.asset(named: name) == nil)
   }
 
-  @Test func librariesAreFoundWhereTheyAreWhole() throws {
+  @Test func completeLibrariesAreFound() throws {
     let folder = try TemporaryFolder()
     func put(_ name: String) throws {
       let path = folder.file(name)
@@ -52,7 +52,7 @@ import Testing
     #expect(
       script.path == folder.file("web/leaflet/leaflet.js") && script.mediaType == "text/javascript; charset=utf-8")
     #expect(libraries.asset(named: "leaflet/images/layers.png")?.mediaType == "image/png")
-    // Listed, but not there.
+    // Listed, but missing.
     #expect(libraries.asset(named: "leaflet/images/marker-icon.png") == nil)
     #expect(WebLibraries.find(in: [folder.file("half")]) == WebLibraries(leaflet: nil, maplibre: nil))
     // The smaller file is preferred under the same name.

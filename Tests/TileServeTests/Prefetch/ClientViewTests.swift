@@ -14,13 +14,13 @@ import TileIndex
     return view
   }
 
-  @Test func openingGivesTheScreen() {
+  @Test func firstRequestsGiveTheScreen() {
     let view = opened()
     #expect(view.visible == TileRange(zoom: 10, columns: 500...503, rows: 300...302))
     #expect(!view.isMoving(at: 1))
   }
 
-  @Test func newTilesPushTheScreen() {
+  @Test func laterTilesMoveTheScreen() {
     var view = opened()
     for step in 1...4 {
       for row in 300..<303 { view.note(tile(10, 503 + step, row), at: 2 + Double(step) * 0.5) }
@@ -48,7 +48,7 @@ import TileIndex
     #expect(view.visible == TileRange(zoom: 10, columns: 20...20, rows: 900...900))
   }
 
-  /// Whatever is asked, in whatever order: the screen stays a screen and holds what was asked for last.
+  /// For any requests in any order the screen keeps its limits and contains the last tile.
   @Test(arguments: UInt64(1)...10) func anyRequests(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var view = ClientView(tile(0, 0, 0), at: 0)
@@ -74,7 +74,7 @@ import TileIndex
     }
   }
 
-  @Test func atRestTheRingComesFirst() {
+  @Test func atRestTheRingIsPlannedFirst() {
     let view = opened()
     let tiles = ClientPlan.tiles(view, at: 5, countMax: 100, grid: .webMercatorQuad, zooms: 9...11)
     let ring = tiles.prefix { $0.zoom == 10 }
@@ -83,16 +83,16 @@ import TileIndex
     #expect(ClientPlan.tiles(view, at: 5, countMax: 100, grid: .webMercatorQuad, zooms: 10...10).count == 18)
   }
 
-  @Test func inMotionWhatComesIntoView() {
+  @Test func inMotionTheNextStripsArePlanned() {
     var view = opened()
     for step in 1...4 { view.note(tile(10, 503 + step, 301), at: 2 + Double(step) * 0.5) }
     let tiles = ClientPlan.tiles(view, at: 4.1, countMax: 100, grid: .webMercatorQuad, zooms: 0...14)
-    // The nearest column first, and nothing behind.
+    // The nearest column first, and none in the opposite direction.
     #expect(Set(tiles.prefix(3)) == [tile(10, 508, 300), tile(10, 508, 301), tile(10, 508, 302)])
     #expect(tiles.allSatisfy { $0.zoom == 10 && $0.column > 507 })
   }
 
-  @Test func slowDisksShow() {
+  @Test func slowDisksAreDetected() {
     var times = ReadTimes()
     for _ in 0..<100 { times.add(0.0002) }
     #expect(!times.isSlow)
@@ -100,7 +100,7 @@ import TileIndex
     #expect(times.isSlow)
     for _ in 0..<60 { times.add(0.0002) }
     #expect(!times.isSlow)
-    // One stall is not a slow disk for ever.
+    // A single stall does not make a disk slow for ever.
     times.add(300)
     for _ in 0..<100 { times.add(0.0002) }
     #expect(!times.isSlow)

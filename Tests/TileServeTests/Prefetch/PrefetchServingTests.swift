@@ -7,7 +7,7 @@ import TilePrefetch
 
 @testable import TileServe
 
-/// What is had ready before it is asked for, over real connections. What counts is which loads came before their requests, not how long anything took.
+/// Prefetching over real connections. The tests check which loads came before their requests, not how long anything took.
 @Suite(.ownThread) struct PrefetchServingTests {
   private static let image = Result { try SampleTiles.image(1, .png) }
 
@@ -31,7 +31,7 @@ import TilePrefetch
     }
   }
 
-  @Test func aPanFindsItsTiles() async throws {
+  @Test func panningFindsPrefetchedTiles() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -41,7 +41,7 @@ import TilePrefetch
         try open(served)
         let column = (20..<23).map { "/6/33/\($0).png" }
         #expect(eventually { Set(origin.targets).isSuperset(of: column) }, "\(origin.targets)")
-        // Those before the client ever asks; and then it does.
+        // These are loaded before the client requests them.
         #expect(try eventually { try issued(served) >= 3 })
         let connection = try served.connect()
         for target in column { #expect(try connection.request("/far\(target)").body == image) }
@@ -53,7 +53,7 @@ import TilePrefetch
     }
   }
 
-  @Test func offMeansNothing() async throws {
+  @Test func offPrefetchesNothing() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -64,7 +64,7 @@ import TilePrefetch
       } _: { (served) async throws in
         try open(served)
         try open(served, column: 31)
-        // What was to come would have come before this, on the same lane.
+        // Prefetches would have run before this, on the same lane.
         try await Task.sleep(for: .milliseconds(300))
         #expect(origin.requests.count == 12)
         #expect(try issued(served) == 0)
@@ -72,7 +72,7 @@ import TilePrefetch
     }
   }
 
-  /// Where bytes cost, at most half as many as were asked for come ahead: also for tiles that are drawn from others.
+  /// On a metered upstream prefetched bytes are at most half of the requested ones, also for rendered tiles.
   @Test(arguments: [".png", "@2x.png", ".webp"]) func meteredSources(_ suffix: String) async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
@@ -91,19 +91,19 @@ import TilePrefetch
             }
           }
         }
-        // What gave way to other work is planned again when the map is asked from again.
+        // Dropped prefetches are planned again at the next request.
         #expect(
           try eventually {
             _ = try connection.request("/far/6/37/22\(suffix)")
             return try issued(served) > 0
           })
-        // What may come has come when its number does not change any more.
+        // All allowed prefetches have run when the count does not change any more.
         var count = -1
         while count != origin.requests.count {
           count = origin.requests.count
           try await Task.sleep(for: .milliseconds(300))
         }
-        // Of the tiles that were asked for some came ahead, which is what it is for.
+        // Some of the requested tiles were prefetched.
         let received = Set(origin.targets)
         #expect(origin.targets.count == received.count && received.isSuperset(of: asked))
         #expect(received.count <= asked.count + asked.count / 2, "\(received.count) of \(asked.count)")
@@ -111,8 +111,8 @@ import TilePrefetch
     }
   }
 
-  /// Nobody looks at a map that was quiet for two minutes: its tiles may go.
-  @Test func quietMapsAreForgotten() throws {
+  /// A map without requests for two minutes is forgotten, so that its tiles may be evicted.
+  @Test func idleMapsAreForgotten() throws {
     let cache = DrawnTileCache(byteCountMax: 1 << 20)
     let work = WorkPool()
     let prefetcher = Prefetcher(.on, TileResolver(cache: cache), work, coreCount: 1)
@@ -129,8 +129,8 @@ import TilePrefetch
     #expect(prefetcher.statistics.maps == 0 && cache.statistics.pinnedBytes == 0)
   }
 
-  /// Demand goes first: a request does not wait behind what was planned.
-  @Test func demandPreempts() async throws {
+  /// Requests take priority over prefetching.
+  @Test func requestsTakePriorityOverPrefetching() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -142,7 +142,7 @@ import TilePrefetch
         let gate = Gate()
         defer { gate.open() }
         origin.gate.withLock { $0 = gate }
-        // A jump elsewhere; whatever of the old plan is under way holds at most the places that it has.
+        // After a jump, prefetches of the old plan that are in progress hold at most their threads.
         let waiting = try served.connect()
         try waiting.send(HTTPConnection.head("/far/6/1/1.png"))
         try await Task.sleep(for: .milliseconds(100))
@@ -152,8 +152,8 @@ import TilePrefetch
     }
   }
 
-  /// Enlarged tiles are drawn ahead, and found.
-  @Test func drawnTiles() async throws {
+  /// Enlarged tiles are rendered ahead, and used.
+  @Test func enlargedTilesArePrefetched() async throws {
     try await serving([SampleShelf.path]) {
       $0.missing = .overzoom
     } _: { (served) async throws in
@@ -161,7 +161,7 @@ import TilePrefetch
       for column in 4..<6 {
         for row in 4..<6 { #expect(try connection.request("/relief/4/\(column)/\(row).png").status == 200) }
       }
-      // 4 that were asked for and the 12 around them. What gave way to other work is planned again when the map is asked from again.
+      // 4 requested tiles and the 12 around them. Dropped prefetches are planned again at the next request.
       #expect(
         try eventually {
           _ = try connection.request("/relief/4/4/4.png")
@@ -173,16 +173,16 @@ import TilePrefetch
     }
   }
 
-  /// Stored tiles of a good disk are not worth it.
-  @Test func plainTilesAreNotFetchedAhead() async throws {
+  /// Stored tiles of a fast disk are not prefetched.
+  @Test func storedTilesAreNotPrefetched() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for row in 0..<4 { _ = try served.get("/relief/2/0/\(row).png") }
       #expect(try issued(served) == 0 && served.metric("tileserve_prefetch_maps") == 0)
     }
   }
 
-  /// A cache of nothing keeps nothing, and everything is answered.
-  @Test func noCacheAtAll() async throws {
+  /// A cache of 0 bytes stores nothing, and all requests are answered.
+  @Test func worksWithoutACache() async throws {
     try await serving([SampleShelf.path]) {
       $0.missing = .overzoom
       $0.cacheBytes = 0

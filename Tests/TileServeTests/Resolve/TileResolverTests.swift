@@ -39,7 +39,7 @@ import TilePrefetch
     #expect(try answer.decoded().uniformColour == .white)
   }
 
-  /// Some tilesets store photographs as JPEG and the rest as PNG; both are what the tileset's extension gives.
+  /// Some tilesets store photographs as JPEG and the rest as PNG; both are served under the tileset's extension.
   @Test func mixedFormatsStayAsStored() throws {
     let bytes = try Drawings.hills(seed: 1).encoded(.jpg)
     let source = MemorySource("mixed", format: .png, matrixSet: Grids.quad, tiles: [wanted: bytes])
@@ -47,7 +47,7 @@ import TilePrefetch
       try TileResolver().answer(source, tile: wanted, format: .png) == .tile(Tile(bytes: bytes, format: .jpg)))
   }
 
-  @Test func vectorTilesAreHandedOutAsStored() throws {
+  @Test func vectorTilesAreServedAsStored() throws {
     let bytes: [UInt8] = [0x1f, 0x8b, 8, 0, 1]
     let source = MemorySource("roads", format: .pbf, tiles: [wanted: bytes, tile(3, 0, 0): [0x1a, 0]])
     let resolver = TileResolver()
@@ -58,7 +58,7 @@ import TilePrefetch
     #expect(try resolver.answer(source, tile: tile(3, 1, 0), policy: .blank) == .missing(.noContent))
   }
 
-  @Test func formatsThatATilesetCannotGiveAreRefused() throws {
+  @Test func impossibleFormatsAreRefused() throws {
     let vector = MemorySource("roads", format: .pbf, tiles: [wanted: [0x1f, 0x8b]])
     #expect {
       try TileResolver().answer(vector, tile: wanted, format: .png)
@@ -127,7 +127,7 @@ import TilePrefetch
     }
   }
 
-  @Test func drawnTilesAreKept() throws {
+  @Test func renderedTilesAreCached() throws {
     let cache = DrawnTileCache(byteCountMax: 1 << 20)
     let resolver = TileResolver(cache: cache)
     let source = try source(Drawings.hills(seed: 1))
@@ -136,19 +136,19 @@ import TilePrefetch
     #expect(try resolver.answer(source, tile: wanted.children[0], policy: .overzoom) == first)
     #expect(source.readTiles.count == readCount)
     #expect(cache.statistics.hits == 1 && cache.statistics.misses == 1)
-    // The same tiles in another state of the source are others.
+    // Another revision of the source has other cache keys.
     _ = try resolver.answer(self.source(Drawings.hills(seed: 1)), tile: wanted.children[0], policy: .overzoom)
     #expect(cache.statistics.misses == 2)
   }
 
-  @Test func storedTilesAreNot() throws {
+  @Test func storedTilesAreNotCached() throws {
     let cache = DrawnTileCache(byteCountMax: 1 << 20)
     _ = try TileResolver(cache: cache).answer(source(Drawings.hills(seed: 1)), tile: wanted)
     #expect(cache.statistics.entries == 0 && cache.statistics.misses == 0)
   }
 
-  /// A slow disk reads a tile once for all who want it at the same time.
-  @Test func slowTilesAreReadOnce() throws {
+  /// Concurrent requests for a tile of a slow disk share one read.
+  @Test func concurrentReadsOfASlowTileAreShared() throws {
     let bytes = try Drawings.hills(seed: 2).encoded(.png)
     let source = MemorySource("far", matrixSet: Grids.quad, tiles: [wanted: bytes], isSlow: true)
     let gate = Gate()
@@ -169,7 +169,7 @@ import TilePrefetch
     #expect(eventually { answers.withLock { $0.count } == 4 })
     #expect(answers.withLock { $0 }.allSatisfy { $0 == .tile(Tile(bytes: bytes, format: .png)) })
     #expect(source.readTiles == [wanted])
-    // That there is none is known for a while, and said as the policy wants it.
+    // A missing tile is remembered for a while, and answered by the policy.
     let missing = tile(3, 3, 1)
     for policy in [MissingTilePolicy.notFound, .noContent] {
       for _ in 0..<2 { #expect(try resolver.answer(source, tile: missing, policy: policy) == .missing(policy)) }

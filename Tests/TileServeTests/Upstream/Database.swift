@@ -1,7 +1,7 @@
 import CSQLite
 import Testing
 
-/// A database that a test changes behind the server's back.
+/// A database that a test changes while the server runs.
 final class Database {
   private var handle: OpaquePointer?
 

@@ -7,7 +7,7 @@ import TileIndex
 
 /// PMTiles archives on web servers, read in parts.
 @Suite(.ownThread) struct RemoteArchiveTests {
-  /// What a web server does with a file (RFC 9110, section 14).
+  /// The behaviour of a web server for a file (RFC 9110, section 14).
   private static func answer(_ request: TileOrigin.Request, _ file: [UInt8], tag: String) -> TileOrigin.Reply {
     if let wanted = request["If-Match"], wanted != tag { return .answer(412) }
     guard let range = request["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap({ Int($0) }),
@@ -18,7 +18,7 @@ import TileIndex
       206, Array(file[range[0]...end]), ["etag": tag, "content-range": "bytes \(range[0])-\(end)/\(file.count)"])
   }
 
-  /// Zooms 0 to 5 with pictures of one seed, in leaf directories; 5/0/0 is missing.
+  /// Zooms 0 to 5 with images of one seed, in leaf directories; 5/0/0 is missing.
   private static func archive(_ seed: Int, name: String = "Afar") throws -> [UInt8] {
     var archive = SmallArchive()
     let images = try (0..<4).map { try SampleTiles.image(seed * 4 + $0, .png, edge: 64) }
@@ -29,7 +29,7 @@ import TileIndex
     }
     archive.zooms = (0, 5)
     archive.leafEntries = 100
-    // Larger than what is read at first, so that directories and tiles take requests of their own.
+    // Larger than the first read, so that directories and tiles need separate requests.
     archive.metadata = Array(
       #"{"name":"\#(name)","attribution":"© Afar","x":"\#(String(repeating: "y", count: 9000))"}"#.utf8)
     archive.internalCompression = 1
@@ -45,7 +45,7 @@ import TileIndex
     return folder
   }
 
-  @Test func tilesAreReadInPartsAndKept() async throws {
+  @Test func tilesAreReadInPartsAndCached() async throws {
     let file = try Self.archive(1)
     try await withOrigin {
       Self.answer($0, file, tag: "\"one\"")
@@ -64,13 +64,13 @@ import TileIndex
         }
         #expect(try served.get("/afar/5/0/0.png").status == 404)
         #expect(try served.get("/afar/6/0/0.png").status == 404)
-        // A header, a few directories, and one request a tile; never the whole file.
+        // A header, a few directories, and one request for each tile; never the whole file.
         #expect(origin.requests.count < 19 + 15 && origin.requests.allSatisfy { $0["Range"] != nil })
         let count = origin.requests.count
         for column in 1..<20 { #expect(try served.get("/afar/5/\(column)/7.png").body == bodies[column]) }
         #expect(origin.requests.count == count)
       }
-      // Another start, without a network: its facts and tiles are kept.
+      // A start without a network: description and tiles are cached.
       try await origin.goAway()
       try await serving([folder.path]) {
         $0.prefetch = .off
@@ -81,8 +81,8 @@ import TileIndex
     }
   }
 
-  /// A start without a network: of an archive that was read before what is kept, and parts of it for the rest; of one that never was, nothing, until the network is back.
-  @Test func aStartWithoutANetwork() async throws {
+  /// A start without a network: of an archive that was read before, cached tiles and enlarged parts of them; of a new one nothing until the network is back.
+  @Test func startWithoutANetwork() async throws {
     let file = try Self.archive(1)
     try await withOrigin {
       Self.answer($0, file, tag: "\"one\"")
@@ -115,8 +115,8 @@ import TileIndex
     }
   }
 
-  /// Replaced while it is read: no tile is mixed from two archives.
-  @Test func aReplacedArchive() async throws {
+  /// The archive is replaced while it is read: no tile mixes two archives.
+  @Test func replacedArchive() async throws {
     let (old, new) = (try Self.archive(1), try Self.archive(2))
     let current = Locked((file: old, tag: "\"one\""))
     try await withOrigin { request in
@@ -131,15 +131,15 @@ import TileIndex
         current.withLock { $0 = (new, "\"two\"") }
         let other = try served.get("/afar/5/4/7.png").body
         #expect(try BundleBytes.tile(new, 5, 4, 7) == other)
-        // What was kept is looked at again when its time is over.
+        // Cached tiles are revalidated when they are stale.
         #expect(try eventually { try served.get("/afar/5/3/7.png").body != before })
         #expect(try served.get("/afar/5/3/7.png").body == BundleBytes.tile(new, 5, 3, 7))
       }
     }
   }
 
-  /// Once the archive is known to be another, nothing of the old one goes out, however fresh it was: nor its tiles, nor its facts.
-  @Test(arguments: ["\"two\"", "W/\"two\"", ""]) func aReplacedArchiveTakesItsTilesWithIt(tag: String) async throws {
+  /// When the archive is known to be replaced, neither tiles nor description of the old one are served, however fresh they are.
+  @Test(arguments: ["\"two\"", "W/\"two\"", ""]) func tilesOfAReplacedArchiveAreDropped(tag: String) async throws {
     let old = try Self.archive(1)
     let new = try Self.archive(2, name: "Anew")
     let current = Locked((file: old, tag: tag.replacing("two", with: "one")))
@@ -163,17 +163,17 @@ import TileIndex
         #expect(try served.get("/afar/5/1/7.jpg").status == 200)
         #expect(try served.get("/afar.json").text.contains("Afar"))
       }
-      // While nobody served it.
+      // While no server was running.
       current.withLock { $0 = (new, tag) }
       try await serving([folder.path], options) { (served) async throws in
         #expect(try served.get("/afar/5/4/7.png").body == BundleBytes.tile(new, 5, 4, 7))
         try expectNew(served)
       }
-      // And back again, under way.
+      // And back again, while the server runs.
       try await serving([folder.path], options) { (served) async throws in
         try expectNew(served)
         current.withLock { $0 = (old, tag.replacing("two", with: "three")) }
-        // Without a name for its state it is looked at when it is read anew.
+        // Without an entity tag the change is found at the next read.
         guard !tag.isEmpty, !tag.hasPrefix("W/") else { return }
         let drawn = try served.get("/afar/5/1/7.jpg").body
         #expect(try served.get("/afar/5/9/7.png").body == BundleBytes.tile(old, 5, 9, 7))
@@ -186,8 +186,8 @@ import TileIndex
     }
   }
 
-  /// Bundles of older versions do not say which archive they are of.
-  @Test func aBundleOfAnOlderVersion() async throws {
+  /// Bundles of older versions do not name their archive.
+  @Test func bundleOfAnOlderVersion() async throws {
     let (old, new) = (try Self.archive(1), try Self.archive(2))
     let current = Locked((file: old, tag: "\"one\""))
     try await withOrigin { request in
@@ -208,7 +208,7 @@ import TileIndex
   }
 
   /// Servers without ranges, and files that are no archives.
-  @Test(arguments: [0, 1, 2]) func whatIsNoArchive(_ kind: Int) async throws {
+  @Test(arguments: [0, 1, 2]) func invalidArchives(_ kind: Int) async throws {
     let file = try Self.archive(1)
     try await withOrigin { request in
       switch kind {

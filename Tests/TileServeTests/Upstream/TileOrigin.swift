@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 import TestSupport
 
-/// A web server with tiles, or anything else, that does what a test tells it to.
+/// A web server that responds as a test configures it.
 final class TileOrigin: Sendable {
   struct Request: Sendable {
     var target: String
@@ -15,13 +15,13 @@ final class TileOrigin: Sendable {
 
   enum Reply: Sendable {
     case answer(Int, [UInt8] = [], [String: String] = [:])
-    /// Takes the request and never answers.
+    /// Reads the request and never responds.
     case hang
     /// Announces more than it sends, and closes.
     case cut([UInt8])
-    /// Goes on and on.
+    /// Sends without end.
     case endless
-    /// Closes without a word.
+    /// Closes without a response.
     case close
   }
 
@@ -30,7 +30,7 @@ final class TileOrigin: Sendable {
   private let clients = Mutex<[ObjectIdentifier: any Channel]>([:])
   private let log = Mutex<[Request]>([])
   private let answer: Mutex<@Sendable (Request) -> Reply>
-  /// While this is set, answers wait for it.
+  /// While this is set, responses wait for it.
   let gate = Locked<Gate?>(nil)
 
   var requests: [Request] { log.withLock { $0 } }
@@ -64,7 +64,7 @@ final class TileOrigin: Sendable {
     listener.withLock { $0 = channel }
   }
 
-  /// The network is gone: whoever was connected no longer is, and nobody gets a connection. The port stays taken, so that no other test's server gets it.
+  /// Simulates a lost network: connections are closed and new ones refused. The port stays bound, so that no other test's server gets it.
   func goAway() async throws {
     isAway.withLock { $0 = true }
     for client in clients.withLock({ Array($0.values) }) { try? await client.close() }

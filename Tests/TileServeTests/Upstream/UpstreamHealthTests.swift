@@ -3,9 +3,9 @@ import Testing
 
 @testable import TileServe
 
-/// No second sees more than so many, wherever it begins.
+/// No interval of a second has more requests than the limit.
 @Suite struct RequestPaceTests {
-  @Test func noSecondSeesMore() throws {
+  @Test func noSecondHasMoreRequests() throws {
     var pace = RequestPace(perSecond: 3)
     var starts: [Double] = []
     for index in 0..<50 {
@@ -17,7 +17,7 @@ import Testing
     #expect(starts == starts.sorted())
   }
 
-  @Test func whoCannotWaitTakesNothing() {
+  @Test func requestThatCannotWaitReservesNothing() {
     var pace = RequestPace(perSecond: 1)
     var starts = [pace.begin(at: 10, until: 10)]
     for end in [10.5, 10.9, 20] { starts.append(pace.begin(at: 10.5, until: end)) }
@@ -32,14 +32,14 @@ import Testing
 
   private let gone = UpstreamFailure(.unreachable, "gone")
 
-  @Test func threeFailuresAndItIsLeftAlone() {
+  @Test func threeFailuresOpenTheCircuit() {
     var health = UpstreamHealth()
     for second in 0..<3 {
       #expect(asks(&health, Double(second), taking: true))
       health.failed(gone, at: Double(second))
     }
     #expect(!asks(&health, 2.5, taking: true))
-    // One finds out whether it is back; the others wait.
+    // A single request tests whether the upstream is back; the others fail at once.
     #expect(asks(&health, 3.1, taking: true))
     #expect(!asks(&health, 3.1, taking: true))
     health.failed(gone, at: 3.2)
@@ -50,7 +50,7 @@ import Testing
     #expect(asks(&health, 5.3, taking: true) && asks(&health, 5.3, taking: true))
   }
 
-  @Test func thePauseHasAnEnd() {
+  @Test func pauseIsLimited() {
     var health = UpstreamHealth()
     var now = 0.0
     var longest = 0.0
@@ -63,14 +63,14 @@ import Testing
     #expect((59...61).contains(longest))
   }
 
-  /// A hundred requests that were under way when the network went are one failure, not a hundred doublings.
-  @Test func failuresAtOnceCountOnce() {
+  /// A hundred requests in progress when the network fails count as one failure, not as a hundred doublings.
+  @Test func concurrentFailuresCountOnce() {
     var health = UpstreamHealth()
     for _ in 0..<100 { health.failed(gone, at: 10) }
     #expect(asks(&health, 11.1, taking: false))
   }
 
-  @Test func whoWantsToBeLeftAloneIs() {
+  @Test func retryAfterIsHonoured() {
     var health = UpstreamHealth()
     health.failed(UpstreamFailure(.failed, "busy", retryAfter: 120), at: 0)
     #expect(!asks(&health, 119, taking: true) && asks(&health, 121, taking: true))
@@ -79,8 +79,8 @@ import Testing
     #expect(asks(&health, 200 + 3601, taking: true))
   }
 
-  /// A tile that is forbidden or rubbish says nothing of the server's health.
-  @Test func refusalsAreAnswers() {
+  /// A forbidden or invalid tile does not count as a failure of the server.
+  @Test func refusalsCountAsReachable() {
     var health = UpstreamHealth()
     for second in 0..<20 {
       #expect(asks(&health, Double(second), taking: true))
@@ -89,8 +89,8 @@ import Testing
     #expect(asks(&health, 20, taking: true))
   }
 
-  /// Whatever comes, in whatever order: it is always asked again one day.
-  @Test(arguments: UInt64(1)...10) func neverStuck(seed: UInt64) {
+  /// After any events in any order the upstream is tried again.
+  @Test(arguments: UInt64(1)...10) func upstreamIsAlwaysTriedAgain(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var health = UpstreamHealth()
     var now = 0.0

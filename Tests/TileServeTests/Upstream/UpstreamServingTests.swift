@@ -5,12 +5,12 @@ import TileIndex
 
 @testable import TileServe
 
-/// Tilesets of other servers, through a server of ours, over real connections.
+/// Tilesets of upstreams over real connections.
 @Suite(.ownThread) struct UpstreamServingTests {
   private static let image = Result { try SampleTiles.image(1, .png) }
   private static let other = Result { try SampleTiles.image(2, .png) }
 
-  /// Only what is asked for is fetched.
+  /// Without prefetching.
   private static let plainly: @Sendable (inout TileServerOptions) -> Void = { $0.prefetch = .off }
 
   /// A folder with `far.upstream.json`.
@@ -34,7 +34,7 @@ import TileIndex
     Int(try served.metric("tileserve_upstream_requests_total{tileset=\"far\",outcome=\"\(outcome)\"}") ?? 0)
   }
 
-  @Test func aTileIsFetchedOnceAndKept() async throws {
+  @Test func tileIsFetchedOnceAndStored() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=3600"])
@@ -54,7 +54,7 @@ import TileIndex
         #expect(try count(served, "fetched") == 1)
         #expect(try served.metric("tileserve_upstream_received_bytes_total{tileset=\"far\"}") == Double(image.count))
       }
-      // Another server, another day, no network.
+      // A new start, without a network.
       try await origin.goAway()
       try await serving([folder.path], Self.plainly) { (served) async throws in
         #expect(try served.get("/far/5/17/11.png").body == image)
@@ -64,7 +64,7 @@ import TileIndex
     }
   }
 
-  @Test func outsideOfTheDescriptionNobodyIsAsked() async throws {
+  @Test func tilesOutsideTheDescriptionAreNotRequested() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -80,8 +80,8 @@ import TileIndex
     }
   }
 
-  /// Many at once are one request.
-  @Test func oneRequestForManyWhoWait() async throws {
+  /// Concurrent requests share one fetch.
+  @Test func concurrentRequestsShareOneFetch() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -94,7 +94,7 @@ import TileIndex
         let waiting = try (0..<6).map { _ in try served.connect() }
         for connection in waiting { try connection.send(HTTPConnection.head("/far/3/4/2.png")) }
         #expect(eventually { origin.requests.count == 1 })
-        // The loops answer others meanwhile.
+        // The event loops answer other requests meanwhile.
         #expect(try served.get("/health").status == 200)
         gate.open()
         for connection in waiting { #expect(try connection.response().body == image) }
@@ -116,7 +116,7 @@ import TileIndex
     }
   }
 
-  /// What is no longer fresh goes out at once and is asked for anew behind it, by its entity tag.
+  /// A stale tile is served at once and revalidated in the background by its entity tag.
   @Test func revalidation() async throws {
     let (image, other) = (try Self.image.get(), try Self.other.get())
     try await withOrigin { request in
@@ -134,7 +134,7 @@ import TileIndex
         // Fresh again.
         #expect(try served.get("/far/3/4/2.png").body == image)
         #expect(origin.requests.count == 2)
-        // And then the map changes: what was drawn from the old one is drawn anew too.
+        // The map changes: tiles rendered from the old one are rendered again too.
         let drawn = try served.get("/far/3/4/2.jpg").body
         origin.say { _ in .answer(200, other, ["etag": "\"b\"", "cache-control": "max-age=60"]) }
         try age(folder)
@@ -145,13 +145,13 @@ import TileIndex
     }
   }
 
-  /// Makes everything that is kept a day old.
+  /// Makes all cached tiles a day old.
   private func age(_ folder: TemporaryFolder) throws {
     let database = try Database(folder.file("far.mbtiles"))
     try database.execute("UPDATE upstream SET fetched = fetched - 86400, expires = fetched - 1")
   }
 
-  @Test func offlineWhatIsKeptGoesOn() async throws {
+  @Test func cachedTilesAreServedOffline() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image, ["cache-control": "max-age=60"])
@@ -169,17 +169,17 @@ import TileIndex
           #expect(response.status == 503 && response["Retry-After"] != nil)
           #expect(response.text.contains("127.0.0.1") && !response.text.contains("{z}"))
         }
-        // After some failures it is left alone.
+        // After some failures it is not asked any more.
         #expect(try count(served, "skipped") > 0)
-        // And then the network is back.
+        // The network is back.
         origin.comeBack()
         #expect(try eventually { try served.get("/far/3/0/7.png").body == image })
       }
     }
   }
 
-  /// Without a network a map that may enlarge shows what it has; nobody keeps that for longer than it has to.
-  @Test func offlineKeptAncestorsStandIn() async throws {
+  /// Without a network and with overzoom, cached tiles are enlarged; the result is not cached.
+  @Test func cachedAncestorsReplaceTilesOffline() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image, ["cache-control": "max-age=3600"])
@@ -195,7 +195,7 @@ import TileIndex
       try await origin.goAway()
       try await serving([folder.path, SampleShelf.path], overzooming) { (served) async throws in
         #expect(try served.get("/far/3/4/2.png").body == image)
-        // Twice: the second is not what was kept of the first.
+        // Twice: the first result was not cached.
         for target in [
           "/far/5/17/11.png", "/far/5/17/11.png", "/far/14/8200/5000.png", "/far/4/8/4@2x.png", "/relief,far/4/9/5.png",
         ] {
@@ -203,10 +203,10 @@ import TileIndex
           #expect(response.status == 200 && response["Cache-Control"] == "no-store", "\(target) \(response)")
           #expect(response.body != image)
         }
-        // Nothing above it is kept.
+        // No ancestor is cached.
         let other = try served.get("/far/5/1/1.png")
         #expect(other.status == 503 && other["Retry-After"] != nil, "\(other)")
-        // And then the network is back.
+        // The network is back.
         origin.comeBack()
         #expect(try eventually { try served.get("/far/5/17/11.png").body == image })
         #expect(try served.get("/far/5/17/11.png")["Cache-Control"] != "no-store")
@@ -244,20 +244,20 @@ import TileIndex
       try await serving([folder.path, SampleShelf.path], Self.plainly) { (served) async throws in
         let waiting = try served.connect()
         try waiting.send(HTTPConnection.head("/far/3/4/2.png"))
-        // Nobody else waits for it.
+        // No other request waits for it.
         #expect(try served.get("/relief/1/0/0.png").status == 200)
         let response = try waiting.response()
         #expect(response.status == 503, "\(response)")
         #expect(try count(served, `case`.outcome) == 1)
-        // Nothing of it is kept.
+        // Nothing of it is cached.
         origin.say { _ in .answer(200, image) }
         #expect(try eventually { try served.get("/far/3/4/2.png").body == image })
       }
     }
   }
 
-  /// Not more a second than the description allows: who waits for a tile waits for his turn, as long as a request may take.
-  @Test func requestsAreLimitedInTime() async throws {
+  /// The rate limit of the description: requests wait for it, at most as long as a request may take.
+  @Test func requestRateIsLimited() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -270,16 +270,16 @@ import TileIndex
           try connection.send(HTTPConnection.head("/far/4/\(column)/2.png"))
         }
         for connection in waiting { #expect(try connection.response().status == 200) }
-        // The first four at once, four a second later, two after another.
+        // The first four at once, four a second later, two after another second.
         #expect(MonotonicClock.seconds - start >= 2)
-        // What is kept needs no turn.
+        // Cached tiles do not count.
         for column in 0..<10 { #expect(try served.get("/far/4/\(column)/2.png").status == 200) }
         #expect(origin.requests.count == 10)
       }
     }
   }
 
-  @Test func whoWouldWaitTooLongIsToldSo() async throws {
+  @Test func requestsThatWouldWaitTooLongAre503() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
       .answer(200, image)
@@ -296,14 +296,14 @@ import TileIndex
         let refused = responses.filter { $0.status == 503 }
         #expect(!refused.isEmpty && refused.allSatisfy { $0["Retry-After"] != nil }, "\(responses)")
         #expect(try count(served, "limited") > 0)
-        // It is no failure of the other server's.
+        // This is not a failure of the upstream.
         #expect(try served.metric("tileserve_upstream_away{tileset=\"far\"}") == 0)
       }
     }
   }
 
-  /// Other people's servers get a request for what somebody wants, and no more, unless the description says so.
-  @Test(arguments: [TileServerOptions.Prefetch.auto, .on]) func nothingIsFetchedAheadUnasked(
+  /// Upstreams get no prefetch requests unless the description allows them.
+  @Test(arguments: [TileServerOptions.Prefetch.auto, .on]) func prefetchingNeedsPermission(
     mode: TileServerOptions.Prefetch
   ) async throws {
     let image = try Self.image.get()
@@ -320,7 +320,7 @@ import TileIndex
         }
         for suffix in [".webp", "@2x.png"] { #expect(try served.get("/far/6/30/20\(suffix)").status == 200) }
         #expect(try served.get("/relief,far/6/31/20.png").status == 200)
-        // What was to come would have come before this, on the same lane.
+        // Prefetches would have run before this, on the same lane.
         try await Task.sleep(for: .milliseconds(300))
         #expect(origin.requests.count == 6 + 4, "\(origin.targets)")
       }
@@ -340,8 +340,8 @@ import TileIndex
     }
   }
 
-  /// Asked too often, a server is left alone for as long as it wants.
-  @Test func politeness() async throws {
+  /// 429 with Retry-After pauses requests.
+  @Test func tooManyRequestsPausesTheUpstream() async throws {
     try await withOrigin { _ in
       .answer(429, [], ["retry-after": "3600"])
     } _: { (origin) async throws in
@@ -354,7 +354,7 @@ import TileIndex
     }
   }
 
-  /// Never more at a time than the description allows.
+  /// Never more concurrent requests than the description allows.
   @Test func connectionsAreLimited() async throws {
     let image = try Self.image.get()
     try await withOrigin { _ in
@@ -370,7 +370,7 @@ import TileIndex
           try connection.send(HTTPConnection.head("/far/3/\(column)/2.png"))
         }
         #expect(eventually { origin.requests.count == 2 })
-        // A third has had its chance.
+        // A third one could have started by now.
         try await Task.sleep(for: .milliseconds(200))
         #expect(origin.requests.count == 2)
         gate.open()
@@ -393,14 +393,14 @@ import TileIndex
         #expect(try served.get("/far,labels/1/0/0.png").status == 200)
         #expect(try served.get("/relief,far/1/0/0.jpg")["Content-Type"] == "image/jpeg")
         #expect(try served.get("/far/0/0/0@2x.png").status == 200)
-        // The part of its parent.
+        // The enlarged part of its parent.
         #expect(try served.get("/far/2/1/1.png").status == 200)
         #expect(try served.get("/").text.contains("Far away"))
       }
     }
   }
 
-  @Test func descriptionsThatAreWrong() async throws {
+  @Test func invalidDescriptions() async throws {
     let folder = try TemporaryFolder()
     try #"{"url": "ftp://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#.write(
       toFile: folder.file("bad.upstream.json"), atomically: true, encoding: .utf8)

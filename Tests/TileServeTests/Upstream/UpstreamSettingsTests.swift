@@ -11,7 +11,7 @@ import TileIndex
 
   private static let least = #""url": "https://tiles.example.org/{z}/{x}/{y}.png", "format": "png", "maxzoom": 14"#
 
-  @Test func whatIsLeftOut() throws {
+  @Test func defaultsOfMissingMembers() throws {
     let found = try settings("{\(Self.least)}")
     #expect(found.zooms == 0...14 && found.format == .png && found.host == "tiles.example.org")
     #expect(found.file == "/maps/topo.mbtiles" && found.fileBytesMax == 1 << 30 && found.whenFull == .evict)
@@ -20,7 +20,7 @@ import TileIndex
     #expect(found.userAgent.hasPrefix("tileserve/\(TileServer.version) "))
   }
 
-  @Test func everythingSaid() throws {
+  @Test func allMembers() throws {
     let found = try settings(
       """
       {\(Self.least), "minzoom": 3, "bounds": [-110, 36, -101.5, 41], "name": "Topo", "attribution": "© Somebody",
@@ -82,7 +82,7 @@ import TileIndex
     #expect(try URLTemplate(text).address(TileID(unchecked: 3, 5, 2)).text == url)
   }
 
-  /// On the same host, never to less security, never to another scheme.
+  /// On the same host, never from https to http, never to another scheme.
   @Test(
     arguments: [
       ("/b?c", "http://a/b?c"), ("http://a/b", "http://a/b"), ("https://a/b", "https://a/b"), ("//a/b", "http://a/b"),

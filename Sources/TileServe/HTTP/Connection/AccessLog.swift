@@ -1,12 +1,12 @@
 import Synchronization
 
-/// One line a request, in the Combined Log Format that log tools read, with the milliseconds at the end. Lines are gathered and written by a thread of
-/// their own: a disk that is slow must not hold up answers.
+/// One line for each request, in the Combined Log Format, with the milliseconds at the end. Lines are buffered and written by another
+/// thread, so that a slow disk does not delay responses.
 public final class AccessLog: Sendable {
   /// Writes lines, each of which ends with a newline. Called by one thread at a time; may block.
   public typealias Sink = @Sendable ([UInt8]) -> Void
 
-  /// Bytes that wait before lines are left out.
+  /// Bytes that are buffered; beyond that lines are dropped.
   static let waitingBytesMax = 4 << 20
 
   private struct State {
@@ -19,10 +19,10 @@ public final class AccessLog: Sendable {
 
   public init(_ sink: @escaping Sink) { self.sink = sink }
 
-  func record(_ facts: RequestFacts, _ reply: Reply, peer: String, nanoseconds: Int64) {
+  func record(_ facts: RequestFacts, _ reply: EncodedResponse, peer: String, nanoseconds: Int64) {
     func quoted(_ text: String?) -> String {
       guard let text else { return "-" }
-      // A client must not be able to write lines of its own.
+      // A client must not be able to forge lines.
       return String(
         decoding: text.utf8.prefix(512).map {
           $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\"") ? UInt8(ascii: "?") : $0
@@ -44,7 +44,7 @@ public final class AccessLog: Sendable {
     }
   }
 
-  /// Writes what has gathered. Blocks.
+  /// Writes the buffered lines. Blocks.
   func flush() {
     let (bytes, leftOut) = state.withLock { state in
       defer { state = State() }

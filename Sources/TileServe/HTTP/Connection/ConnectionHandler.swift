@@ -2,9 +2,9 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One client's connection: requests are answered one after the other, in their order, whoever makes the answer.
+/// One client's connection: requests are answered one after the other, in their order.
 ///
-/// Everything here runs on the connection's event loop. What may block goes to the shelf's threads and comes back.
+/// Everything here runs on the connection's event loop. Work that may block runs on the registry's threads.
 final class ConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = ByteBuffer
@@ -12,9 +12,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private enum Item {
     case request(RequestFacts, NIODeadline)
-    /// The body of the request that is being read may come.
+    /// The client may send the body of the current request (100 Continue).
     case proceed
-    /// Nothing can be read any more; this is the last answer.
+    /// The input is unreadable; this is the last response.
     case failure(status: Int, reason: String)
   }
 
@@ -25,28 +25,28 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let peerNumber: Int
   private var context: ChannelHandlerContext?
   private var waiting = Queue<Item>()
-  private var memory = RequestMemory()
-  private var socket: DirectSocket?
-  /// Responses that the pipeline has not handed to the system yet.
+  /// Nil if it is switched off.
+  private var fastPath: FastPath.Connection?
+  /// Responses that the pipeline has not written to the socket yet.
   private var queuedCount = 0
   private var head: RequestFacts?
   private var bodyCount = 0
-  /// True from the moment a request is taken up until its answer is written.
+  /// True from the start of a request until its response is written.
   private var isAnswering = false
-  /// Nothing more is read or answered; the connection closes when its bytes are out.
+  /// No more requests are read or answered; the connection closes when its bytes are sent.
   private var isEnding = false
-  /// True when what the client sends is no HTTP; the answer that says so may have to wait for others.
+  /// True if the client's input is not HTTP; the error response may have to wait for earlier ones.
   private var isUnreadable = false
-  /// What the parser is being given.
+  /// The bytes that the parser is reading.
   var unparsed = ByteBuffer()
   private var readIsHeldBack = false
   private var needsFlush = false
-  /// True while this handler works through its queue, so that an answer made at once does not start the work anew.
+  /// True while this handler works through its queue, so that an immediate response does not start the loop again.
   private var isWorking = false
   private var unwritableSince: NIODeadline?
-  /// When the connection is closed unless something happens before.
+  /// When the connection is closed for inactivity.
   private(set) var deadline: NIODeadline
-  /// Since when nothing has been asked or answered; nil while there is something to do.
+  /// The end of the last request; nil while a request is in progress.
   private(set) var idleSince: NIODeadline?
 
   init(_ service: TileService, _ loop: LoopState, peer: String, isTrusted: Bool) {
@@ -63,8 +63,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
-    // Encrypted bytes have to go through the pipeline.
-    if service.options.tls == nil { socket = DirectSocket(context.pipeline.syncOperations) }
+    fastPath = loop.fastPath.map {
+      FastPath.Connection($0, service, loop.limits, isTrusted: isTrusted, context.pipeline.syncOperations)
+    }
     loop.insert(self)
   }
 
@@ -80,10 +81,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // After an error of the parser everything else that comes is one.
+    // After an error of the parser all further input is an error.
     guard !isEnding, !isUnreadable else { return }
     guard let error = error as? HTTPParserError else {
-      // The peer is gone, or speaks no TLS.
+      // The peer has disconnected, or does not speak TLS.
       context.close(promise: nil)
       return
     }
@@ -100,25 +101,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
     flush(context)
   }
 
-  /// True for a word with a space behind it, as far as it is here: a method that the parser may not know (RFC 9112, section 3).
+  /// True if the bytes begin with a token and a space: a method that the parser may not know (RFC 9112, section 3).
   private func beginsWithMethod(_ bytes: ByteBuffer) -> Bool {
-    let rest = bytes.readableBytesView.drop(while: PlainRequest.isTokenByte)
+    let rest = bytes.readableBytesView.drop(while: RawFields.isTokenByte)
     return rest.count < bytes.readableBytes && rest.first ?? UInt8(ascii: " ") == UInt8(ascii: " ")
   }
 
-  /// Closes at once, without an answer.
+  /// Closes at once, without a response.
   func drop() {
-    // It leaves in a moment; nobody need choose it again.
+    // It closes in a moment, so ``LoopState/makeRoom()`` must not choose it again.
     idleSince = nil
     loop.shard.dropped()
     context?.close(promise: nil)
   }
 
-  /// Ends the connection when what it is doing is done.
+  /// Closes the connection if it is idle.
   func drain() {
     guard let context, !isEnding, !isAnswering, waiting.isEmpty, head == nil else { return }
     isEnding = true
-    // The last answer may still be on its way out.
+    // The last response may not be sent yet.
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in
       bound.value.close(promise: nil)
@@ -128,79 +129,44 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// Called every second.
   func tick(now: NIODeadline) {
     if let since = unwritableSince, now - since > .seconds(Int64(loop.limits.writeSeconds)) { return drop() }
-    // While a request is being answered only the client's reading has a limit.
+    // While a request is being answered only slow reading by the client is limited.
     if !isAnswering, waiting.isEmpty, unwritableSince == nil, now > deadline { drop() }
   }
 
   // MARK: Requests
 
-  /// Answers the request at the beginning of a buffer where it repeats the last one but for its target, and the answer is ready.
+  /// Takes the request at the beginning of a buffer on the fast path.
   ///
-  /// - Returns: the bytes that the request takes; nil when it must be read as others are.
-  func answerReady(_ buffer: ByteBuffer) -> Int? {
+  /// - Returns: the bytes that the request takes; nil when NIO's parser has to read it, and all that follows.
+  func takeFast(_ buffer: ByteBuffer) -> Int? {
+    guard let fastPath else { return nil }
+    if let count = answerReady(buffer, fastPath) { return count }
+    guard let (facts, count) = fastPath.request(buffer) else { return nil }
+    if !isEnding, !isUnreadable, let context {
+      idleSince = nil
+      waiting.append(.request(facts, .now()))
+      work(context)
+    }
+    return count
+  }
+
+  private func answerReady(_ buffer: ByteBuffer, _ fastPath: FastPath.Connection) -> Int? {
     guard !isAnswering, !isEnding, !isUnreadable, waiting.isEmpty, loop.accessLog == nil, !loop.isDraining, let context,
-      queuedCount == 0 || context.channel.isWritable
+      queuedCount == 0 || context.channel.isWritable,
+      let answer = fastPath.answer(buffer, mayBypassPipeline: queuedCount == 0, date: { loop.dateField() })
     else { return nil }
-    return buffer.withUnsafeReadableBytes { bytes in
-      guard let target = memory.target(bytes) else { return nil }
-      let start = NIODeadline.now()
-      guard let ready = service.readyReply(UnsafeRawBufferPointer(rebasing: bytes[target])),
-        !ready.isGzipped || memory.acceptsGzip
-      else { return nil }
-      let count = memory.byteCount(target)
-      // Where more requests have come already their answers leave together.
-      guard send(ready, isLast: count == bytes.count, start, context) else { return nil }
-      record(ready.route, status: 200, bytes: ready.bodyCount, start)
-      if !needsFlush { loop.tookTurn() }
-      return count
+    switch answer.rest {
+    case .nothing: break
+    case .bytes(let first, let second):
+      write(first, second, context, promise: nil)
+      needsFlush = true
+    case .broken:
+      isEnding = true
+      context.close(promise: nil)
     }
-  }
-
-  /// - Returns: false when the response cannot be had without waiting for a disk.
-  private func send(
-    _ ready: ReadyReply, isLast: Bool, _ start: NIODeadline, _ context: ChannelHandlerContext
-  ) -> Bool {
-    var sent = 0
-    if let socket, isLast, queuedCount == 0 {
-      let taken = ready.withParts(loop.dateField(), now: start.uptimeNanoseconds) { head, pages in
-        socket.send(head, pages, through: loop.pages)
-      }
-      switch taken {
-      case .some(.some(let count)): sent = count
-      case .some(.none):
-        end(context)
-        return true
-      case .none: break
-      }
-    }
-    guard sent < ready.responseCount else { return true }
-    guard ready.readBody(into: &loop.room) else {
-      if sent > 0 { end(context) }
-      return sent > 0
-    }
-    let (first, second) = ready.rest(after: sent, loop.dateField(), loop.room)
-    write(first, second, context, promise: nil)
-    needsFlush = true
-    return true
-  }
-
-  private func end(_ context: ChannelHandlerContext) {
-    isEnding = true
-    context.close(promise: nil)
-  }
-
-  /// Takes a request that is whole and has no body, at the beginning of a buffer.
-  func receive(_ request: PlainRequest, in buffer: ByteBuffer) {
-    guard !isEnding, !isUnreadable, let context else { return }
-    let facts = RequestFacts(request)
-    if service.takesReadyReplies(facts, isTrusted: isTrusted) {
-      memory.remember(request, in: buffer, acceptsGzip: facts.acceptsGzip)
-    } else {
-      memory.forget()
-    }
-    idleSince = nil
-    waiting.append(.request(facts, .now()))
-    work(context)
+    record(answer.route, status: 200, bytes: answer.bodyCount, answer.start)
+    if !needsFlush { fastPath.yieldTurn() }
+    return answer.requestCount
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -225,7 +191,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  /// A client that waits before it sends its body is told to go on where the body would be read, and gets its answer at once where it would not
+  /// A client that waits before it sends its body gets 100 Continue if the body will be read, and otherwise the final response at once
   /// (RFC 9110, section 10.1.1).
   private func meetExpectation(of facts: RequestFacts, _ context: ChannelHandlerContext) {
     guard facts.method != .other, facts.expectation == .proceed, facts.contentLength ?? 0 <= loop.limits.bodyBytesMax
@@ -234,7 +200,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     work(context)
   }
 
-  /// Answers without the body, or the rest of it; the connection ends with that.
+  /// Answers without reading the rest of the body, and closes the connection.
   private func refuseBody(of facts: RequestFacts, _ context: ChannelHandlerContext) {
     head = nil
     if facts.method == .other || facts.expectation == .unknown {
@@ -250,7 +216,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     context.fireChannelReadComplete()
   }
 
-  /// Reads no more while too many requests wait: a client that does not take its answers must not fill our memory.
+  /// Stops reading while too many requests wait, so that a client that does not read its responses cannot exhaust the memory.
   func read(context: ChannelHandlerContext) {
     if waiting.count >= loop.limits.pipelinedCountMax || isEnding {
       readIsHeldBack = true
@@ -273,7 +239,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Answers
 
-  /// Answers what waits until something has to be waited for.
+  /// Answers queued requests until one has to wait for a thread.
   private func work(_ context: ChannelHandlerContext) {
     guard !isWorking else { return }
     isWorking = true
@@ -297,8 +263,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isAnswering = true
     let circumstances = TileService.Circumstances(
       client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
+    let generation = service.shelf.generation
     switch service.plan(facts, circumstances) {
     case .reply(let reply): finish(reply, facts, start, context)
+    case .storedTile(let reply, let tile, let tileset):
+      fastPath?.keep(reply, of: tile, tileset, for: facts, generation: generation)
+      finish(reply, facts, start, context)
     case .work(let lane, let make):
       let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
       let eventLoop = context.eventLoop
@@ -317,8 +287,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       guard !accepted else { return }
       let exchange = TileService.Exchange(
         facts: facts, circumstances: circumstances,
-        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts),
-        generation: service.shelf.generation)
+        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
       finish(
         exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
         facts,
@@ -326,7 +295,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  private func finish(_ reply: Reply, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
+  private func finish(_ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = false
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)
@@ -334,7 +303,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       facts, reply, peer: service.addresses.client(facts, isTrusted: isTrusted) ?? peer, nanoseconds: time.nanoseconds)
   }
 
-  /// Counts an answer.
+  /// Counts a response.
   @discardableResult
   private func record(_ route: RouteName, status: Int, bytes: Int, _ start: NIODeadline) -> TimeAmount {
     let now = NIODeadline.now()
@@ -354,9 +323,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     write(reply, context)
   }
 
-  private func write(_ reply: Reply, _ context: ChannelHandlerContext) {
+  private func write(_ reply: EncodedResponse, _ context: ChannelHandlerContext) {
     needsFlush = true
-    // An answer that was begun before the drain does not say that it is the last.
+    // A response that was begun before the drain has no Connection: close.
     guard reply.closes || loop.isDraining && waiting.isEmpty && head == nil else {
       write(reply.bytes, reply.body, context, promise: nil)
       return
@@ -369,7 +338,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     end.futureResult.whenComplete { _ in LingeringClose.close(bound.value) }
   }
 
-  /// - Parameter promise: kept when all has been handed to the system.
+  /// - Parameter promise: fulfilled when all bytes have been written to the socket.
   private func write(
     _ first: ByteBuffer, _ second: ByteBuffer?, _ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?
   ) {
@@ -384,5 +353,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
     guard needsFlush else { return }
     needsFlush = false
     context.flush()
+  }
+}
+
+/// Closes a connection so that the client gets the last response: closing while it still sends would reset the connection, and its system would discard
+/// unread data (RFC 9112, section 9.6).
+enum LingeringClose {
+  /// Seconds until the connection is closed completely.
+  private static let seconds: Int64 = 1
+
+  static func close(_ context: ChannelHandlerContext) {
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.close(mode: .output).whenComplete { result in
+      let context = bound.value
+      guard case .success = result else {
+        // TLS connections cannot be half-closed.
+        context.close(promise: nil)
+        return
+      }
+      context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { context.close(promise: nil) }
+    }
   }
 }

@@ -1,32 +1,23 @@
 import NIOCore
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// What the connections of one event loop share. Used on that loop only.
 final class LoopState {
   let limits: ConnectionLimits
   let shard: Metrics.Shard
   let accessLog: AccessLog?
   private(set) var isDraining = false
-  /// Where bodies are read that are too large to keep: one has been sent, as a rule, when the next comes, and its memory is still in the processor's cache.
-  var room = ByteBuffer()
-  let pages = PagePipe()
-  private var turns = TurnTaking()
+  /// Nil if it is switched off.
+  let fastPath: FastPath.Loop?
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""
   private var dateBytes: [UInt8] = []
 
-  init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?) {
+  init(limits: ConnectionLimits, shard: Metrics.Shard, accessLog: AccessLog?, fastPath: FastPath.Loop?) {
     self.limits = limits
     self.shard = shard
     self.accessLog = accessLog
+    self.fastPath = fastPath
   }
 
   var connectionCount: Int { connections.count }
@@ -40,7 +31,7 @@ final class LoopState {
     if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil { shard.closed() }
   }
 
-  /// Ends the connection that has been idle longest; false when none is.
+  /// Closes the connection that has been idle longest; false if none is idle.
   func makeRoom() -> Bool {
     var oldest: (connection: ConnectionHandler, since: NIODeadline)?
     for connection in connections.values {
@@ -52,22 +43,14 @@ final class LoopState {
     return oldest != nil
   }
 
-  /// Ends what has outlived its time. Called every second.
+  /// Closes connections that have exceeded their limits. Called every second.
   func tick() {
     let now = NIODeadline.now()
-    // A copy: connections leave while they are looked at.
+    // A copy, because connections are removed during the iteration.
     for connection in Array(connections.values) { connection.tick(now: now) }
   }
 
-  /// Called after each answer that was ready and went straight to the system.
-  func tookTurn() {
-    guard turns.answered() else { return }
-    let start = NIODeadline.now()
-    sched_yield()
-    turns.gaveTurn(at: start, until: .now())
-  }
-
-  /// From now on every answer is its connection's last.
+  /// From now on every response is its connection's last.
   func drain() {
     isDraining = true
     for connection in Array(connections.values) { connection.drain() }
@@ -77,7 +60,7 @@ final class LoopState {
     for connection in Array(connections.values) { connection.drop() }
   }
 
-  /// The moment, as the Date field wants it; made once a second.
+  /// The value of the Date field; computed once a second.
   func date() -> String {
     makeDate()
     return dateText

@@ -2,7 +2,7 @@ import MemoryPressure
 import Synchronization
 import TilePrefetch
 
-/// Counts what the server does. Each event loop counts in its own shard; they are added up when somebody asks.
+/// The server's counters. Each event loop counts in its own shard; the shards are added up for `/metrics`.
 final class Metrics: Sendable {
   /// Upper bounds of the latency histogram, in seconds.
   static let bounds: [Double] = [
@@ -25,11 +25,11 @@ final class Metrics: Sendable {
       }
     }
     func closed() { counts.withLock { $0.connections -= 1 } }
-    /// A connection that took more than its share: too slow, too large, or in the way when there was no room.
+    /// A connection that was closed by a limit: too slow, too large, or the oldest idle one when there were too many.
     func dropped() { counts.withLock { $0.connectionsDropped += 1 } }
   }
 
-  /// The statuses that are told apart; others count as the last.
+  /// The statuses that are counted separately; others count as the last.
   static let statuses = [200, 204, 304, 400, 404, 405, 413, 414, 417, 421, 431, 500, 501, 503, 0]
 
   struct Counts {
@@ -63,15 +63,16 @@ final class Metrics: Sendable {
   }
 
   let cache: DrawnTileCache
-  let readyReplies: ReadyReplies
+  /// Bytes that the fast path's response cache takes.
+  let readyBytes: @Sendable () -> Int
   let shards: [Shard]
   /// The level of memory pressure.
   let pressure = Atomic(PressureLevel.normal.rawValue)
 
-  init(shardCount: Int, cache: DrawnTileCache, readyReplies: ReadyReplies) {
+  init(shardCount: Int, cache: DrawnTileCache, readyBytes: @escaping @Sendable () -> Int) {
     shards = (0..<shardCount).map { _ in Shard() }
     self.cache = cache
-    self.readyReplies = readyReplies
+    self.readyBytes = readyBytes
   }
 
   var total: Counts {

@@ -1,6 +1,6 @@
 import Support
 
-/// Where the service is reached, which addresses it answers for, and whom.
+/// The base URL that clients see, the host names that are allowed, and the proxies that are trusted.
 struct AddressBook: Sendable {
   let basePath: String
   private let publicAddress: ServiceAddress?
@@ -23,7 +23,7 @@ struct AddressBook: Sendable {
     }
   }
 
-  /// A request target without scheme, host and base path. A proxy may have taken the base path away already.
+  /// A request target without scheme, host and base path. A proxy may have removed the base path already.
   func local(_ target: String) -> Substring {
     var rest = target[...]
     if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
@@ -36,12 +36,12 @@ struct AddressBook: Sendable {
     return after.hasPrefix("/") ? after : rest
   }
 
-  /// The tile that a request target plainly names; nil for all that takes a closer look.
+  /// The tile that a request target of the usual form names; nil for all others.
   func tile(_ target: String) -> TileAddress? {
     var target = target
     return target.withUTF8 { bytes in
       var path = bytes
-      // A query does not change a tile: clients add it to get round caches.
+      // A query does not change a tile: clients add it to bypass caches.
       if let end = path.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
         path = UnsafeBufferPointer(rebasing: path[..<end])
       }
@@ -54,7 +54,7 @@ struct AddressBook: Sendable {
     }
   }
 
-  /// Where the client of a request reaches us.
+  /// The base URL by which the client of a request reaches the server.
   func address(_ facts: RequestFacts, isTrusted: Bool) -> ServiceAddress {
     if let publicAddress { return publicAddress }
     var origin = boundOrigin
@@ -68,15 +68,15 @@ struct AddressBook: Sendable {
     return ServiceAddress(origin: origin, basePath: prefix ?? basePath)
   }
 
-  /// False for hosts that the operator did not name.
+  /// False for hosts that are not in `--allowed-hosts`.
   func isAllowed(_ facts: RequestFacts, isTrusted: Bool) -> Bool {
     guard !allowedHosts.isEmpty else { return true }
-    // Both: a page under a foreign name that leads to this machine can add an X-Forwarded-Host, but not change its Host.
+    // Both are checked: a page that uses DNS rebinding can add an X-Forwarded-Host, but not change its Host.
     let named = [facts.host ?? "", isTrusted ? Self.first(facts.forwardedHost) : nil]
     return named.allSatisfy { $0.map { allowedHosts.contains(Self.withoutPort($0).lowercased()) } ?? true }
   }
 
-  /// The address of the client that proxies speak for; nil where none is named, or none of ours to believe.
+  /// The client's address that trusted proxies report; nil without one.
   func client(_ facts: RequestFacts, isTrusted: Bool) -> String? {
     guard isTrusted, let field = facts.forwardedFor,
       let client = ClientAddress.client(forwarded: field, isProxy: proxies.contains),
@@ -85,14 +85,14 @@ struct AddressBook: Sendable {
     return client.text
   }
 
-  /// The first of a list: what the proxy nearest to the client saw.
+  /// The first element of a list, from the proxy nearest to the client.
   private static func first(_ field: String?) -> String? {
     guard let first = field?.split(separator: ",").first else { return nil }
     let text = String(first.filter { $0 != " " && $0 != "\t" })
     return text.isEmpty ? nil : text
   }
 
-  /// `:8443`, where the host does not say a port itself and the scheme has another one.
+  /// `:8443`, if the host has no port itself and the scheme's default differs.
   private static func port(_ text: String, _ scheme: String, _ host: String) -> String? {
     guard let port = UInt16(text), port != 0, port != (scheme == "https" ? 443 : 80), withoutPort(host) == host else {
       return nil
@@ -102,7 +102,7 @@ struct AddressBook: Sendable {
 
   private static func scheme(_ text: String) -> String? { ["http", "https"].first { $0 == text.lowercased() } }
 
-  /// A path of plain characters; it goes into pages.
+  /// A path without special characters, because it is written into pages.
   private static func prefix(_ text: String) -> String? {
     let text = trimmed(text)
     let plain = text.utf8.allSatisfy { byte in
@@ -116,7 +116,7 @@ struct AddressBook: Sendable {
     return plain && !text.contains("//") ? text : nil
   }
 
-  /// Names, addresses and ports only; it goes into pages.
+  /// Names, addresses and ports only, because it is written into pages.
   private static func isHost(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 255
       && text.utf8.allSatisfy { byte in
@@ -130,19 +130,19 @@ struct AddressBook: Sendable {
   }
 
   private static func withoutPort(_ host: String) -> String {
-    // The address in brackets holds colons itself (RFC 3986, section 3.2.2).
+    // An address in brackets contains colons (RFC 3986, section 3.2.2).
     if host.hasPrefix("["), let end = host.firstIndex(of: "]") { return String(host[...end]) }
     return String(host.prefix { $0 != ":" })
   }
 
-  /// With a slash at the beginning and none at the end; empty for nothing.
+  /// With a slash at the beginning and none at the end; empty for none.
   private static func trimmed(_ path: String) -> String {
     let parts = path.split(separator: "/")
     return parts.isEmpty ? "" : "/" + parts.joined(separator: "/")
   }
 }
 
-/// Whose X-Forwarded fields are believed: of programs on this machine, which are the operator's own, and of those that the
+/// The proxies whose X-Forwarded fields are trusted: programs on this machine, and those that the
 /// operator names.
 struct TrustedProxies: Sendable {
   private let addresses: Set<String>

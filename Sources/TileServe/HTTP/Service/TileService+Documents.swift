@@ -1,8 +1,9 @@
 import Synchronization
+import Gazetteer
 import TileIndex
 
 extension TileService {
-  /// Answers for everything whose path is not plainly that of a tile.
+  /// Answers requests whose path is not a tile's usual one.
   func plan(_ target: RequestTarget, _ exchange: Exchange) throws -> Plan {
     let path = target.segments
     switch path.count {
@@ -52,7 +53,7 @@ extension TileService {
       address.isTMS = true
       return plan(address, .tms, exchange)
     case 8 where path[0] == "wmts" && path[1] == "1.0.0":
-      // layer, style, tile matrix set, tile matrix, row, column.ext: rows come before columns here.
+      // layer, style, tile matrix set, tile matrix, row, column.ext: the row comes before the column.
       var address = try TileAddress(id: path[2], zoom: path[5], column: path[6], lastSegment: path[7])
       swap(&address.row, &address.column)
       address.matrixSet = path[4]
@@ -66,10 +67,10 @@ extension TileService {
   static var xml: String { "text/xml; charset=utf-8" }
   static var json: String { "application/json" }
 
-  /// A plan for what may open bundles.
+  /// A plan for documents that may open bundles.
   func page(
     _ route: RouteName, lane: WorkPool.Lane? = nil, _ exchange: Exchange,
-    _ make: @escaping @Sendable (Exchange) throws -> Reply
+    _ make: @escaping @Sendable (Exchange) throws -> EncodedResponse
   ) -> Plan {
     .work(lane ?? documentLane) {
       do {
@@ -80,10 +81,10 @@ extension TileService {
     }
   }
 
-  /// What is known of all tilesets that can be read. Opens those that were not asked for yet.
+  /// The descriptions of all readable tilesets. Opens those that were not opened yet.
   func infos() -> [TilesetInfo] { shelf.tilesets.compactMap { try? info($0) } }
 
-  /// What is known of a tileset or composite.
+  /// The description of a tileset or composite.
   func info(of layers: [Tileset]) throws -> TilesetInfo {
     let infos = try layers.map { try info($0) }
     guard infos.count > 1, var whole = infos.last else { return infos[0] }
@@ -99,31 +100,31 @@ extension TileService {
     return whole
   }
 
-  /// The topmost layer's own words, with the credits of all layers: each must be named where its tiles are shown.
+  /// The topmost layer's metadata, with the credits of all layers: each must be attributed.
   private static func crediting(_ layers: [StoredMetadata]) -> StoredMetadata {
     var credits: [String] = []
     for credit in layers.compactMap(\.attribution) where !credit.isEmpty && !credits.contains(credit) {
       credits.append(credit)
     }
-    // What is said of the numbers in a layer's pixels is not true of a picture drawn from several.
+    // The encoding of a layer's pixels does not apply to a composite.
     var entries = layers[layers.count - 1].entries.filter { $0.name != "attribution" && !TileJSON.isExtra($0.name) }
     if !credits.isEmpty { entries.append(.init(name: "attribution", value: credits.joined(separator: " | "))) }
     return StoredMetadata(entries)
   }
 
-  private func ready(_ exchange: Exchange) -> Reply {
+  private func ready(_ exchange: Exchange) -> EncodedResponse {
     let writer = exchange.writer(.ready)
     guard !isLeaving.load(ordering: .relaxed) else { return writer.failure(503, "shutting down", fields: Self.retry) }
     return writer.document(Array("ready\n".utf8), mediaType: Self.plainText)
   }
 
-  private func indexPage(_ exchange: Exchange) -> Reply {
+  private func indexPage(_ exchange: Exchange) -> EncodedResponse {
     exchange.writer(.index).document(
       IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(exchange)),
       mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
   }
 
-  private func tilesetList(_ exchange: Exchange) -> Reply {
+  private func tilesetList(_ exchange: Exchange) -> EncodedResponse {
     exchange.writer(.tilesets).document(
       TilesetList.document(infos(), failures: failures(), at: address(exchange)), mediaType: Self.json)
   }
@@ -143,7 +144,7 @@ extension TileService {
     return try viewer(name, exchange)
   }
 
-  /// The layers of an id; nil when there is no such tileset. One that is there but cannot be read is an error.
+  /// The layers of an id; nil if there is no such tileset. Throws for one that exists but cannot be read.
   private func known(_ id: String) throws -> [Tileset]? {
     do {
       return try layers(id)
@@ -179,8 +180,45 @@ extension TileService {
     }
   }
 
-  /// Our pages load nothing from elsewhere.
+  /// The pages load nothing from other servers.
   private static var pageFields: String {
     "Content-Security-Policy: \(HTMLPage.contentSecurityPolicy)\r\nReferrer-Policy: same-origin\r\n"
+  }
+}
+
+/// The search for places: `/{id}/places?q=&near=&limit=`.
+extension TileService {
+  func places(_ id: String, _ target: RequestTarget, _ exchange: Exchange) throws -> Plan {
+    let layers = try layers(id)
+    let query = try Self.placeQuery(target.query)
+    return page(.places, lane: layers[0].lane, exchange) { exchange in
+      // Searches all layers of a composite.
+      let found = try layers.compactMap { try $0.places(query) }
+      guard !found.isEmpty else { throw ServeError(.unknownTileset, "the tileset \(id) has no places") }
+      let matches = found.count == 1 ? found[0] : query.best(of: found.flatMap { $0.map(\.place) })
+      return exchange.writer(.places).document(
+        PlacesDocument.document(matches), mediaType: "application/geo+json")
+    }
+  }
+
+  /// - Throws: ``ServeError`` with `.badRequest`.
+  private static func placeQuery(_ query: [String: String]) throws -> PlaceQuery {
+    guard let text = query["q"] else { throw ServeError(.badRequest, "q, what to look for, is missing") }
+    var near: PlaceQuery.Coordinate?
+    if let word = query["near"], !word.isEmpty {
+      let numbers = word.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      guard numbers.count == 2, let longitude = numbers[0], let latitude = numbers[1],
+        let coordinate = PlaceQuery.Coordinate(longitude: longitude, latitude: latitude)
+      else { throw ServeError(.badRequest, "near is not longitude,latitude in degrees") }
+      near = coordinate
+    }
+    var limit = PlaceQuery.limitDefault
+    if let word = query["limit"], !word.isEmpty {
+      guard let number = Int(word), (1...PlaceQuery.limitMax).contains(number) else {
+        throw ServeError(.badRequest, "limit is not a number from 1 to \(PlaceQuery.limitMax)")
+      }
+      limit = number
+    }
+    return PlaceQuery(text, near: near, limit: limit)
   }
 }

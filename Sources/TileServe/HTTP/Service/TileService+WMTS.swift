@@ -2,7 +2,7 @@ import TileIndex
 
 /// OGC WMTS 1.0.0 (07-057r7): capabilities and tiles by key-value pairs. The REST binding's tiles are paths like any other.
 extension TileService {
-  /// - Parameter id: the only tileset that is spoken of; nil for all.
+  /// - Parameter id: the only tileset of the document; nil for all.
   func wmts(_ target: RequestTarget, _ id: String?, _ exchange: Exchange) -> Plan {
     do {
       let query = target.query
@@ -34,9 +34,9 @@ extension TileService {
     }
   }
 
-  /// What a GetTile request asks for (07-057r7, section 7.2). Style, format and tile matrix set may be left away: there is one of each.
+  /// The tile of a GetTile request (07-057r7, section 7.2). Style, format and tile matrix set are optional: there is one of each.
   private func tileAddress(_ query: [String: String]) throws -> TileAddress {
-    /// - Parameter name: as the specification writes it; requests may write it otherwise.
+    /// - Parameter name: as in the specification; requests may use another case.
     func optional(_ name: String) -> String? { query[name.lowercased()].flatMap { $0.isEmpty ? nil : $0 } }
     func value(_ name: String) throws -> String {
       guard let value = optional(name) else {
@@ -46,7 +46,7 @@ extension TileService {
     }
     func number(_ name: String) throws -> Int {
       let text = try value(name)
-      // Some clients write the matrix as WebMercatorQuad:5.
+      // Some clients send the matrix as WebMercatorQuad:5.
       let last = name == "TileMatrix" ? text.split(separator: ":").last.map(String.init) ?? text : text
       let digits = last.hasPrefix("-") ? last.dropFirst() : last[...]
       guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else {
@@ -80,7 +80,7 @@ extension TileService {
     return address
   }
 
-  /// Refuses what is no layer of WMTS.
+  /// Refuses tilesets that are not WMTS layers.
   private static func checkLayer(_ info: TilesetInfo) throws {
     guard !info.isWMTSLayer else { return }
     let what = info.isRaster ? "is a flat image, which lies on no grid of the Earth" : "has vector tiles"
@@ -88,7 +88,7 @@ extension TileService {
       .badRequest, "\(info.id) \(what), so it is no layer of WMTS: ask for its tiles by their plain URLs")
   }
 
-  /// Refuses a tile that WMTS does not have: of what is no layer, and of another tile matrix set than the tileset's.
+  /// Refuses a tile of a tileset that is not a WMTS layer, or of another tile matrix set than the tileset's.
   func checkLayer(_ address: TileAddress, _ info: TilesetInfo, _ route: RouteName) throws {
     guard route == .wmts else { return }
     try Self.checkLayer(info)
@@ -100,48 +100,11 @@ extension TileService {
     }
   }
 
-  /// A failure as WMTS clients expect it: an exception report, with the status that the failure has anyway.
-  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter) -> Reply
+  /// An error as WMTS clients expect it: an exception report with the HTTP status of the error.
+  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter) -> EncodedResponse
   {
     writer.document(
       OWSException.document(code: error.code.rawValue, locator: error.locator, text: error.text), status: status,
       mediaType: Self.xml, fields: fields, caching: caching)
-  }
-}
-
-/// A refusal in WMTS' own words (07-057r7, section 7.2.4, and OWS Common).
-struct WMTSError: Error {
-  enum Code: String {
-    case missingParameterValue = "MissingParameterValue"
-    case invalidParameterValue = "InvalidParameterValue"
-    case tileOutOfRange = "TileOutOfRange"
-    case operationNotSupported = "OperationNotSupported"
-    case noApplicableCode = "NoApplicableCode"
-  }
-
-  let code: Code
-  /// The parameter at fault, where it is one.
-  let locator: String?
-  let text: String
-
-  init(_ code: Code, _ locator: String?, _ text: String) {
-    (self.code, self.locator, self.text) = (code, locator, text)
-  }
-
-  /// What any other failure is to a WMTS client.
-  ///
-  /// - Parameter reason: what everybody else is told.
-  init(_ error: any Error, reason: String) {
-    switch error {
-    case let error as WMTSError: self = error
-    case let error as GridError where error.code == .zoomOutOfRange:
-      self.init(.invalidParameterValue, "TileMatrix", reason)
-    case let error as GridError:
-      self.init(.tileOutOfRange, error.code == .columnOutOfRange ? "TileCol" : "TileRow", reason)
-    case let error as ServeError where error.code == .unknownTileset:
-      self.init(.invalidParameterValue, "Layer", reason)
-    case let error as ServeError where error.code == .badRequest: self.init(.invalidParameterValue, nil, reason)
-    default: self.init(.noApplicableCode, nil, reason)
-    }
   }
 }

@@ -4,34 +4,34 @@ import Synchronization
 import TileIndex
 import TilePrefetch
 
-/// Turns requests into replies; knows no sockets.
+/// Turns requests into responses; independent of sockets.
 final class TileService: Sendable {
   /// How a request is answered.
   enum Plan: Sendable {
-    /// At once: nothing had to be waited for.
-    case reply(Reply)
+    /// At once.
+    case reply(EncodedResponse)
+    /// At once, with a tile as it is stored in a bundle: the response is the same until the bundle changes.
+    case storedTile(EncodedResponse, TileID, Tileset)
     /// By a thread that may block.
-    case work(WorkPool.Lane, @Sendable () -> Reply)
+    case work(WorkPool.Lane, @Sendable () -> EncodedResponse)
   }
 
-  /// What the connection knows of a request beside its fields.
+  /// What the connection knows about a request.
   struct Circumstances: Sendable {
     /// A number for the address of the peer.
     var client = 0
-    /// The moment, as the Date field wants it.
+    /// The value of the Date field.
     var date: String
-    /// True for peers whose X-Forwarded fields are believed.
+    /// True for peers whose X-Forwarded fields are trusted.
     var isTrusted: Bool
     var isDraining: Bool
   }
 
-  /// A request on its way through the service.
+  /// A request with its context.
   struct Exchange: Sendable {
     let facts: RequestFacts
     let circumstances: Circumstances
     let crossOriginFields: String
-    /// What was on the shelf when the request came.
-    let generation: Int
 
     func writer(_ route: RouteName) -> ReplyWriter {
       ReplyWriter(
@@ -46,29 +46,28 @@ final class TileService: Sendable {
   let prefetcher: Prefetcher
   let libraries: WebLibraries
   let metrics: Metrics
-  /// Where pages and lists are made: they may open any bundle.
+  /// The lane for pages and lists, which may open any bundle.
   let documentLane: WorkPool.Lane
   let addresses: AddressBook
-  var readyReplies: ReadyReplies { metrics.readyReplies }
-  /// True when the event loops are about to end: what threads still make reaches nobody.
+  /// True when the event loops are about to end: responses that are made later are dropped.
   let hasEnded = Atomic(false)
-  /// True when the server is to end: no more requests should be sent here.
+  /// True when the server shuts down, for `/ready`.
   let isLeaving = Atomic(false)
   private let alarm: DescriptorAlarm
-  /// The tilesets that were asked for, by id. One that was replaced is found to be another when it is looked up.
+  /// The tilesets that were requested, by id. Entries of replaced tilesets are detected at look-up.
   let served = Mutex<[String: ServedTileset]>([:])
   let logger: Logger
 
-  /// A tile that could not be handed out because it is damaged, of a bundle in one state.
+  /// A damaged tile, in one state of its bundle.
   struct Damage: Hashable {
     var message: String
     var places: [BundlePlaces.Place]
   }
 
-  /// The damages that were said.
+  /// The damaged tiles that were logged.
   let damages = Mutex<Set<Damage>>([])
 
-  /// - Parameter boundOrigin: for clients that do not say where they reach us.
+  /// - Parameter boundOrigin: for requests without a usable Host field.
   init(
     _ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm,
     logger: Logger
@@ -89,27 +88,27 @@ final class TileService: Sendable {
   func plan(_ facts: RequestFacts, _ circumstances: Circumstances) -> Plan {
     let exchange = Exchange(
       facts: facts, circumstances: circumstances,
-      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts), generation: shelf.generation)
+      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
     if let refusal = refusal(exchange) { return .reply(refusal) }
     if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, exchange) }
     let local = addresses.local(facts.target)
     do {
       return try plan(RequestTarget(local), exchange)
     } catch {
-      // Also where the query cannot be read.
+      // Also if the query is unreadable.
       let path = local.prefix { $0 != "?" }
       let isWMTS = path.hasSuffix("/wmts") || path.hasSuffix("/WMTSCapabilities.xml") || path.hasPrefix("/wmts/1.0.0/")
       return .reply(failure(error, isWMTS ? .wmts : .other, exchange))
     }
   }
 
-  /// Where the client reaches us.
+  /// The base URL by which the client reaches the server.
   func address(_ exchange: Exchange) -> ServiceAddress {
     addresses.address(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
   }
 
-  /// What can be refused without looking at the path.
-  private func refusal(_ exchange: Exchange) -> Reply? {
+  /// Rejects requests that are invalid whatever their path.
+  private func refusal(_ exchange: Exchange) -> EncodedResponse? {
     let facts = exchange.facts
     let writer = exchange.writer(.other)
     if facts.minorVersion > 0, facts.hostCount != 1 {
@@ -130,8 +129,8 @@ final class TileService: Sendable {
     return nil
   }
 
-  /// The reply for an error.
-  func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> Reply {
+  /// The response for an error.
+  func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> EncodedResponse {
     let writer = exchange.writer(route)
     let (status, reason) = Self.fault(error)
     if let error = error as? BundleError, error.code == .tooManyOpenFiles {
@@ -157,7 +156,7 @@ final class TileService: Sendable {
     case let error as BundleError:
       switch error.code {
       case .notFound: return (404, "the bundle is gone")
-      // Busy, half copied, or on a disk that fails: it may be there in a moment, and a 404 would be remembered.
+      // Locked, half copied, or on a failing disk: it may be available in a moment, and a 404 would be cached.
       default: return (503, TileShelf.reason(error))
       }
     default: return (500, "internal error")
@@ -167,4 +166,33 @@ final class TileService: Sendable {
   static let retry = "Retry-After: 2\r\n"
   static let allow = "Allow: GET, HEAD, OPTIONS\r\n"
   static let allowedMethods = "only GET, HEAD and OPTIONS"
+}
+
+/// Fields that let pages of other origins read the responses (Fetch standard, CORS protocol).
+enum CrossOriginFields {
+  /// For every response.
+  static func fields(_ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts) -> String {
+    switch policy {
+    case .any: return "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n"
+    case .off: return ""
+    case .origins(let origins):
+      // Caches must store the responses for different origins separately, also that for no origin.
+      guard let origin = facts.origin, origins.contains(origin) else { return "Vary: Origin\r\n" }
+      return "Access-Control-Allow-Origin: \(origin)\r\nAccess-Control-Expose-Headers: ETag\r\nVary: Origin\r\n"
+    }
+  }
+
+  /// Additional fields for the response to a preflight.
+  static func preflight(_ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts) -> String {
+    guard facts.isPreflight, policy != .off else { return "" }
+    if case .origins(let origins) = policy, !origins.contains(facts.origin ?? "") { return "" }
+    var fields = """
+      Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n\
+      Access-Control-Allow-Headers: *, Range, If-None-Match, If-Modified-Since\r\n\
+      Access-Control-Max-Age: 86400\r\n
+      """
+    // Sent by pages on the Internet that access a server on this machine (Private Network Access).
+    if facts.asksPrivateNetwork { fields += "Access-Control-Allow-Private-Network: true\r\n" }
+    return fields
+  }
 }

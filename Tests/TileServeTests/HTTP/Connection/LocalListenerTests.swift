@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileServe
 
-/// Listeners that only programs on this machine reach.
+/// Listeners that only programs on this machine can reach.
 @Suite(.ownThread) struct LocalListenerTests {
   @Test(arguments: [
     ("127.0.0.1", true), ("127.8.9.10", true), ("localhost", true), ("LocalHost", true), ("::1", true),
@@ -17,7 +17,7 @@ import Testing
 
   #if canImport(Glibc)
     /// Connections of an IPv4 address, and the same of an IPv6 one in brackets.
-    @Test(arguments: ["127.0.0.1", "[::1]"]) func itsConnectionsHaveThePlainestCongestionControl(host: String)
+    @Test(arguments: ["127.0.0.1", "[::1]"]) func localConnectionsUseReno(host: String)
       async throws
     {
       let isIPv6 = host.contains(":")
@@ -37,7 +37,7 @@ import Testing
       }
     }
 
-    @Test func othersHaveTheSystems() async throws {
+    @Test func otherListenersUseTheSystemsCongestionControl() async throws {
       let folder = try TemporaryFolder()
       try await serving([folder.path]) {
         $0.host = "0.0.0.0"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileServe
 
-/// What pages of other origins may read (Fetch standard, CORS protocol).
+/// CORS (Fetch standard).
 @Suite(.ownThread) struct CrossOriginTests {
   private let origin = ["Origin": "https://app.example"]
   private let targets = ["/relief/0/0/0.png", "/relief/2/3/3.png", "/relief.json", "/relief/9/x/0.png", "/health"]
@@ -47,7 +47,7 @@ import Testing
           #expect(response["Access-Control-Allow-Origin"] == nil && response["Vary"] == "Origin", "\(other ?? "-")")
         }
       }
-      // Both reasons to vary are named.
+      // Vary names both fields.
       #expect(try served.get("/roads/0/0/0.pbf", origin)["Vary"] == "Accept-Encoding, Origin")
       #expect(
         try served.get("/health", method: "OPTIONS", asking)["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS")

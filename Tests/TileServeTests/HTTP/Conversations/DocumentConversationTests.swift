@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Lists, descriptions and figures.
+/// Lists, descriptions and metrics.
 @Suite(.ownThread) struct DocumentConversationTests {
   private func object(_ response: HTTPResponse) throws -> [String: Any] {
     #expect(response.status == 200 && response["Content-Type"] == "application/json", "\(response)")
@@ -30,7 +30,7 @@ import TileIndex
     }
   }
 
-  @Test func documentsAreCachedByTheirTags() async throws {
+  @Test func documentsAreRevalidatedByEntityTag() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for target in ["/tilesets.json", "/relief.json", "/", "/relief/", "/wmts", "/tms/1.0.0", "/_assets/style.css"] {
         let first = try served.get(target)
@@ -52,7 +52,7 @@ import TileIndex
     }
   }
 
-  @Test func metricsAreOfPrometheus() async throws {
+  @Test func metricsHaveThePrometheusFormat() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for target in [
         "/relief/0/0/0.png", "/relief/0/0/0.png", "/relief/2/3/3.png", "/relief/0/0/x.png", "/relief.json",
@@ -70,7 +70,7 @@ import TileIndex
       #expect(samples["tileserve_request_duration_seconds_count"] == 6)
       #expect(samples["tileserve_request_duration_seconds_bucket{le=\"+Inf\"}"] == 6)
       #expect(samples["tileserve_open_bundles"] == 1 && samples["tileserve_tilesets"] == 6)
-      // One was asked for; on a busy machine more are had ready.
+      // One was requested; on a busy machine more are prefetched.
       #expect((samples["tileserve_cache_entries"] ?? 0) >= 1 && (samples["tileserve_cache_misses_total"] ?? 0) >= 1)
       #expect((samples["tileserve_response_body_bytes_total"] ?? 0) > 1000)
       #if os(Linux)
@@ -79,7 +79,7 @@ import TileIndex
     }
   }
 
-  @Test func wmtsByKeysAndByPaths() async throws {
+  @Test func wmtsByKVPAndREST() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let direct = try served.get("/relief/1/1/0.png").body
       let query = "/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=relief&STYLE=default&FORMAT=image/png"
@@ -103,8 +103,8 @@ import TileIndex
     }
   }
 
-  /// What WMTS cannot describe it does not give out either; by its plain URLs it is there.
-  @Test func whatIsNoLayerOfWMTS() async throws {
+  /// WMTS does not serve what it cannot describe; the plain URLs do.
+  @Test func tilesetsThatAreNotWMTSLayers() async throws {
     let folder = try TemporaryFolder()
     for (name, size) in [("scan", "512,512"), ("plan", "512,300")] {
       try folder.writeBundle(
@@ -137,7 +137,7 @@ import TileIndex
     }
   }
 
-  @Test func wmtsRefusesInItsOwnWords() async throws {
+  @Test func wmtsErrorsAreExceptionReports() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let base = "service=WMTS&request=GetTile&layer=relief&tilematrixset=WebMercatorQuad"
       let place = "tilematrix=1&tilerow=0&tilecol=0"
@@ -185,7 +185,7 @@ import TileIndex
         ("/wmts/1.0.0/relief/default/WebMercatorQuad/1/x/0.png", "InvalidParameterValue", nil, 400),
       ]
       for (target, code, locator, status) in cases {
-        // Asked twice: once before the bundle is open, once after.
+        // Twice: before the bundle is open, and after.
         for _ in 0..<2 {
           let response = try served.get(target)
           #expect(response.status == status, "\(target): \(response)")

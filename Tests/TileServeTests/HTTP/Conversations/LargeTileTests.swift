@@ -5,9 +5,9 @@ import TileIndex
 
 @testable import TileServe
 
-/// Tiles so large that they are not kept, but sent from the bundle's file.
+/// Tiles so large that they are sent from the bundle's file, not from memory.
 @Suite(.ownThread) struct LargeTileTests {
-  /// Tiles of 1 to 120 kB, by their place; no images inside, which nobody looks at here.
+  /// Tiles of 1 to 120 kB that are not valid images.
   @discardableResult
   private func write(_ folder: TemporaryFolder, _ name: String, seed: UInt64) throws -> [TileID: [UInt8]] {
     var random = SeededGenerator(seed: seed)
@@ -30,12 +30,12 @@ import TileIndex
 
   private func path(_ tile: TileID) -> String { "/big/\(tile.zoom)/\(tile.column)/\(tile.row).png" }
 
-  @Test func everyAnswerIsTheTileWhoeverAsks() async throws {
+  @Test func everyResponseIsTheRequestedTile() async throws {
     let folder = try TemporaryFolder()
     let tiles = try write(folder, "big.mbtiles", seed: 1)
     try await serving([folder.path]) { (served) async throws in
       let port = served.port
-      // Several clients on both loops, one of them with several requests at a time.
+      // Several clients on both loops, one of them with pipelined requests.
       let clients = (0..<6).map { number in
         Task {
           try await onThread {
@@ -53,13 +53,13 @@ import TileIndex
         }
       }
       for client in clients { try await client.value }
-      // Memory of heads, not of bodies.
+      // Only the heads are in memory.
       let ready = try #require(try served.metric("tileserve_ready_bytes"))
       #expect(ready < 500_000, "bodies are in memory")
     }
   }
 
-  @Test func theFileMayGoWhileItIsSentFrom() async throws {
+  @Test func fileMayBeReplacedWhileItIsSent() async throws {
     let folder = try TemporaryFolder()
     var tiles = try write(folder, "big.mbtiles", seed: 2)
     try await serving([folder.path]) { (served) async throws in
@@ -67,7 +67,7 @@ import TileIndex
       let largest = tiles.max { $0.value.count < $1.value.count }!.key
       for round in 3..<8 {
         for _ in 0..<3 { #expect(try connection.request(path(largest)).body == tiles[largest]!) }
-        // Thirty answers of which the client has taken none when the bundle is replaced: more than the socket holds.
+        // Thirty responses that the client has not read when the bundle is replaced: more than the socket's buffer.
         try connection.send(String(repeating: HTTPConnection.head(path(largest)), count: 30))
         _ = try eventually { try served.metric("tileserve_connections")! >= 2 }
         if round % 2 == 0 {
@@ -90,8 +90,8 @@ import TileIndex
     }
   }
 
-  /// Requests that come one by one are answered past the pipeline until the socket is full in the middle of an answer.
-  @Test func aClientThatReadsLaterGetsEveryByte() async throws {
+  /// Single requests are answered past the pipeline until the socket is full in the middle of a response.
+  @Test func slowReaderGetsEveryByte() async throws {
     let folder = try TemporaryFolder()
     let tiles = try write(folder, "big.mbtiles", seed: 4).sorted { $0.key < $1.key }
     try await serving([folder.path]) { (served) async throws in
@@ -104,7 +104,7 @@ import TileIndex
           try connection.send(HTTPConnection.head(path(tile)))
           usleep(300)
         }
-        // What did not go to this client goes to no other, on either loop.
+        // Unsent bytes go to no other client, on either loop.
         for other in try (0..<4).map({ _ in try served.connect() }) {
           for _ in 0..<2 {
             for (tile, bytes) in tiles.prefix(4) { #expect(try other.request(path(tile)).body == bytes) }
@@ -115,8 +115,8 @@ import TileIndex
     }
   }
 
-  /// Somebody copies over a bundle instead of renaming: what is cut off cannot be sent, and nothing else suffers.
-  @Test func aFileThatIsCutOffEndsNobody() async throws {
+  /// A bundle is overwritten in place: truncated tiles cannot be sent, and no other request is affected.
+  @Test func truncatedFileDoesNotAffectOtherRequests() async throws {
     let folder = try TemporaryFolder()
     let tiles = try write(folder, "big.mbtiles", seed: 5)
     let others = try write(folder, "other.mbtiles", seed: 6)
@@ -137,7 +137,7 @@ import TileIndex
     }
   }
 
-  @Test func conditionsAndHeadersAreThoseOfSmallTiles() async throws {
+  @Test func conditionalAndHeadRequestsWorkAsForSmallTiles() async throws {
     let folder = try TemporaryFolder()
     let tiles = try write(folder, "big.mbtiles", seed: 9)
     let (tile, bytes) = tiles.max { $0.value.count < $1.value.count }!

@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Tiles that are not there, cannot be, or must be drawn.
+/// Tiles that are missing, invalid or rendered.
 @Suite(.ownThread) struct MissingTileTests {
   static let outside: [(target: String, reason: String)] = [
     ("/relief/0/1/0.png", "is outside"), ("/relief/0/0/1.png", "is outside"), ("/relief/2/4/0.png", "is outside"),
@@ -22,7 +22,7 @@ import TileIndex
     ("/tms/1.0.0/relief/1/0/2.png", "is outside"), ("/tms/1.0.0/relief/1/0/x.png", "row"),
   ]
 
-  @Test func nonsenseIsRefusedWithAReason() async throws {
+  @Test func invalidRequestsAreRejectedWithAReason() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for (target, reason) in Self.outside {
         let response = try served.get(target)
@@ -34,7 +34,7 @@ import TileIndex
     }
   }
 
-  @Test func whatIsNotThereIs404() async throws {
+  @Test func missingTilesAre404() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for target in [
         "/relief/2/3/3.png", "/relief/3/0/0.png", "/nothing/0/0/0.png", "/nothing.json", "/nothing/", "/relief/1/0",
@@ -49,7 +49,7 @@ import TileIndex
     }
   }
 
-  /// Vector viewers take 404 for a failure, and draw on from the tile above.
+  /// Vector viewers treat 404 as a failure, and keep showing the parent tile.
   @Test func missingVectorTilesAre204() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for target in ["/roads/1/1/1.pbf", "/roads/9/0/0.pbf"] {
@@ -62,7 +62,7 @@ import TileIndex
     }
   }
 
-  @Test(arguments: MissingTilePolicy.allCases) func thePolicyDecides(_ policy: MissingTilePolicy) async throws {
+  @Test(arguments: MissingTilePolicy.allCases) func policyDecidesForMissingTiles(_ policy: MissingTilePolicy) async throws {
     try await serving([SampleShelf.path]) { options in
       options.missing = policy
       options.settings = { id in .init(missing: id == "photo" ? .blank : nil) }
@@ -87,11 +87,11 @@ import TileIndex
         let tag = try #require(response["ETag"])
         #expect(try served.get("/relief/2/3/3.png", ["If-None-Match": tag]).status == 304)
       }
-      // What one tileset does differently.
+      // The settings of one tileset.
       let photo = try served.get("/photo/2/0/0.jpg")
       #expect(photo.status == 200 && photo["Content-Type"] == "image/jpeg", "\(photo)")
       #expect(try Tile(bytes: photo.body, format: .jpg).decoded().uniformColour == .white)
-      // What was chosen holds for vector tiles too, as far as there is such a thing.
+      // The configured policy also applies to vector tiles, as far as it exists for them.
       #expect(try served.get("/roads/1/1/1.pbf").status == (policy == .notFound ? 404 : 204))
     }
   }
@@ -111,7 +111,7 @@ import TileIndex
     }
   }
 
-  @Test func otherFormatsAreMade() async throws {
+  @Test func otherFormatsAreRendered() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for (word, type) in [("jpg", "image/jpeg"), ("webp", "image/webp"), ("png", "image/png")] {
         for id in ["relief", "photo", "air"] {
@@ -119,12 +119,12 @@ import TileIndex
           #expect(response.status == 200 && response["Content-Type"] == type, "\(id).\(word): \(response.statusLine)")
         }
       }
-      // A 404 has nothing to do with the format.
+      // A missing tile is 404 in any format.
       #expect(try served.get("/relief/2/3/3.jpg").status == 404)
     }
   }
 
-  @Test func layersAreDrawnOverEachOther() async throws {
+  @Test func layersAreComposited() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let both = try served.get("/relief,labels/1/0/0.png")
       #expect(both.status == 200 && both["Content-Type"] == "image/png")
@@ -141,7 +141,7 @@ import TileIndex
     }
   }
 
-  /// GDAL's TMS driver takes 404 for the end of the world.
+  /// GDAL's TMS driver treats 404 as a failure.
   @Test func missingTMSTilesAre204() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       // Rows count from the south.

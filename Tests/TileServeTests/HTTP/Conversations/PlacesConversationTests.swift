@@ -61,7 +61,7 @@ import TileIndex
     }
   }
 
-  @Test func compositesKnowWhatAnyLayerKnows() async throws {
+  @Test func compositesSearchAllLayers() async throws {
     let folder = try shelf()
     try await serving([folder.path]) { (served) async throws in
       #expect(
@@ -81,7 +81,7 @@ import TileIndex
     try await serving([folder.path]) { (served) async throws in #expect(try served.get(target).status == 400) }
   }
 
-  @Test func clientsAreToldOfTheSearch() async throws {
+  @Test func tileJSONNamesTheSearch() async throws {
     let folder = try shelf()
     try await serving([folder.path]) { (served) async throws in
       #expect(try served.get("/hills.json").text.contains(#""places":"http://localhost/hills/places""#))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TileServe
 
-/// The URLs that documents name are those under which the client reaches us: through proxies, below a base path, under a public name.
+/// The URLs in documents are those by which the client reaches the server: through proxies, below a base path, with a public name.
 @Suite(.ownThread) struct PrintedAddressTests {
-  /// All absolute URLs of our own in the documents that have any.
+  /// All absolute URLs of this server in its documents.
   private func printed(_ served: Served, _ prefix: String = "", _ fields: [String: String]) throws -> Set<String> {
     var found: Set<String> = []
     for target in [
@@ -22,7 +22,7 @@ import Testing
         let foreign = ["www.opengis.net", "schemas.opengis.net", "www.w3.org", "tms.osgeo.org", "osgeo.org"]
         if !foreign.contains(where: { url.contains("://\($0)") }) { found.insert(url) }
       }
-      // What pages load and link to has no host, but the base path.
+      // Links in pages have no host, but the base path.
       for match in text.matches(of: /(?:href|src)="(\/[^"]*)"/) { found.insert(String(match.output.1)) }
     }
     #expect(found.count > 10)
@@ -35,12 +35,12 @@ import Testing
     }
   }
 
-  @Test func withoutAProxyTheHostFieldSaysIt() async throws {
+  @Test func withoutAProxyTheHostFieldCounts() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let host = "localhost:\(served.port)"
       expectAll(try printed(served, ["Host": host]), below: "http://\(host)", "")
       expectAll(try printed(served, ["Host": "[::1]:9"]), below: "http://[::1]:9", "")
-      // What is no host must not get into pages.
+      // Invalid hosts must not get into pages.
       for host in ["a\"onload=x", "a/b", "<b>", "", "a b"] {
         let response = try served.get("/relief.json", ["Host": host])
         #expect(response.status == 400 || response.text.contains("127.0.0.1:\(served.port)"), "\(response)")
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  /// A proxy may take the base path away or leave it.
+  /// A proxy may remove the base path or leave it.
   @Test(arguments: ["", "/maps/v1"]) func basePath(_ sent: String) async throws {
     try await serving([SampleShelf.path]) {
       $0.basePath = "maps/v1/"
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func proxiesSayWhereTheyAre() async throws {
+  @Test func forwardedFieldsOfTrustedProxiesCount() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let fields = [
         "Host": "127.0.0.1:81", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "maps.example.org",
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func othersAreNotBelieved() {
+  @Test func forwardedFieldsOfOthersAreIgnored() {
     var options = TileServerOptions()
     options.basePath = "/maps"
     let book = AddressBook(options, boundOrigin: "http://10.0.0.1:80")
@@ -116,13 +116,13 @@ import Testing
     }
   }
 
-  /// Every URL that a document names leads somewhere.
-  @Test(arguments: ["", "/base"]) func printedURLsAreAnswered(_ basePath: String) async throws {
+  /// Every URL in a document exists.
+  @Test(arguments: ["", "/base"]) func printedURLsExist(_ basePath: String) async throws {
     try await serving([SampleShelf.path]) {
       $0.basePath = basePath
     } _: { (served) async throws in
       let urls = try printed(served, basePath, ["Host": "localhost"])
-      // A TMS document names the folders of its zooms, in which there are only tiles.
+      // A TMS document names the folders of its zooms, which contain only tiles.
       for url in urls where !url.contains("{TileMatrixSet}") && url.wholeMatch(of: /.*\/tms\/1.0.0\/[^\/]*\/\d+/) == nil
       {
         let filled = url.replacing("{z}", with: "0").replacing("{x}", with: "0").replacing("{y}", with: "0")

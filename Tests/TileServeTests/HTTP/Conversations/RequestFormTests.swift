@@ -3,7 +3,7 @@ import Testing
 
 @testable import TileServe
 
-/// The forms that requests may take, and those that they may not (RFC 9110, RFC 9112).
+/// Valid and invalid forms of requests (RFC 9110, RFC 9112).
 @Suite(.ownThread) struct RequestFormTests {
   @Test(arguments: [
     "POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "CONNECT", "BREW", "M-WISH", "get", "M!X",
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// A method that nobody has defined is refused like one that is, also where other requests came before it.
+  /// Unknown methods are 405, also after other requests.
   @Test func unknownMethodsAreNotAllowed() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for first in ["", HTTPConnection.head("/health"), HTTPConnection.head("/health", ["Connection": "keep-alive"])] {
@@ -30,7 +30,7 @@ import Testing
         #expect(response.status == 405 && response["Allow"] == "GET, HEAD, OPTIONS", "\(first): \(response)")
         #expect(response.closes && connection.isAtEnd())
       }
-      // What is no method at all is no request.
+      // An invalid token is not a request.
       for nonsense in [
         "BREW\r\n\r\n", "\u{16}\u{3}\u{1} / HTTP/1.1\r\n\r\n", " / HTTP/1.1\r\n\r\n", "\"GET\" / HTTP/1.1\r\n\r\n",
       ] {
@@ -41,8 +41,8 @@ import Testing
     }
   }
 
-  /// Who waits before sending a body is told to go on where the body is read, and gets the answer at once where it is not (RFC 9110, section 10.1.1).
-  @Test func whoWaitsBeforeABodyIsAnswered() async throws {
+  /// A client that waits before its body gets 100 Continue if the body is read, and otherwise the final response (RFC 9110, section 10.1.1).
+  @Test func expectContinueIsAnswered() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.bodyBytesMax = 1000
     } _: { (served) async throws in
@@ -52,7 +52,7 @@ import Testing
       let expects = "Expect: 100-continue"
       for more in ["Content-Length: 5\r\nExpect: 100-Continue", "\(expects)\r\nTransfer-Encoding: chunked"] {
         let connection = try served.connect()
-        // Behind an answer that is still to be made, it comes after that.
+        // 100 Continue comes after the responses to earlier requests.
         try connection.send(HTTPConnection.head("/photo/1/0/0.webp") + head("GET", more))
         #expect(try connection.response().status == 200)
         let go = try connection.response()
@@ -76,7 +76,7 @@ import Testing
         #expect(response.status == status && response.closes, "\(request): \(response)")
         #expect(connection.isAtEnd())
       }
-      // Without a body nothing has to be waited for, and HTTP/1.0 knows no 100.
+      // No 100 without a body, or in HTTP/1.0.
       #expect(try served.get("/health", ["Expect": "100-continue"]).status == 200)
       let strange = try served.connect()
       #expect(try strange.request("/health", ["Expect": "tea"]).statusLine == "HTTP/1.1 417 Expectation Failed")
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func bodiesAreReadPast() async throws {
+  @Test func bodiesAreSkipped() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       let lengthy = "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// Two lengths, or a length and chunks, are how requests are smuggled past proxies.
+  /// Two lengths, or a length and chunks, are used for request smuggling.
   @Test(arguments: [
     "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: -1",
     "Content-Length: 5x", "Transfer-Encoding: chunked, identity", "Transfer-Encoding: xchunked",
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func closeIsRespected() async throws {
+  @Test func connectionCloseIsHonoured() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for value in ["close", "Close", "foo, close"] {
         let connection = try served.connect()
@@ -146,8 +146,8 @@ import Testing
     }
   }
 
-  /// curl asks so with --http2; what it sends afterwards must not go unanswered.
-  @Test(arguments: ["h2c", "websocket", "TLS/1.0"]) func upgradesAreNotTaken(_ name: String) async throws {
+  /// curl --http2 sends this; its later requests must be answered.
+  @Test(arguments: ["h2c", "websocket", "TLS/1.0"]) func upgradesAreIgnored(_ name: String) async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       let response = try connection.request(
@@ -168,7 +168,7 @@ import Testing
       #expect(try served.get("http://localhost:\(served.port)/health").text == "ok\n")
       #expect(try served.get("http://localhost").status == 200)
       #expect(try served.get("https://MAPS.example:99/relief.json").status == 200)
-      // The target's host counts, not the field's (RFC 9112, section 3.2.2).
+      // The target's host takes precedence over the field (RFC 9112, section 3.2.2).
       let list = try served.get("http://maps.example:81/tilesets.json", ["Host": "localhost"])
       #expect(
         list.text.contains("http:\\/\\/maps.example:81\\/relief.json")
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func oneHostIsNeeded() async throws {
+  @Test func exactlyOneHostFieldIsRequired() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for head in [
         "GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
@@ -202,7 +202,7 @@ import Testing
         let response = try served.get("/health", ["Host": host])
         #expect(response.statusLine == "HTTP/1.1 421 Misdirected Request", "\(host)")
       }
-      // A page that had its own name resolved to this machine may add fields as it likes.
+      // A page that uses DNS rebinding may add any fields.
       #expect(try served.get("/health", ["Host": "evil.example", "X-Forwarded-Host": "localhost"]).status == 421)
       #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "evil.example"]).status == 421)
       #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "maps.example"]).status == 200)

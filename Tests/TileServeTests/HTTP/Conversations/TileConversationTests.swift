@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Tiles as clients ask for them, over real sockets.
+/// Requests for tiles over real sockets.
 @Suite(.ownThread) struct TileConversationTests {
   @Test(arguments: [
     ("relief", "png", "image/png"), ("photo", "jpg", "image/jpeg"), ("photo", "jpeg", "image/jpeg"),
@@ -25,7 +25,7 @@ import TileIndex
         #expect(response["Date"]?.hasSuffix(" GMT") == true)
         #expect(response["Access-Control-Allow-Origin"] == "*")
       }
-      // Without an extension, or with a query that nobody reads, it is the same tile.
+      // The same tile without an extension, or with a query that is ignored.
       for target in [
         "/\(id)/1/1/0", "/\(id)/1/1/0.\(word)?v=2&x=9", "/\(id)/1/1/0?",
         "/%\(String(id.utf8.first!, radix: 16))\(id.dropFirst())/1/1/0",
@@ -35,7 +35,7 @@ import TileIndex
     }
   }
 
-  @Test func headIsGetWithoutTheBody() async throws {
+  @Test func headIsGetWithoutABody() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for target in [
         "/relief/1/1/0.png", "/relief/2/3/3.png", "/relief.json", "/nothing", "/health", "/", "/roads/0/0/0.pbf",
@@ -47,13 +47,13 @@ import TileIndex
         #expect(head.body.isEmpty)
         let names = { (response: HTTPResponse) in response.fields.filter { $0.name != "Date" } }
         #expect(names(head) == names(get), "\(target)")
-        // Not a byte of a body: the next response follows at once.
+        // No body: the next response follows at once.
         #expect(try connection.request("/health").text == "ok\n")
       }
     }
   }
 
-  @Test func equalBytesHaveEqualTags() async throws {
+  @Test func equalBytesHaveEqualEntityTags() async throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("a.mbtiles", zooms: 0...2, seed: 7)
     try folder.writeBundle("b.mbtiles", zooms: 0...1, seed: 7)
@@ -64,13 +64,13 @@ import TileIndex
       #expect(try tag("/a/1/1/0.png") == first && tag("/b/1/0/1.png") == first)
       #expect(try tag("/a/2/2/0.png") != first)
       #expect(try tag("/a.json") != tag("/b.json"))
-      // A tile that was drawn has one of its own, which stays.
+      // A rendered tile has its own tag, which is stable.
       let drawn = try tag("/a/1/0/1.jpg")
       #expect(try drawn != first && tag("/a/1/0/1.jpg") == drawn)
     }
   }
 
-  @Test func whatTheClientHasIsNotSentAgain() async throws {
+  @Test func conditionalRequestsGet304() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let target = "/relief/1/1/0.png"
       let full = try served.get(target)
@@ -92,7 +92,7 @@ import TileIndex
         #expect(try answer(["If-None-Match": value]).status == 200, "\(value)")
       }
       #expect(try answer(["If-Modified-Since": date]).status == 304)
-      // A later date is that of another bundle, which may have lain here before.
+      // A later date may belong to another bundle that was here before.
       #expect(try answer(["If-Modified-Since": HTTPDate.text(modified + 60)]).status == 200)
       #expect(try answer(["If-Modified-Since": HTTPDate.text(modified - 1)]).status == 200)
       for nonsense in [
@@ -100,14 +100,14 @@ import TileIndex
       ] {
         #expect(try answer(["If-Modified-Since": nonsense]).status == 200, "\(nonsense)")
       }
-      // The tag wins over the date, either way (RFC 9110, section 13.1.3).
+      // The tag takes precedence over the date (RFC 9110, section 13.1.3).
       #expect(try answer(["If-Modified-Since": date, "If-None-Match": "\"other\""]).status == 200)
       #expect(try answer(["If-Modified-Since": HTTPDate.text(0), "If-None-Match": tag]).status == 304)
     }
   }
 
-  /// What the client has by its date is never taken for what lies there now: not when an older bundle was put in the place of a newer one, nor one of the same date.
-  @Test func otherBytesAreNeverNotModified() async throws {
+  /// A date never validates other bytes: not if an older bundle replaced a newer one, nor if both have the same date.
+  @Test func changedBytesAreNeverNotModified() async throws {
     let folder = try TemporaryFolder()
     let elsewhere = try TemporaryFolder()
     func put(seed: Int, date: Date?) throws {
@@ -146,7 +146,7 @@ import TileIndex
     }
   }
 
-  @Test func vectorTilesAreUnpackedForWhoCannot() async throws {
+  @Test func vectorTilesAreDecompressedForClientsWithoutGzip() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let stored = try #require(try served.shelf["roads"]?.storedTile(tile(0, 0, 0)))
       let plain = try stored.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 1 << 20) }
@@ -170,8 +170,8 @@ import TileIndex
     }
   }
 
-  /// Some makers pack vector tiles with zlib, which HTTP calls deflate.
-  @Test func vectorTilesOfZlibAreSaidToBe() async throws {
+  /// Some tools compress vector tiles with zlib, which is deflate in HTTP.
+  @Test func vectorTilesWithZlibHaveContentEncodingDeflate() async throws {
     let plain = Array("\u{1a}no real vector tile".utf8)
     let packed = SampleTiles.zlib(plain)
     let folder = try TemporaryFolder()
@@ -183,7 +183,7 @@ import TileIndex
     try folder.write("files/metadata.json", #"{"format": "pbf"}"#)
     try await serving([folder.path]) { (served) async throws in
       for id in ["roads", "files"] {
-        // More than once: by a thread, from memory, and as an answer that is ready.
+        // Three times: on a thread, from memory, and as a stored response.
         let connection = try served.connect()
         for accepted in ["deflate", "gzip, deflate", "*", "gzip", "gzip;q=1, deflate;q=0", nil, "deflate", "gzip"] {
           let fields = accepted.map { ["Accept-Encoding": $0] } ?? [:]
@@ -197,7 +197,7 @@ import TileIndex
     }
   }
 
-  @Test func theScaleOfOneIsThePlainTile() async throws {
+  @Test func scaleOneIsThePlainTile() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for (plain, scaled) in [
         ("/relief/1/0/0.png", "/relief/1/0/0@1x.png"), ("/relief/1/0/0", "/relief/1/0/0@1x"),
@@ -205,7 +205,7 @@ import TileIndex
         ("/relief/1/0/1.png", "/tms/1.0.0/relief/1/0/0@1x.png"),
         ("/relief,labels/1/0/0.png", "/relief,labels/1/0/0@1x.png"),
       ] {
-        // Asked twice: once before the bundle is open, once after.
+        // Twice: before the bundle is open, and after.
         for _ in 0..<2 {
           let response = try served.get(scaled)
           #expect(response.status == 200, "\(scaled): \(response)")
@@ -216,14 +216,14 @@ import TileIndex
     }
   }
 
-  @Test func cachingIsThatOfTheTileset() async throws {
+  @Test func cacheControlIsConfiguredByTileset() async throws {
     try await serving([SampleShelf.path]) { options in
       options.caching = "no-cache"
       options.settings = { id in .init(caching: id == "photo" ? "public, max-age=31536000, immutable" : nil) }
     } _: { (served) async throws in
       #expect(try served.get("/relief/0/0/0.png")["Cache-Control"] == "no-cache")
       #expect(try served.get("/photo/0/0/0.jpg")["Cache-Control"] == "public, max-age=31536000, immutable")
-      // A tile that is not there may be remembered as long.
+      // A missing tile is cached as long.
       #expect(try served.get("/relief/2/3/3.png")["Cache-Control"] == "no-cache")
       #expect(try served.get("/photo.json")["Cache-Control"] == "no-cache")
     }

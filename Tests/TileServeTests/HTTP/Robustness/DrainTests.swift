@@ -3,9 +3,9 @@ import Testing
 
 @testable import TileServe
 
-/// The end of a server: what was asked is answered, nothing new is taken.
+/// Shutting down: requests in progress are answered, new ones are not accepted.
 @Suite(.ownThread) struct DrainTests {
-  @Test func requestsUnderWayAreAnswered() async throws {
+  @Test func requestsInProgressAreAnswered() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.drainSeconds = 30
     } _: { (served) async throws in
@@ -21,7 +21,7 @@ import Testing
       #expect(try busy.response().text == "ok\n")
       let server = served.server
       let end = Task { try await server.shutdown() }
-      // Those with nothing to do are ended, the listener is gone.
+      // Idle connections are closed, and the listener too.
       let port = served.port
       let pair = Unshared((idle, fresh))
       #expect(try await onThread { pair.value.0.isAtEnd() && pair.value.1.isAtEnd() })
@@ -35,8 +35,8 @@ import Testing
     }
   }
 
-  /// An answer that the client has not taken yet is not cut off.
-  @Test func answersUnderWayAreFinished() async throws {
+  /// A response that the client has not read yet is not truncated.
+  @Test func responsesInProgressAreFinished() async throws {
     let folder = try TemporaryFolder()
     // Large, because it is noise behind the image's end.
     var random = SeededGenerator(seed: 1)
@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// Clients that never end do not keep the server.
-  @Test func patienceHasAnEnd() async throws {
+  /// Clients that never finish do not keep the server running.
+  @Test func drainIsLimitedInTime() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.drainSeconds = 1
     } _: { (served) async throws in

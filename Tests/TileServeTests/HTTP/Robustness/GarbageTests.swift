@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileServe
 
-/// Bytes that are no request, or nearly one. Whatever comes, the next client is served.
+/// Invalid requests. The next client is always served.
 @Suite(.ownThread) struct GarbageTests {
   /// Seeded, so that what fails once fails again. `TILESERVE_LONG=1` tries more.
   private static let isLong = ProcessInfo.processInfo.environment["TILESERVE_LONG"] == "1"
@@ -19,7 +19,7 @@ import Testing
       for index in 0..<count {
         let bytes = Self.request(&random)
         let connection = try served.connect()
-        // The server may hang up in the middle.
+        // The server may close in the middle.
         try? connection.socket.send(bytes)
         if index % 7 == 0 {
           connection.socket.reset()
@@ -64,7 +64,7 @@ import Testing
   }
 
   /// Paths that lead, or seem to lead, out of the folder.
-  @Test func nothingOutsideIsServed() async throws {
+  @Test func filesOutsideTheFolderAreNotServed() async throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder.file("shelf/sub"), withIntermediateDirectories: true)
     try folder.write("secret.json", "the secret")
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func clientsThatVanish() async throws {
+  @Test func disconnectingClients() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       for index in 0..<(Self.isLong ? 10_000 : 200) {
         let connection = try served.connect()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TileServe
 
-/// What a client may take of the server, and what happens to one that takes more.
+/// Limits for clients.
 @Suite(.ownThread) struct LimitTests {
-  @Test func oversizedRequestsAreToldSo() async throws {
+  @Test func oversizedRequestsAreRejected() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.headerBytesMax = 8192
       $0.limits.headerCountMax = 20
@@ -30,7 +30,7 @@ import Testing
         #expect(statuses.contains(response.status), "\(request.prefix(60)): \(response)")
         if response.status != 414 { #expect(response.closes && connection.isAtEnd()) }
       }
-      // An endless field, sent piece by piece, ends too.
+      // An endless field that is sent in pieces is closed as well.
       let endless = try served.connect()
       try endless.send("GET / HTTP/1.1\r\nHost: a\r\nX: ")
       for _ in 0..<100 { if (try? endless.send(long)) == nil { break } }
@@ -41,10 +41,10 @@ import Testing
     }
   }
 
-  @Test func aThousandPipelinedRequestsAreAnsweredInTheirOrder() async throws {
+  @Test func thousandPipelinedRequestsAreAnsweredInOrder() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
-      // Some are answered at once, some by threads that draw: the order must hold all the same.
+      // Some are answered at once, some by rendering threads; the order must be kept.
       let kinds = [
         "/relief/1/0/1.png", "/relief/2/3/3.png", "/photo/1/0/0.png", "/relief/9/9/x.png", "/roads/0/0/0.pbf",
         "/health",
@@ -52,7 +52,7 @@ import Testing
       let expected = try kinds.map { try served.get($0) }
       let requests = (0..<1000).map { HTTPConnection.head(kinds[$0 % kinds.count]) }.joined()
       try await onThread { [socket = Unshared(connection)] in
-        // Answers are taken while requests are still being sent, or both sides would wait for each other.
+        // Responses are read while requests are sent, to avoid a deadlock.
         try socket.value.send(requests)
       }
       for index in 0..<1000 {
@@ -64,8 +64,8 @@ import Testing
     }
   }
 
-  /// What was asked before the nonsense is answered first, however long that takes.
-  @Test func answersComeBeforeTheComplaint() async throws {
+  /// Requests before an invalid one are answered first, however long that takes.
+  @Test func earlierRequestsAreAnsweredBeforeAnError() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let connection = try served.connect()
       let lane = try #require(served.shelf["photo"]).lane
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func slowRequestsEnd() async throws {
+  @Test func slowRequestsAreClosed() async throws {
     try await serving([SampleShelf.path]) {
       $0.limits.requestSeconds = 1
       $0.limits.idleSeconds = 1
@@ -99,7 +99,7 @@ import Testing
         default: try loris.send("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
         }
       }
-      // Others are served meanwhile; a byte now and then buys no time.
+      // Others are served meanwhile; single bytes do not extend the limit.
       for _ in 0..<5 {
         for loris in lorises { try? loris.send("a") }
         #expect(try served.get("/relief/1/0/0.png").status == 200)
@@ -110,8 +110,8 @@ import Testing
     }
   }
 
-  /// A client that asks and asks and does not take the answers fills neither our memory nor our descriptors.
-  @Test func clientsThatDoNotRead() async throws {
+  /// A client that sends requests and does not read the responses exhausts neither memory nor file descriptors.
+  @Test func clientsThatDoNotReadAreClosed() async throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("big.mbtiles", zooms: 0...0, edge: 256)
     try await serving([folder.path]) {
@@ -121,7 +121,7 @@ import Testing
       let request = Array(HTTPConnection.head("/big.json").utf8)
       let sent = try await onThread { [socket = Unshared(socket)] in
         var count = 0
-        // Until the server takes no more and hangs up.
+        // Until the server stops reading and closes.
         while count < 1_000_000, (try? socket.value.send(request)) != nil { count += 1 }
         return count
       }
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func whenThereIsNoRoomTheLongestIdleGoes() async throws {
+  @Test func oldestIdleConnectionIsClosedForANewOne() async throws {
     try await serving([SampleShelf.path]) {
       $0.loopCount = 1
       $0.limits.connectionCountMax = 4
@@ -141,7 +141,7 @@ import Testing
       #expect(try first.request("/health").status == 200)
       let others = try (0..<3).map { _ in try served.connect() }
       for other in others { #expect(try other.request("/health").status == 200) }
-      // Whoever was first was busy last.
+      // The first connection was used last.
       #expect(try first.request("/health").status == 200)
       #expect(try served.get("/health").status == 200)
       #expect(others[0].isAtEnd())
@@ -150,8 +150,8 @@ import Testing
     }
   }
 
-  /// A connection that is being served is nobody's room.
-  @Test func theBusyAreNotEndedForOthers() async throws {
+  /// A connection with a request in progress is not closed for a new one.
+  @Test func busyConnectionsAreNotClosedForNewOnes() async throws {
     try await serving([SampleShelf.path]) {
       $0.loopCount = 1
       $0.limits.connectionCountMax = 1

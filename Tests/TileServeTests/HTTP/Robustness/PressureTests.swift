@@ -5,7 +5,7 @@ import Testing
 
 @testable import TileServe
 
-/// What a server lets go when memory gets short. The readings are the test's; all else is real.
+/// Memory pressure. The readings are the test's; everything else is real.
 @Suite(.ownThread) struct PressureTests {
   private final class Dial: PressureReadings {
     let used = Locked(0.0)
@@ -13,7 +13,7 @@ import Testing
     func turn(to value: Double) { used.withLock { $0 = value } }
   }
 
-  @Test func stepsDownAndUp() async throws {
+  @Test func cachesShrinkAndGrowWithThePressureLevel() async throws {
     let dial = Dial()
     try await serving([SampleShelf.path]) {
       $0.missing = .overzoom
@@ -21,7 +21,7 @@ import Testing
       $0.pressureMarks.recoverySeconds = 0.1
       $0.cacheBytes = 16 << 20
     } _: { (served) async throws in
-      // The level is told before the caches have followed it.
+      // The level is reported before the caches have adapted.
       func settles(_ level: Int, budget: Double) throws -> Bool {
         try eventually {
           try served.metric("tileserve_memory_pressure") == Double(level)
@@ -55,11 +55,11 @@ import Testing
       #expect(try settles(2, budget: full / 4))
       #expect(try eventually { try served.metric("tileserve_ready_bytes") == 0 })
       #expect(try eventually { try served.metric("tileserve_cache_bytes") ?? 0 < bytes })
-      // Everything is answered all the same, and nothing is fetched ahead.
+      // All requests are still answered, and nothing is prefetched.
       let issued = try served.metric("tileserve_prefetch_issued_total")
       try draw()
       #expect(try served.metric("tileserve_prefetch_issued_total") == issued)
-      // The coarse zooms stayed.
+      // The coarse zooms are still cached.
       let misses = try served.metric("tileserve_cache_misses_total")
       #expect(try connection.request("/relief/0/0/0.jpg").status == 200)
       #expect(try served.metric("tileserve_cache_misses_total") == misses)

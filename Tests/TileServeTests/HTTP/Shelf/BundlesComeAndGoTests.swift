@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Bundles that come, change and go while clients ask on.
+/// Bundles that are added, changed and removed while clients send requests.
 @Suite(.ownThread) struct BundlesComeAndGoTests {
   let folder: TemporaryFolder
   let elsewhere: TemporaryFolder
@@ -14,7 +14,7 @@ import TileIndex
     elsewhere = try TemporaryFolder()
   }
 
-  /// Puts a bundle in its place as one step, as whoever replaces a bundle should.
+  /// Replaces a bundle atomically.
   private func put(_ name: String, seed: Int) throws {
     try elsewhere.writeBundle("new.mbtiles", zooms: 0...1, seed: seed)
     guard rename(elsewhere.file("new.mbtiles"), folder.file(name)) == 0 else { throw CocoaError(.fileWriteUnknown) }
@@ -22,8 +22,8 @@ import TileIndex
 
   private func images(seed: Int) throws -> [UInt8] { try SampleTiles.image(seed * 3) }
 
-  /// A folder of tiles that got a deeper zoom, or another column, is another tileset.
-  @Test func foldersThatGrow() async throws {
+  /// A folder of tiles with a new zoom or column is a new state of the tileset.
+  @Test func growingFoldersAreNewTilesets() async throws {
     let image = Data(try images(seed: 1))
     func add(_ path: String) throws {
       let file = URL(fileURLWithPath: folder.file("tiles/\(path).png"))
@@ -46,8 +46,8 @@ import TileIndex
     }
   }
 
-  /// PMTiles archives are tilesets as bundles are, by the same names and with the same answers.
-  @Test func archivesAreTilesetsToo() async throws {
+  /// PMTiles archives are served like MBTiles bundles.
+  @Test func pmtilesArchivesAreServed() async throws {
     func put(_ seed: Int) throws -> [UInt8] {
       let image = try images(seed: seed)
       var archive = SmallArchive()
@@ -65,7 +65,7 @@ import TileIndex
       let tile = try served.get("/world/1/0/0.png")
       #expect(tile.status == 200 && tile.body == first && tile["Content-Type"] == "image/png")
       #expect(try served.get("/world/1/0/0", ["If-None-Match": tile["ETag"] ?? ""]).status == 304)
-      // Of zoom 1 the last is not in it.
+      // The last tile of zoom 1 is missing.
       #expect(try served.get("/world/1/1/0.png").status == 404)
       #expect(try served.get("/world/0/0/0@2x.png").status == 200)
       let second = try put(2)
@@ -74,7 +74,7 @@ import TileIndex
     }
   }
 
-  @Test func noRequestFailsWhileBundlesComeAndGo() async throws {
+  @Test func noRequestFailsWhileBundlesChange() async throws {
     try put("stays.mbtiles", seed: 1)
     try put("changes.mbtiles", seed: 2)
     let seeds = 2...6
@@ -124,8 +124,8 @@ import TileIndex
     }
   }
 
-  /// The server looks by itself.
-  @Test func changesAreNoticedWithoutBeingTold() async throws {
+  /// The server scans by itself.
+  @Test func changesAreFoundByTheServer() async throws {
     try put("a.mbtiles", seed: 1)
     try await serving([folder.path]) {
       $0.refreshSeconds = 1
@@ -137,19 +137,19 @@ import TileIndex
       let changed = try served.get("/a/0/0/0.png", ["If-None-Match": tag ?? ""])
       let second = try images(seed: 2)
       #expect(changed.status == 200 && changed.body == second)
-      // Equal bytes keep their tag, whichever bundle they come from.
+      // Equal bytes have equal tags in all bundles.
       #expect(try served.get("/b/0/0/0.png", ["If-None-Match": tag ?? ""]).status == 304)
     }
   }
 
-  @Test func brokenAndHalfCopiedBundlesAreSkippedAndSaid() async throws {
+  @Test func brokenAndHalfCopiedBundlesAreSkippedAndReported() async throws {
     try put("a.mbtiles", seed: 1)
     try elsewhere.writeBundle("whole.mbtiles", zooms: 0...2, seed: 2)
     let whole = try elsewhere.bytes("whole.mbtiles")
     try await serving([folder.path]) { (served) async throws in
       let first = try images(seed: 1)
       #expect(try served.get("/a/0/0/0.png").body == first)
-      // A copy that grows, beside and in the place of another; its folder entry is new.
+      // A growing copy, beside another bundle and in its place.
       let halves = [0, 1, 100, 5000, whole.count / 2, whole.count - 1]
       for count in halves {
         for name in ["a.mbtiles", "b.mbtiles"] {
@@ -167,7 +167,7 @@ import TileIndex
         let list = try served.get("/tilesets.json").text
         #expect(list.contains(#""unavailable":[{"id":"a""#) && list.contains(#"{"id":"b""#), "\(list)")
         #expect(!list.contains(folder.path))
-        // Nothing is said twice.
+        // Nothing is reported twice.
         #expect(served.shelf.refresh().isEmpty)
       }
       for name in ["a.mbtiles", "b.mbtiles"] {
@@ -180,8 +180,8 @@ import TileIndex
     }
   }
 
-  /// Found broken at the start: it is said when it is first asked for.
-  @Test func aBundleThatIsBrokenFromTheStart() async throws {
+  /// A bundle that is broken at the start is reported at the first request.
+  @Test func bundleThatIsBrokenAtTheStart() async throws {
     try folder.write("a.mbtiles", "no bundle")
     try put("b.mbtiles", seed: 1)
     try await serving([folder.path]) { (served) async throws in
@@ -199,8 +199,8 @@ import TileIndex
     }
   }
 
-  /// Looked through at the start: nobody need ask for it first. It is said once.
-  @Test func brokenBundlesAreFoundBeforeTheyAreAskedFor() async throws {
+  /// Broken bundles are found at the start, before the first request, and reported once.
+  @Test func brokenBundlesAreFoundAtTheStart() async throws {
     try folder.write("a.mbtiles", "no bundle")
     try folder.write("c.pmtiles", "")
     try put("b.mbtiles", seed: 1)
@@ -220,8 +220,8 @@ import TileIndex
     }
   }
 
-  /// A link to a folder that it lies in leads nowhere new; one to another folder does.
-  @Test func linksInCircles() throws {
+  /// A link to a parent folder is not followed; one to another folder is.
+  @Test func cyclesOfSymbolicLinks() throws {
     for name in ["x", "y"] {
       try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
     }
@@ -254,7 +254,7 @@ import TileIndex
     }
   }
 
-  @Test func aThousandBundles() async throws {
+  @Test func thousandBundles() async throws {
     try elsewhere.writeBundle("one.mbtiles", zooms: 0...1)
     for number in 0..<1000 {
       try FileManager.default.linkItem(
@@ -267,7 +267,7 @@ import TileIndex
       for _ in 0..<300 {
         #expect(try connection.request("/map-\(Int.random(in: 0..<1000, using: &random))/1/0/0.png").status == 200)
       }
-      // Those that were asked for longest ago are closed.
+      // The least recently used ones are closed.
       #expect(served.shelf.openCount <= OpenTilesets.countMax)
       let list = try connection.request("/tilesets.json")
       #expect(list.status == 200 && list.text.matches(of: /"tilejson"/).count == 1000)

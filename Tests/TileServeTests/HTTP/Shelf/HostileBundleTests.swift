@@ -5,7 +5,7 @@ import TileIndex
 
 @testable import TileServe
 
-/// Bundles and folders that would hold up, empty or mislead the server.
+/// Bundles and folders that could block, exhaust or mislead the server.
 @Suite(.ownThread) struct HostileBundleTests {
   /// A bundle whose tiles are the given view.
   private func writeView(_ path: String, _ sql: String) throws {
@@ -15,8 +15,8 @@ import TileIndex
     try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
   }
 
-  /// A look-up that counts to a hundred million is work for a thread that may wait, not for an event loop.
-  @Test func viewsThatWorkLongAreNoResidentReads() throws {
+  /// A query that counts to a hundred million must not run on an event loop.
+  @Test func expensiveViewsAreNotReadOnEventLoops() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("slow.mbtiles")
     try writeView(
@@ -34,7 +34,7 @@ import TileIndex
     #expect(ContinuousClock.now - start < .seconds(5))
   }
 
-  @Test func metadataWithoutEndEnd() throws {
+  @Test func endlessMetadataAreLimited() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("endless.mbtiles")
     try writeView(
@@ -47,14 +47,14 @@ import TileIndex
     #expect(try MBTilesReader(path: path).metadata.entries.count == 1000)
   }
 
-  @Test func theFolderThatOneStandsInHasAName() throws {
+  @Test func currentFolderHasAName() throws {
     let folder = try TemporaryFolder()
     _ = try folder.writeBundle("map.mbtiles")
-    #expect(BundlePlaces.name("\(folder.path)/.") == BundlePlaces.name(folder.path))
+    #expect(Folder.name("\(folder.path)/.") == Folder.name(folder.path))
   }
 
-  /// A shelf that was closed refuses or answers; it never leaves its caller waiting.
-  @Test func readsAfterTheEndReturn() async throws {
+  /// A closed registry refuses or answers; its callers never hang.
+  @Test func readsAfterCloseReturn() async throws {
     let folder = try TemporaryFolder()
     _ = try folder.writeBundle("map.mbtiles")
     let shelf = try TileShelf([folder.path])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TileServe
 
-/// Bundles that another process is writing to, or has left in the middle of it. The other process is the sqlite3 shell.
+/// Bundles that another process writes to, or has left incomplete. The other process is the sqlite3 shell.
 @Suite(.ownThread, .enabled(if: Command(installed: "sqlite3") != nil, "sqlite3 is not installed"))
 struct LockedBundleTests {
   let folder: TemporaryFolder
@@ -16,9 +16,9 @@ struct LockedBundleTests {
     try folder.writeBundle("b.mbtiles", zooms: 0...1, seed: 1)
   }
 
-  /// A shell that runs statements, says that it has, and stays until it is killed or there is a file `go`, at which it takes back what it did.
+  /// A shell that runs statements, reports that, and waits until it is killed or a file `go` exists; then it rolls back.
   private func hold(_ statements: String, _ name: String = "a.mbtiles") throws -> ChildProcess {
-    // The loop ends with the shell, should that be killed.
+    // The loop ends if the shell is killed.
     let pause = ".shell echo held ; while [ ! -e \(go.file("go")) ] && kill -0 $PPID 2>/dev/null ; do sleep 0.05 ; done"
     let shell = try #require(Command(installed: "sqlite3")).start([folder.file(name), statements, pause, "ROLLBACK;"])
     #expect(shell.wait(timeout: 30) { shell.stdout.contains("held") }, "\(shell.stderr)")
@@ -35,8 +35,8 @@ struct LockedBundleTests {
     #expect(try served.get("/tilesets.json").text.contains(#""unavailable":[{"id":"a""#))
   }
 
-  /// Locked before it was ever opened, in the mode of rollback journals.
-  @Test func lockedIsNotMissing() async throws {
+  /// Locked before it was ever opened, with a rollback journal.
+  @Test func lockedBundleIsUnavailable() async throws {
     try await serving([folder.path]) { (served) async throws in
       let shell = try hold("BEGIN EXCLUSIVE; CREATE TABLE more (x);")
       try expectUnavailable(served)
@@ -48,13 +48,13 @@ struct LockedBundleTests {
     }
   }
 
-  /// A bundle that appears while its writer holds it is served when it is let go, though its file does not change then.
-  @Test func aNewBundleThatIsStillHeld() async throws {
+  /// A new bundle that is locked by its writer is served when it is unlocked, although the file does not change then.
+  @Test func newBundleThatIsStillLocked() async throws {
     try FileManager.default.moveItem(atPath: folder.file("a.mbtiles"), toPath: folder.file("a.later"))
     try await serving([folder.path]) { (served) async throws in
       let shell = try hold("BEGIN EXCLUSIVE; CREATE TABLE more (x);", "a.later")
       try FileManager.default.moveItem(atPath: folder.file("a.later"), toPath: folder.file("a.mbtiles"))
-      // The journal has its name from the database's.
+      // The journal's name is derived from the database's.
       if folder.names.contains("a.later-journal") {
         try FileManager.default.moveItem(
           atPath: folder.file("a.later-journal"), toPath: folder.file("a.mbtiles-journal"))
@@ -73,7 +73,7 @@ struct LockedBundleTests {
     }
   }
 
-  /// Readers and one writer go together in the mode of write-ahead logs; a log that a killed writer left is read too.
+  /// With write-ahead logs readers and one writer work at the same time; the log of a killed writer is read too.
   @Test func writeAheadLogs() async throws {
     let setup = try #require(Command(installed: "sqlite3")).run([folder.file("a.mbtiles"), "PRAGMA journal_mode = WAL"])
     #expect(setup.status == 0, "\(setup)")
@@ -84,7 +84,7 @@ struct LockedBundleTests {
           + "BEGIN IMMEDIATE; DELETE FROM map WHERE zoom_level = 0;")
       #expect(folder.names.contains("a.mbtiles-wal"))
       served.shelf.refresh()
-      // What is committed is gone, what is not is there.
+      // The committed deletion is visible, the uncommitted one is not.
       #expect(try served.get("/a/0/0/0.png").status == 200)
       #expect(try served.get("/a/1/0/1.png").status == 404)
       shell.send(SIGKILL)
@@ -104,7 +104,7 @@ struct LockedBundleTests {
       "PRAGMA wal_autocheckpoint = 0; DELETE FROM map WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 0;")
     shell.send(SIGKILL)
     _ = shell.wait()
-    // Root may write in spite of permissions; a mount is the better test, where it is allowed.
+    // Root ignores permissions; a read-only mount is the better test where it is allowed.
     let isMounted =
       try TestSupport.run("mount", ["--bind", folder.path, folder.path])?.status == 0
       && TestSupport.run("mount", ["-o", "remount,ro,bind", folder.path])?.status == 0

@@ -4,9 +4,9 @@ import Testing
 
 @testable import TileServe
 
-/// Reading that hangs holds up its own tileset and nobody else's. Threads that wait stand for a disk that does not answer.
+/// A hanging read delays only its own tileset. Blocked threads simulate a disk that does not answer.
 @Suite(.ownThread) struct SlowDiskTests {
-  @Test func oneTilesetThatHangs() async throws {
+  @Test func hangingTilesetDelaysNoOther() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
@@ -15,7 +15,7 @@ import Testing
       let waiting = try (0..<20).map { _ in try served.connect() }
       for connection in waiting { try connection.send(HTTPConnection.head("/photo/0/0/0.jpg")) }
       for index in 0..<30 {
-        // Opened, stored, drawn: all of them need threads.
+        // Opening, reading and rendering all need threads.
         #expect(try served.get("/relief/1/0/0.png").status == 200)
         #expect(try served.get("/labels/1/0/0.\(index % 2 == 0 ? "webp" : "jpg")").status == 200)
         #expect(try served.get("/health").status == 200)
@@ -25,8 +25,8 @@ import Testing
     }
   }
 
-  /// A composite waits for the slower of its layers; its layers do not wait for it.
-  @Test func compositesThatHang() async throws {
+  /// A composite waits for its slowest layer; requests for single layers do not wait for it.
+  @Test func hangingCompositeDelaysNoneOfItsLayers() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
@@ -43,13 +43,13 @@ import Testing
     }
   }
 
-  /// What a lane cannot take is refused at once, not queued without end.
-  @Test func tooManyThatWait() async throws {
+  /// Requests beyond a lane's queue are rejected at once.
+  @Test func tooManyWaitingRequestsAreRejected() async throws {
     try await serving([SampleShelf.path]) { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
       let lane = try #require(served.shelf["photo"]).lane
-      // First those that hang, then the queue behind them.
+      // First the hanging ones, then the queue behind them.
       let running = Locked(0)
       for _ in 0..<WorkPool.laneWidth {
         #expect(
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func lanesAndGroupsKeepTheirWidth() async throws {
+  @Test func lanesAndGroupsKeepTheirThreadLimits() async throws {
     let pool = WorkPool()
     struct Counts { var now = 0, most = 0, done = 0 }
     let total = Locked(Counts())
@@ -105,12 +105,12 @@ import Testing
     await pool.shutdown()
   }
 
-  /// A lane with a thousand things to do does not make one with a single thing wait for them.
+  /// A long queue of one lane does not delay another lane.
   @Test func lanesTakeTurns() async throws {
     let pool = WorkPool()
     let lanes = (0..<6).map { _ in pool.lane(device: 1) }
     let order = Locked<[Int]>([])
-    // All threads of the disk are taken while the queues fill, and all but one stay so: what one thread does has an order.
+    // All threads of the disk are blocked while the queues fill, and then all but one, so that the order is defined.
     let fillers = (0..<WorkPool.groupWidth).map { _ in (lane: pool.lane(device: 1), gate: Gate()) }
     defer { for filler in fillers { filler.gate.open() } }
     for filler in fillers { #expect(pool.submit(filler.lane) { filler.gate.wait() }) }
@@ -124,7 +124,7 @@ import Testing
     await pool.shutdown()
   }
 
-  /// A disk whose tilesets all hang takes no thread from another disk.
+  /// A hanging disk takes no thread from another disk.
   @Test func disksAreIndependent() async throws {
     let pool = WorkPool()
     let gate = Gate()

@@ -1,0 +1,78 @@
+import NIOCore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The socket of a connection, for writing responses past the pipeline's queues, which cost as much as finding the response.
+/// Or of a listener, for setting options.
+///
+/// To be used only on the channel's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
+/// in the pipeline to be written, which would be sent out of order.
+struct DirectSocket {
+  private let descriptor: NIOBSDSocket.Handle
+
+  /// Nil if the channel has no socket.
+  init?(_ pipeline: ChannelPipeline.SynchronousOperations) {
+    guard let found = try? pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self, { $0 }) else {
+      return nil
+    }
+    descriptor = found
+  }
+
+  /// For a listener whose clients are on the same machine: selects the Reno congestion control, which its connections inherit. A local connection has
+  /// no congestion, and BBR paces every response of more than 64 kB with a timer that takes longer than sending it.
+  func sparePacing() {
+    #if os(Linux)
+      let name = "reno"
+      // If it is not available the system's default stays.
+      _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
+    #endif
+  }
+
+  /// Writes a response.
+  ///
+  /// - Parameters:
+  ///   - head: bytes in this process's memory, which the system copies.
+  ///   - pages: what follows them, in mapped files.
+  ///   - pipe: for the latter.
+  /// - Returns: how many bytes the system took, 0 when it takes none now; nil when the connection is broken.
+  func send(
+    _ head: UnsafeMutableBufferPointer<iovec>, _ pages: UnsafeMutableBufferPointer<iovec>, through pipe: PagePipe
+  ) -> Int? {
+    guard !pages.isEmpty else { return send(head, Self.flags) }
+    guard let sent = send(head, Self.flags | Self.more) else { return nil }
+    guard sent == head.reduce(0, { $0 + $1.iov_len }) else { return sent }
+    return (pipe.send(pages, to: descriptor) ?? send(pages, Self.flags)).map { sent + $0 }
+  }
+
+  private func send(_ parts: UnsafeMutableBufferPointer<iovec>, _ flags: Int32) -> Int? {
+    var message = msghdr()
+    message.msg_iov = parts.baseAddress
+    message.msg_iovlen = .init(parts.count)
+    while true {
+      let count = sendmsg(descriptor, &message, flags)
+      if count >= 0 { return count }
+      switch errno {
+      case EINTR: continue
+      // EFAULT: a mapped page of a file that was truncated.
+      case EAGAIN, EWOULDBLOCK, ENOBUFS, EFAULT: return 0
+      default: return nil
+      }
+    }
+  }
+
+  #if canImport(Darwin)
+    /// NIO has set SO_NOSIGPIPE.
+    private static let flags: Int32 = 0
+    private static let more: Int32 = 0
+  #else
+    private static let flags = Int32(MSG_NOSIGNAL)
+    /// So that head and body share packets.
+    private static let more = Int32(MSG_MORE)
+  #endif
+}

@@ -1,0 +1,194 @@
+import NIOCore
+import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The fast path: what exists only to answer repeated requests for stored tiles with less processor time. `--fast-path off` leaves it out; then NIO's parser
+/// reads every request, ``TileService`` answers it and the channel's pipeline writes the response. The bytes of the responses are the same.
+///
+/// 1. ``RequestMemory`` recognises a request that repeats the connection's last one except for the target.
+/// 2. ``ReadyReplies`` has the whole response to this target; only the date is filled in.
+/// 3. ``DirectSocket`` writes it past the pipeline; bodies in a bundle's file go through ``PagePipe`` without being copied.
+/// 4. ``TurnTaking`` decides when the event loop gives up the processor so that clients read what they were sent.
+///
+/// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by ``TileService``.
+/// ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2; ``TablePages`` finds the place of a large body in the bundle's file.
+///
+/// Only this file is used from outside the folder: ``ConnectionHandler`` calls ``Connection``, the server creates the rest.
+final class FastPath: Sendable {
+  fileprivate let replies: ReadyReplies
+
+  /// - Parameter byteCountMax: the memory budget of the response cache; 0 stores nothing.
+  init(byteCountMax: Int) { replies = ReadyReplies(byteCountMax: byteCountMax) }
+
+  /// Bytes that the response cache takes.
+  var byteCount: Int { replies.byteCount }
+
+  /// Sets another budget for the response cache, and drops what exceeds it.
+  func resize(to byteCountMax: Int) { replies.resize(to: byteCountMax) }
+
+  /// Sets up a listener that only programs on this machine reach.
+  static func setUp(localListener pipeline: ChannelPipeline.SynchronousOperations) {
+    DirectSocket(pipeline)?.sparePacing()
+  }
+
+  /// What the connections of one event loop share. Used on that loop only.
+  final class Loop {
+    fileprivate let replies: ReadyReplies
+    fileprivate let pipe = PagePipe()
+    /// Bodies that are not in memory are read into this buffer: the last one has usually been sent when the next one comes, and the memory is still in
+    /// the processor's cache.
+    fileprivate var room = ByteBuffer()
+    fileprivate var turns = TurnTaking()
+
+    init(_ fastPath: FastPath) { replies = fastPath.replies }
+  }
+
+  /// The fast path of one connection. Used on its event loop only.
+  final class Connection {
+    /// A response that was ready.
+    struct Answer {
+      /// When the request was taken up.
+      let start: NIODeadline
+      let route: RouteName
+      let bodyCount: Int
+      /// Bytes of the request.
+      let requestCount: Int
+      let rest: Rest
+    }
+
+    /// What is left of a response for the pipeline to write.
+    enum Rest {
+      case nothing
+      case bytes(ByteBuffer, ByteBuffer?)
+      /// The connection failed halfway, and has to be closed.
+      case broken
+    }
+
+    private let loop: Loop
+    private let service: TileService
+    private let limits: ConnectionLimits
+    private let isTrusted: Bool
+    private let socket: DirectSocket?
+    private var memory = RequestMemory()
+
+    /// - Parameter isTrusted: true for peers whose X-Forwarded fields are believed.
+    init(
+      _ loop: Loop, _ service: TileService, _ limits: ConnectionLimits, isTrusted: Bool,
+      _ pipeline: ChannelPipeline.SynchronousOperations
+    ) {
+      self.loop = loop
+      self.service = service
+      self.limits = limits
+      self.isTrusted = isTrusted
+      // Encrypted bytes have to go through the pipeline.
+      socket = service.options.tls == nil ? DirectSocket(pipeline) : nil
+    }
+
+    /// Answers the request at the beginning of a buffer if it repeats the last one except for its target, and the response is ready.
+    ///
+    /// - Parameters:
+    ///   - mayBypassPipeline: false while the pipeline still has bytes to write.
+    ///   - date: the value of the Date field.
+    /// - Returns: nil when the request must be read as others are.
+    func answer(_ buffer: ByteBuffer, mayBypassPipeline: Bool, date: () -> [UInt8]) -> Answer? {
+      buffer.withUnsafeReadableBytes { bytes in
+        guard let target = memory.target(bytes) else { return nil }
+        let start = NIODeadline.now()
+        guard
+          let reply = loop.replies.reply(
+            UnsafeRawBufferPointer(rebasing: bytes[target]), generation: service.shelf.generation),
+          !reply.isGzipped || memory.acceptsGzip
+        else { return nil }
+        let count = memory.byteCount(target)
+        // If more requests have arrived their responses leave together.
+        let socket = mayBypassPipeline && count == bytes.count ? socket : nil
+        guard let rest = send(reply, through: socket, start, date) else { return nil }
+        return Answer(start: start, route: reply.route, bodyCount: reply.bodyCount, requestCount: count, rest: rest)
+      }
+    }
+
+    /// - Returns: nil when the response cannot be had without waiting for a disk.
+    private func send(
+      _ reply: ReadyReply, through socket: DirectSocket?, _ start: NIODeadline, _ date: () -> [UInt8]
+    ) -> Rest? {
+      var sent = 0
+      if let socket {
+        let taken = reply.withParts(date(), now: start.uptimeNanoseconds) { head, pages in
+          socket.send(head, pages, through: loop.pipe)
+        }
+        switch taken {
+        case .some(.some(let count)): sent = count
+        case .some(.none): return .broken
+        case .none: break
+        }
+      }
+      guard sent < reply.responseCount else { return .nothing }
+      guard reply.readBody(into: &loop.room) else { return sent > 0 ? .broken : nil }
+      let (first, second) = reply.rest(after: sent, date(), loop.room)
+      return .bytes(first, second)
+    }
+
+    /// Called after each response that went straight to the system: gives up the processor now and then.
+    func yieldTurn() {
+      guard loop.turns.answered() else { return }
+      let start = NIODeadline.now()
+      sched_yield()
+      loop.turns.gaveTurn(at: start, until: .now())
+    }
+
+    /// Reads the request at the beginning of a buffer.
+    ///
+    /// - Returns: nil when NIO's parser has to read it, and all that follows.
+    func request(_ buffer: ByteBuffer) -> (facts: RequestFacts, byteCount: Int)? {
+      guard let request = PlainRequest(buffer, limits) else { return nil }
+      let facts = RequestFacts(
+        plainTarget: request.target, fields: request.fields, hasConditions: request.hasConditions)
+      if takesReadyReplies(facts) {
+        memory.remember(request, in: buffer, acceptsGzip: facts.acceptsGzip)
+      } else {
+        memory.forget()
+      }
+      return (facts, request.byteCount)
+    }
+
+    /// Stores the response to a request for a stored tile, for requests that ask the same.
+    ///
+    /// - Parameter generation: of the registry's contents, before the response was made.
+    func keep(
+      _ reply: EncodedResponse, of tile: TileID, _ tileset: Tileset, for facts: RequestFacts, generation: Int
+    ) {
+      guard reply.status == 200, !reply.closes, facts.isPlain, takesReadyReplies(facts) else { return }
+      reply.bytes.withUnsafeReadableBytes { bytes in
+        let body = UnsafeRawBufferPointer(rebasing: bytes.suffix(reply.bodyCount))
+        let packing = Gunzip.packing(body)
+        // A connection remembers only whether its client takes gzip; the other coding is rare.
+        guard packing != .deflate else { return }
+        let target = Array(facts.target.utf8)
+        // If the body is in a file only the head is stored; finding it there takes a look into the bundle.
+        let isLarge = reply.bodyCount >= BlobLocation.bytesMin
+        let file =
+          isLarge && loop.replies.wants(target, byteCount: Self.headBytesMax)
+          ? BlobLocation(of: tile, tileset, matching: body) : nil
+        guard file != nil || loop.replies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
+        loop.replies.keep(
+          ReadyReply(reply, file: file, target: target, generation: generation, isGzipped: packing == .gzip))
+      }
+    }
+
+    /// More than any head of a tile has.
+    private static let headBytesMax = 1024
+
+    /// True when the fields of a request do not change the answer for a stored tile, except for gzip.
+    private func takesReadyReplies(_ facts: RequestFacts) -> Bool {
+      if case .origins = service.options.crossOrigin { return false }
+      return !facts.hasConditions && service.addresses.isAllowed(facts, isTrusted: isTrusted)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/// A failure of the server. The message starts in lower case and names the bundle, file or option.
+public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kinds of failure.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    private init(_ description: String) { self.description = description }
+
+    /// No tileset has this id.
+    public static let unknownTileset = Code("unknown tileset")
+    /// The request is invalid: a number out of range, a format that the tileset cannot have, layers that do not fit together.
+    public static let badRequest = Code("bad request")
+    /// The tileset cannot be read now, but may be later: broken, half copied, locked, or too many requests wait.
+    public static let unavailable = Code("unavailable")
+    /// A tile is damaged.
+    public static let damagedTile = Code("damaged tile")
+    /// An option of the server cannot be met.
+    public static let invalidOption = Code("invalid option")
+    /// The address cannot be listened on.
+    public static let cannotListen = Code("cannot listen")
+  }
+
+  public let code: Code
+  public let message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message }
+}

@@ -1,0 +1,126 @@
+public import MemoryPressure
+
+/// How a server listens and answers. The defaults are those of `tileserve` without flags.
+public struct TileServerOptions: Sendable {
+  /// Which pages of other origins may read the responses (CORS).
+  public enum CrossOrigin: Hashable, Sendable {
+    /// All of them: tiles are public.
+    case any
+    /// These origins, such as `https://app.example.org`.
+    case origins([String])
+    /// None.
+    case off
+  }
+
+  /// Certificate and key, both PEM files.
+  public struct TLS: Hashable, Sendable {
+    /// The certificate, followed by those of its issuers.
+    public var certificatePath: String
+    public var keyPath: String
+
+    public init(certificatePath: String, keyPath: String) {
+      self.certificatePath = certificatePath
+      self.keyPath = keyPath
+    }
+  }
+
+  /// What one tileset does differently.
+  public struct TilesetSettings: Hashable, Sendable {
+    public var missing: MissingTilePolicy?
+    /// Value of the Cache-Control field.
+    public var caching: String?
+
+    public init(missing: MissingTilePolicy? = nil, caching: String? = nil) {
+      self.missing = missing
+      self.caching = caching
+    }
+  }
+
+  /// Which tiles are fetched or drawn before they are asked for.
+  public enum Prefetch: String, Hashable, Sendable, CaseIterable {
+    /// Those that take time: drawn ones, and those of slow disks and other servers.
+    case auto
+    /// All of them.
+    case on
+    case off
+  }
+
+  /// The address to listen on: reached from this machine only, unless told otherwise.
+  public var host = "127.0.0.1"
+  /// 0 for any that is free.
+  public var port = 8080
+  /// A path to listen on instead of host and port.
+  public var unixSocket: String?
+  public var tls: TLS?
+  /// The prefix of every path, such as `/maps`; empty for none.
+  public var basePath = ""
+  /// The URL by which clients reach the server, with scheme, host, port and base path. Takes precedence over Host and X-Forwarded fields.
+  public var publicURL: String?
+  public var crossOrigin = CrossOrigin.any
+  /// Host names, without port, that requests may have; empty for all. Prevents DNS rebinding: foreign pages cannot reach a local server under their own name.
+  public var allowedHosts: [String] = []
+  /// Addresses of proxies whose X-Forwarded fields are believed, beside this machine's own.
+  public var trustedProxies: [String] = []
+  /// Memory for tiles, in bytes: half for rendered tiles, half for the responses with stored tiles that were requested last.
+  public var cacheBytes = 64 << 20
+  public var prefetch = Prefetch.auto
+  /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes of the answers are the same.
+  /// All of ``cacheBytes`` is then for drawn tiles.
+  public var fastPath = true
+  /// Where memory pressure is read; nil ignores it.
+  public var memoryPressure: (any PressureReadings)? = SystemPressure()
+  public var pressureMarks = PressureGauge.Marks()
+  /// For tiles that are not there; nil for 404, and 204 for vector tiles.
+  public var missing: MissingTilePolicy?
+  /// Value of Cache-Control for tiles.
+  public var caching = "public, max-age=300"
+  /// Settings that differ for a tileset, by its id; called once for each id.
+  public var settings: @Sendable (_ id: String) -> TilesetSettings = { _ in TilesetSettings() }
+  /// Folders where the viewer's libraries may lie; nil for the usual ones.
+  public var webLibraryFolders: [String]?
+  /// Threads that speak HTTP; nil for one a core.
+  public var loopCount: Int?
+  /// Seconds between two scans for new, changed and removed bundles; 0 for never.
+  public var refreshSeconds = 1
+  public var limits = ConnectionLimits()
+
+  public init() {}
+}
+
+/// Limits for each connection.
+public struct ConnectionLimits: Hashable, Sendable {
+  /// Connections at a time; a new one takes the place of the one that has been idle longest.
+  public var connectionCountMax = 16_384
+  /// All header fields of a request together, in bytes, and its first line as well.
+  public var headerBytesMax = 16_384
+  /// Header fields of a request.
+  public var headerCountMax = 100
+  /// The longest request body that is read and ignored, in bytes; a longer one ends the connection.
+  public var bodyBytesMax = 65_536
+  /// Seconds from the connection to the end of its first request, and from a request's head to its end.
+  public var requestSeconds = 10
+  /// Seconds between an answer and the end of the next request.
+  public var idleSeconds = 60
+  /// Seconds after which a client that does not read its responses is disconnected.
+  public var writeSeconds = 60
+  /// Seconds that requests under way have when the server ends.
+  public var drainSeconds = 10
+  /// Requests of one connection that may wait for their responses; beyond that no more are read.
+  public var pipelinedCountMax = 32
+
+  public init() {}
+}
+
+extension TileServerOptions {
+  /// The host as the system expects it: an IPv6 address may be given in brackets, as in URLs.
+  var listeningHost: String {
+    host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+  }
+
+  /// The same options with no more connections than file descriptors allow. A quarter of the descriptors, at most 512, is reserved for bundles, assets and logs.
+  func limited(toDescriptors count: Int) -> TileServerOptions {
+    var limited = self
+    limited.limits.connectionCountMax = min(limits.connectionCountMax, count - min(count / 4, 512))
+    return limited
+  }
+}

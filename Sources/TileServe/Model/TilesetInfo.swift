@@ -1,0 +1,120 @@
+public import TileIndex
+import Gazetteer
+
+/// The description of a tileset for clients. It is complete: what the bundle's metadata leave out is derived from its tiles.
+public struct TilesetInfo: Hashable, Sendable {
+  /// The name in URLs; several names joined by commas for a composite, the lowest first.
+  public var id: String
+  /// The title; the id where the bundle has none.
+  public var name: String
+  /// The bundle's metadata; of a composite those of its topmost layer.
+  public var metadata: StoredMetadata
+  /// The grid of the tiles.
+  public var matrixSet: TileMatrixSet
+  /// What the tiles are stored as.
+  public var format: TileFormat
+  /// The zooms that have tiles.
+  public var zooms: ClosedRange<Int>
+  /// Degrees; what the tiles cover where the bundle does not say.
+  public var bounds: BoundingBox
+  /// Degrees and zoom; the middle of the bounds where the bundle does not say.
+  public var center: BundleMetadata.Center
+  /// Pixels along a stored tile's edge: 512 for tiles made for high-density screens on a grid of 256. For vector tiles that of the grid.
+  public var tilePixels: Int
+  /// When the bundle was last changed, in seconds since 1970.
+  public var modified: Int
+  /// True when there are places to look for.
+  public var hasPlaces: Bool
+
+  public init(
+    id: String, name: String, metadata: StoredMetadata, matrixSet: TileMatrixSet, format: TileFormat,
+    zooms: ClosedRange<Int>, bounds: BoundingBox, center: BundleMetadata.Center, tilePixels: Int, modified: Int,
+    hasPlaces: Bool = false
+  ) {
+    self.id = id
+    self.name = name
+    self.metadata = metadata
+    self.matrixSet = matrixSet
+    self.format = format
+    self.zooms = zooms
+    self.bounds = bounds
+    self.center = center
+    self.tilePixels = tilePixels
+    self.modified = modified
+    self.hasPlaces = hasPlaces
+  }
+}
+
+extension TilesetInfo {
+  /// For a flat image that is not georeferenced; nil for maps.
+  var flatImage: FlatImage? {
+    guard matrixSet == .webMercatorQuad else { return nil }
+    return metadata[FlatImage.metadataKey].flatMap(FlatImage.init)
+  }
+}
+
+extension TilesetInfo {
+  /// Reads a bundle's metadata and derives the rest from its tiles. Blocks.
+  ///
+  /// - Throws: `BundleError`; ``ServeError`` with `.unavailable` for a bundle without tiles.
+  init(id: String, modified: Int, _ bundle: any BundleReader) throws {
+    let metadata = bundle.metadata
+    let matrixSet = bundle.matrixSet
+    let zooms = try bundle.zooms()
+    guard let first = zooms.first, let last = zooms.last, let finest = try bundle.range(zoom: last) else {
+      throw ServeError(.unavailable, "\(Folder.name(bundle.path)): has no tiles, so there is nothing to serve")
+    }
+    let sample = try Self.anyTile(of: bundle, zoom: first)
+    guard let format = sample?.format ?? metadata.format else {
+      throw ServeError(
+        .unavailable,
+        "\(Folder.name(bundle.path)): its tiles are neither PNG, JPEG, WebP nor gzipped vector tiles, and it does not say what they are"
+      )
+    }
+    let corners = (
+      TileID(unchecked: last, finest.columns.lowerBound, finest.rows.lowerBound),
+      TileID(unchecked: last, finest.columns.upperBound, finest.rows.upperBound)
+    )
+    let covered = matrixSet.geographicBounds(of: corners.0).union(matrixSet.geographicBounds(of: corners.1))
+    let bounds = metadata.bounds.flatMap(Self.sensible) ?? covered
+    let tilePixels = matrixSet[first].tileWidth
+    self.init(
+      id: id, name: metadata.name.flatMap { $0.isEmpty ? nil : $0 } ?? id, metadata: metadata, matrixSet: matrixSet,
+      format: format, zooms: first...last, bounds: bounds,
+      center: Self.center(metadata.center, bounds: bounds, zooms: first...last),
+      tilePixels: sample?.pixels ?? tilePixels, modified: modified,
+      // A bundle with an unreadable place index is still served as a map.
+      hasPlaces: (try? PlaceIndex(bundle)) != nil)
+  }
+
+  private static func anyTile(of bundle: any BundleReader, zoom: Int) throws -> (format: TileFormat?, pixels: Int?)? {
+    guard let range = try bundle.range(zoom: zoom) else { return nil }
+    // The tiles of a sparse level may be anywhere in its rectangle; a sample is enough.
+    for tile in range.prefix(1024) {
+      let found = try bundle.withTile(tile) { bytes in
+        (format: TileFormat(sniffing: bytes), pixels: ImageHeader(bytes)?.width)
+      }
+      if let found { return found }
+    }
+    return nil
+  }
+
+  private static func sensible(_ box: BoundingBox) -> BoundingBox? {
+    guard box.west < box.east, box.south < box.north, abs(box.south) <= 90, abs(box.north) <= 90,
+      abs(box.west) <= 540, abs(box.east) <= 540
+    else { return nil }
+    return box
+  }
+
+  private static func center(
+    _ stored: BundleMetadata.Center?, bounds: BoundingBox, zooms: ClosedRange<Int>
+  ) -> BundleMetadata.Center {
+    if let stored, abs(stored.latitude) <= 90, abs(stored.longitude) <= 540 {
+      let zoom = min(max(stored.zoom, zooms.lowerBound), zooms.upperBound)
+      return BundleMetadata.Center(longitude: stored.longitude, latitude: stored.latitude, zoom: zoom)
+    }
+    return BundleMetadata.Center(
+      longitude: (bounds.west + bounds.east) / 2, latitude: (bounds.south + bounds.north) / 2,
+      zoom: (zooms.lowerBound + zooms.upperBound) / 2)
+  }
+}

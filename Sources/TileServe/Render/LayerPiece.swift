@@ -1,0 +1,111 @@
+import TileImage
+import TileIndex
+
+/// A layer's contribution to a tile: stored images and how they are placed. Gathering pieces reads, but decodes nothing.
+enum LayerPiece: Sendable {
+  /// The tile itself.
+  case whole(StoredImage)
+  /// The part of an ancestor that covers the tile.
+  case part(AncestorPart, size: ImageSize)
+  /// The tiles of the next zoom, row by row from the north west; nil where there is none. Each of `size` pixels.
+  case quarters([LayerPiece?], size: ImageSize)
+
+  /// The tile itself if there is nothing else to composite.
+  var whole: StoredImage? {
+    if case .whole(let image) = self { image } else { nil }
+  }
+
+  /// True if it is rendered from cached tiles because an upstream is unreachable, which may have better ones.
+  var isStandIn: Bool {
+    switch self {
+    case .whole: false
+    case .part(let part, _): part.isStandIn
+    case .quarters(let quarters, _): quarters.contains { $0?.isStandIn == true }
+    }
+  }
+
+  /// All images of the piece.
+  var images: [StoredImage] {
+    switch self {
+    case .whole(let image): [image]
+    case .part(let part, _): [part.image]
+    case .quarters(let quarters, _): quarters.flatMap { $0?.images ?? [] }
+    }
+  }
+}
+
+/// The part of an ancestor that covers a tile: one cell of a regular division.
+struct AncestorPart: Sendable {
+  var image: StoredImage
+  var column: Enlarge.Cell
+  var row: Enlarge.Cell
+  /// True if a nearer tile may exist on an upstream that is unreachable.
+  var isStandIn = false
+}
+
+/// A stored raster tile and its origin.
+struct StoredImage: Sendable {
+  let bytes: [UInt8]
+  /// Detected from the first bytes.
+  let format: TileFormat
+  let tile: TileID
+  let tilesetID: String
+  let revision: SourceRevision
+
+  /// - Throws: ``ServeError`` of code `damagedTile` with the codec's message.
+  func decode() throws -> PixelBuffer {
+    do {
+      return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: format) }
+    } catch {
+      throw ServeError(
+        .damagedTile, "tile \(tile) of \(tilesetID) is damaged (\(error)): check the bundle with tilecut verify")
+    }
+  }
+
+  /// True if the file's header proves that no pixel is transparent; false if only decoding can tell.
+  var isOpaqueByHeader: Bool {
+    switch format {
+    case .jpg: true
+    case .png: isOpaquePNG
+    // The container's simple form (RFC 9649, section 2.5) is lossy without alpha.
+    case .webp: bytes.count > 16 && bytes[12..<16].elementsEqual("VP8 ".utf8)
+    case .pbf: false
+    }
+  }
+
+  /// True for the lossy forms.
+  var isLossy: Bool {
+    switch format {
+    case .jpg: true
+    case .webp: !(bytes.count > 16 && bytes[12..<16].elementsEqual("VP8L".utf8))
+    case .png, .pbf: false
+    }
+  }
+
+  /// Without an alpha channel, and without tRNS, which comes before the pixels (ISO/IEC 15948, 5.6 and 11.3.2).
+  private var isOpaquePNG: Bool {
+    guard bytes.count > 33, bytes[25] & 4 == 0 else { return false }
+    var offset = 33
+    while offset + 8 <= bytes.count {
+      let type = bytes[(offset + 4)..<(offset + 8)]
+      if type.elementsEqual("IDAT".utf8) { return true }
+      if type.elementsEqual("tRNS".utf8) { return false }
+      let length = bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int($1) }
+      offset += 12 + length
+    }
+    return false
+  }
+}
+
+/// Pixels.
+struct ImageSize: Hashable, Sendable {
+  var width: Int
+  var height: Int
+
+  func times(_ factor: Int) -> ImageSize { ImageSize(width: width * factor, height: height * factor) }
+
+  /// Large enough for both.
+  func union(_ other: ImageSize) -> ImageSize {
+    ImageSize(width: max(width, other.width), height: max(height, other.height))
+  }
+}

@@ -1,0 +1,133 @@
+import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The status of a file or folder: enough to detect changes.
+struct FileStatus: Hashable, Sendable {
+  var device: UInt64
+  var inode: UInt64
+  var bytes: Int
+  /// Seconds since 1970.
+  var modified: Int
+  var modifiedNanoseconds: Int
+  /// The ctime, which cannot be set back. Seconds since 1970.
+  var changed: Int
+  var changedNanoseconds: Int
+  var isFolder: Bool
+  var isFile: Bool
+
+  /// Follows symbolic links; nil if the file does not exist.
+  ///
+  /// - Throws: ``Unseen`` if that is unknown: no file descriptors left, an unreachable network drive.
+  init?(looking path: String) throws(Unseen) {
+    var info = stat()
+    guard stat(path, &info) == 0 else {
+      if [ENOENT, ENOTDIR, ELOOP, EACCES, EPERM].contains(errno) { return nil }
+      throw Unseen()
+    }
+    device = UInt64(truncatingIfNeeded: info.st_dev)
+    inode = UInt64(truncatingIfNeeded: info.st_ino)
+    bytes = Int(info.st_size)
+    #if canImport(Darwin)
+      modified = info.st_mtimespec.tv_sec
+      modifiedNanoseconds = info.st_mtimespec.tv_nsec
+      changed = info.st_ctimespec.tv_sec
+      changedNanoseconds = info.st_ctimespec.tv_nsec
+    #else
+      modified = info.st_mtim.tv_sec
+      modifiedNanoseconds = info.st_mtim.tv_nsec
+      changed = info.st_ctim.tv_sec
+      changedNanoseconds = info.st_ctim.tv_nsec
+    #endif
+    isFolder = info.st_mode & S_IFMT == S_IFDIR
+    isFile = info.st_mode & S_IFMT == S_IFREG
+  }
+}
+
+/// The status of a file could not be read.
+struct Unseen: Error {}
+
+extension FileStatus {
+  /// True if a folder cannot be listed for lack of permissions, which is a permanent failure.
+  static func isForbidden(_ folder: String) -> Bool { access(folder, R_OK | X_OK) != 0 && errno == EACCES }
+
+  /// The same if the reason does not matter.
+  init?(_ path: String) {
+    guard let status = (try? FileStatus(looking: path)) ?? nil else { return nil }
+    self = status
+  }
+}
+
+enum Folder {
+  /// The last part of a path.
+  static func name(_ path: String) -> String {
+    let last = path.split(separator: "/").last.map(String.init) ?? path
+    guard last == "." || last == ".." else { return last }
+    // Neither can be an id in a URL.
+    return realPath(path).split(separator: "/").last.map(String.init) ?? last
+  }
+
+  /// The absolute path without symbolic links; the path itself when it cannot be resolved.
+  static func realPath(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The names in a folder without `.` and `..`, sorted by their bytes.
+  static func names(_ path: String) throws(FileSystem.SystemError) -> [String] {
+    guard let directory = opendir(path) else { throw FileSystem.SystemError(number: errno) }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+}
+
+enum FileBytes {
+  /// A whole file.
+  ///
+  /// - Throws: the system's error; `EFBIG` for a larger file.
+  static func read(_ path: String, countMax: Int) throws(FileSystem.SystemError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = chunk.withUnsafeMutableBytes { readOnce(descriptor, $0) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw FileSystem.SystemError(number: errno) }
+      guard bytes.count + count <= countMax else { throw FileSystem.SystemError(number: EFBIG) }
+      if count == 0 { return bytes }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+  }
+
+  private static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+    #elseif canImport(Musl)
+      Musl.read(descriptor, buffer.baseAddress, buffer.count)
+    #else
+      Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+    #endif
+  }
+}
+
+/// Checks whether files exist.
+enum FileProbe {
+  /// True for a file or folder that this process may read.
+  static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }
+}
