@@ -101,7 +101,10 @@ let package = Package(
     // What commands share: signals, standard streams, arguments.
     .target(
       name: "CommandSupport",
-      dependencies: ["Support", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "Support", "TileIndex", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+      ],
       path: "Sources/Commands/CommandSupport", swiftSettings: strict),
     .executableTarget(
       name: "TileCutCommand",
@@ -135,7 +138,6 @@ let package = Package(
       dependencies: [
         "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/TileServeCommand", swiftSettings: strict),
@@ -165,7 +167,6 @@ let package = Package(
       dependencies: [
         "Support", "PurchaseLedger", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
       ],
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
@@ -208,7 +209,6 @@ let package = Package(
       dependencies: [
         "TileIndex", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),

@@ -3,16 +3,16 @@ import Foundation
 import Logging
 import TileServe
 
-/// Where the access log goes.
-enum LogFile {
+/// The file of the access log.
+enum AccessLogFile {
   /// - Parameter path: a file, which is appended to, or `-` for standard output.
   static func open(_ path: String) throws -> AccessLog {
     let descriptor =
       path == "-" ? STDOUT_FILENO : Foundation.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
-      throw SettingsError(
-        .usage,
-        "access-log: \(path) cannot be written: \(String(cString: strerror(errno))); check folder and permissions")
+      throw ConfigurationError(
+        option: "access-log",
+        "\(path) cannot be written: \(String(cString: strerror(errno))); check folder and permissions")
     }
     return AccessLog { bytes in
       var rest = bytes[...]
@@ -27,7 +27,7 @@ enum LogFile {
   }
 }
 
-/// Messages on standard error, in the words of the other commands: `tileserve: warning: ...`.
+/// Messages on standard error, in the form of the other commands: `tileserve: warning: ...`.
 struct ErrorLog: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]

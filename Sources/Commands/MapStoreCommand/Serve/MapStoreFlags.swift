@@ -1,7 +1,8 @@
 import ArgumentParser
+import CommandSupport
 
-/// The flags of `mapstore serve` as given; nil where the environment, the file or the default decides.
-struct ServeFlags: ParsableArguments {
+/// The flags of `mapstore serve`; nil where the environment, the file or the default decides.
+struct MapStoreFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The folder with catalogue.json, as tilecut build makes it.", valueName: "folder"))
   var shelf: String?
 
@@ -94,4 +95,18 @@ struct ServeFlags: ParsableArguments {
 
   @Option(help: ArgumentHelp("A folder, with commas several, where Leaflet lies.", valueName: "folders"))
   var web: String?
+
+  /// The flags that were given, by the names of the configuration.
+  var values: FlagValues {
+    FlagValues(
+      [
+        "shelf": shelf, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
+        "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "bundleId": bundleId,
+        "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName,
+        "logLevel": logLevel, "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
+        "googlePushAccount": googlePushAccount, "drainTimeout": drainTimeout.map(String.init),
+      ],
+      switches: ["refuseAppleV1": refuseAppleV1],
+      lists: ["hmacKeyFiles": hmacKeyFile, "grantKeyFiles": grantKeyFile, "rootCertificates": rootCertificates])
+  }
 }

@@ -2,8 +2,8 @@ public import ArgumentParser
 import CommandSupport
 import TileServe
 
-/// The flags as given; nil where the environment, the file or the default decides.
-struct ServeFlags: ParsableArguments {
+/// The flags of `tileserve`; nil where the environment, the file or the default decides.
+struct TileServeFlags: ParsableArguments {
   @Argument(
     help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.")
   var path: [String] = []
@@ -87,6 +87,18 @@ struct ServeFlags: ParsableArguments {
     help: ArgumentHelp(
       "Folders, with commas, where the viewer's libraries lie, before the usual ones.", valueName: "folders"))
   var web: String?
+
+  /// The flags that were given, by the names of the configuration.
+  var values: FlagValues {
+    FlagValues([
+      "host": host, "port": port.map(String.init), "unix-socket": unixSocket, "cache": cache.map { String($0.bytes) },
+      "prefetch": prefetch?.rawValue, "base-path": basePath, "public-url": publicUrl, "missing": missing?.rawValue,
+      "cache-control": cacheControl, "cors": cors, "allowed-hosts": allowedHosts, "trusted-proxies": trustedProxies,
+      "access-log": accessLog, "log-level": logLevel, "tls-cert": tlsCert, "tls-key": tlsKey,
+      "threads": threads.map(String.init), "connections": connections.map(String.init),
+      "drain-delay": drainDelay.map(String.init), "web": web,
+    ])
+  }
 }
 
 extension MissingTilePolicy: ExpressibleByArgument {}

@@ -9,7 +9,7 @@ enum InputFile {
   static func read(_ path: String) throws(LedgerError) -> [UInt8] {
     do {
       let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      // What is longer than any cap may be is refused for its length, not read to its end.
+      // A larger file is beyond any size cap and is refused for its length later: it need not be read to its end.
       var bytes = Data()
       while bytes.count <= bytesMax, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty { bytes += more }
       return UTF8Mark.removed(from: Array(bytes))
@@ -18,7 +18,7 @@ enum InputFile {
     }
   }
 
-  /// The first line without what ends it, LF or CR LF; lines behind it mean nothing.
+  /// The first line without its end, LF or CR LF; further lines are ignored.
   ///
   /// - Throws: `LedgerError` with code `input`, also where the line is empty.
   static func password(_ path: String) throws(LedgerError) -> String {
@@ -36,5 +36,26 @@ enum InputFile {
       throw LedgerError(.configuration, at: path, "is neither DER nor PEM; give the file as the store handed it out")
     }
     return der
+  }
+}
+
+/// Times on the command line and in the file.
+enum TimeArgument {
+  /// Milliseconds since 1970, from digits or RFC 3339 (`2026-11-21T15:00:00Z`, `2026-11-21`).
+  static func milliseconds(_ text: String, option: String) throws -> Int64 {
+    if let number = Int64(text) { return number }
+    for style in [
+      Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+      Date.ISO8601FormatStyle().year().month().day(),
+    ] {
+      if let date = try? style.parse(text) { return Int64((date.timeIntervalSince1970 * 1000).rounded()) }
+    }
+    throw LedgerError(
+      .configuration, at: option, "\"\(text)\" is no time; give milliseconds since 1970 or 2026-11-21T15:00:00Z")
+  }
+
+  /// RFC 3339, to the second.
+  static func text(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
   }
 }

@@ -1,36 +1,37 @@
+import CommandSupport
 import PurchaseLedger
 
 extension LedgerSettings {
   func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
-    // Without these everything that the store answers would be refused, or believed of any app.
+    // Without these every answer of the store would be refused, or answers about any app accepted.
     if identity.rootCertificates.isEmpty { _ = try required(nil, "rootCertificates") }
     if try ledger.policy.environment == .production {
       _ = try required(identity.appAppleID.map(String.init), "appAppleId")
     }
-    let file = try required(reader.path("apple.privateKey"), "apple.privateKey")
+    let file = try required(values.text("apple.privateKey"), "apple.privateKey")
     let credentials = AppStoreCredentials(
-      issuerID: try required(reader.text("apple.issuerId"), "apple.issuerId"),
-      keyID: try required(reader.text("apple.keyId"), "apple.keyId"),
+      issuerID: try required(values.text("apple.issuerId"), "apple.issuerId"),
+      keyID: try required(values.text("apple.keyId"), "apple.keyId"),
       privateKey: String(decoding: try InputFile.read(file), as: UTF8.self),
       bundleID: try required(identity.bundleID, "bundleId"))
     return try AppStoreClient(
       credentials: credentials, environment: ledger.policy.environment,
-      verifier: AppleVerifier(identity: identity(for: ledger)), clock: clock, baseURL: reader.text("apple.baseUrl"))
+      verifier: AppleVerifier(identity: identity(for: ledger)), clock: clock, baseURL: values.text("apple.baseUrl"))
   }
 
   func googlePlayClient(for ledger: Ledger) throws -> GooglePlayClient {
     let credentials: GoogleCredentials
-    if let file = reader.path("google.accessTokenFile") {
+    if let file = values.text("google.accessTokenFile") {
       let text = String(decoding: try InputFile.read(file), as: UTF8.self)
       credentials = .accessToken(text.filter { !$0.isWhitespace })
     } else {
-      let file = try required(reader.path("google.serviceAccount"), "google.serviceAccount")
+      let file = try required(values.text("google.serviceAccount"), "google.serviceAccount")
       credentials = try .serviceAccount(json: InputFile.read(file), file: file)
     }
     return try GooglePlayClient(
       packageName: try required(identity.packageName, "packageName"), credentials: credentials,
       environment: ledger.policy.environment, verifier: GoogleVerifier(identity: identity(for: ledger)), clock: clock,
-      baseURL: reader.text("google.baseUrl"))
+      baseURL: values.text("google.baseUrl"))
   }
 
   private func required(_ value: String?, _ name: String) throws -> String {
@@ -42,7 +43,7 @@ extension LedgerSettings {
 }
 
 extension AppStoreClient {
-  /// Shuts down whatever happens.
+  /// Shuts the client down after the work, also after a failure.
   func closing<Value>(_ work: (AppStoreClient) async throws -> Value) async throws -> Value {
     let result = await Result { try await work(self) }
     try? await shutdown()
