@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `kill -9`, and signals that may be answered, at random instants of what writes a single file. TILECUT_LONG=1 makes it 50 rounds for each command.
-@Suite(.ownThread) struct AssembleCrashTests {
-  static let rounds = ProcessInfo.processInfo.environment["TILECUT_LONG"] == "1" ? 50 : 10
+/// `kill -9`, and signals that may be answered, at random instants of what writes a single file. LONG_TESTS=full makes it 50 rounds for each command.
+@Suite(.ownThread, .long) struct AssembleCrashTests {
+  static let rounds = TestEffort.isFull ? 50 : 10
 
   /// A command that writes a file from others.
   enum Verb: String, CaseIterable, Sendable {

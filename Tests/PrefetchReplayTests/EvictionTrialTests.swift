@@ -53,18 +53,17 @@ import Testing
     }
   }
 
-  /// All policies counted as the reference simulator does: at least 45% of the way from LRU to Belady's rule. `CACHE_LONG=1` takes all ten people, otherwise two with short sessions.
+  /// All policies counted as the reference simulator does: at least 45% of the way from LRU to Belady's rule. `LONG_TESTS=full` takes all ten people, otherwise two with short sessions.
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func evictionAloneIsWorthIt() throws {
-    let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
     let sessions = try MapSession.read([TestData.url("traces/open").path]).filter { session in
-      session.source == "fc2016" && (isLong || ["u03", "u11"].contains { session.name.hasSuffix($0) })
+      session.source == "fc2016" && (TestEffort.isFull || ["u03", "u11"].contains { session.name.hasSuffix($0) })
     }
     let total = Self.settings.replayEviction(sessions).total
     let hits = total.simulator
     #expect((hits.share(hits.default) ?? 0) >= 0.45, "\(hits)")
-    guard isLong else { return }
+    guard TestEffort.isFull else { return }
     // And of the way between the hit rates that the simulator itself gives, whose Belady's rule finds a little more.
     let share = (Double(hits.default) / Double(total.requests) - 0.171) / (0.303 - 0.171)
     #expect(share >= 0.45, "\(hits)")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The pages of the built `tileserve` in a real browser: opened, dragged, zoomed with the wheel.
-@Suite(.ownThread, .serialized, .enabled(if: Browser.isInstalled, .init(rawValue: Browser.skipMessage)))
+@Suite(.ownThread, .serialized, .long, .enabled(if: Browser.isInstalled, .init(rawValue: Browser.skipMessage)))
 struct BrowserTests {
   /// A tileset and how the server is started for it.
   struct Case: Sendable, CustomTestStringConvertible {
@@ -15,8 +15,7 @@ struct BrowserTests {
   }
 
   /// Whether all cases are tried, or of each test only one.
-  static let isLong = ProcessInfo.processInfo.environment["CLIENT_TESTS"] == "all"
-  static let longMessage: Comment = "takes long: make test-clients runs it"
+  static let isLong = TestEffort.isFull
 
   static let cases =
     !isLong

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// QGIS draws every layer of the built `tileserve`'s WMTS document.
-@Suite(.ownThread, .enabled(if: BrowserTests.isLong, BrowserTests.longMessage))
+@Suite(.ownThread, .enabled(if: TestEffort.isFull, "takes very long: make test-clients runs it"))
 struct QGISTests {
   private struct Layer: Decodable {
     let layer: String

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// `kill -9` at random instants of a build. TILECUT_LONG=1 makes it 50 rounds.
-@Suite(.ownThread) struct BuildCrashTests {
-  static let rounds = ProcessInfo.processInfo.environment["TILECUT_LONG"] == "1" ? 50 : 6
+/// `kill -9` at random instants of a build. LONG_TESTS=full makes it 50 rounds.
+@Suite(.ownThread, .long) struct BuildCrashTests {
+  static let rounds = TestEffort.isFull ? 50 : 6
 
   /// Each round begins with a shelf of edition 1 that a killed build may have left half done, and goes on to a state that changes files within the edition too.
   @Test func shelfIsConsistentAtEveryMomentAndEndsTheSame() throws {

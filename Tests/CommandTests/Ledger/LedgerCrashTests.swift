@@ -3,9 +3,9 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// `kill -9` at random instants. LEDGER_LONG=1 makes it 200 rounds.
-@Suite(.ownThread) struct LedgerCrashTests {
-  static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 200 : 10
+/// `kill -9` at random instants. LONG_TESTS=full makes it 200 rounds.
+@Suite(.ownThread, .long) struct LedgerCrashTests {
+  static let rounds = TestEffort.isFull ? 200 : 10
 
   /// What the books say, without the head: the order of events may differ, the sums may not.
   private func journal(_ shop: LedgerShop) throws -> [Substring] {

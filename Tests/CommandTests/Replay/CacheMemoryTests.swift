@@ -5,12 +5,11 @@ import Testing
 /// The budget is one of real memory.
 @Suite(.ownThread) struct CacheMemoryTests {
   #if os(Linux)
-    /// `CACHE_LONG=1` takes a million operations.
+    /// `LONG_TESTS=full` takes a million operations.
     @Test func aProcessKeepsToIt() throws {
-      let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
       let budget = 24 << 20
       let run = try Command(built: "CacheBench").run(
-        ["memory", "\(budget)", isLong ? "1000000" : "6000"], timeout: 600)
+        ["memory", "\(budget)", TestEffort.isFull ? "1000000" : "6000"], timeout: 600)
       #expect(run.status == 0, "\(run)")
       let words = run.stdout.split(whereSeparator: \.isWhitespace)
       let base = try #require(words.firstIndex(of: "base").flatMap { Int(words[$0 + 1]) })

@@ -37,7 +37,7 @@ import Testing
   }
 
   /// Ten thousand clients that ask nothing, or half a question, take nothing from the one that asks.
-  @Test(.enabled(if: isLong, "takes TILESERVE_LONG=1")) func tenThousandConnections() throws {
+  @Test(.veryLong) func tenThousandConnections() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("relief.mbtiles", zooms: 0...1)
     let server = try RunningServer([folder.path])
@@ -66,4 +66,3 @@ import Testing
   }
 }
 
-private let isLong = ProcessInfo.processInfo.environment["TILESERVE_LONG"] == "1"

@@ -7,7 +7,7 @@ import TileIndex
 /// One story with real processes: two accounts, twelve regions, 200 purchases; connections cut at random bytes, kills of client and server while files come, refunds, a reset phone, a second and a
 /// third phone, a new edition. At the end every owned region is installed byte for byte, what had come was not loaded again, nothing was granted twice, and the books agree.
 @Suite(.ownThread) struct StoreStoryTests {
-  private static let isLong = ProcessInfo.processInfo.environment["MAPSTORE_LONG"] != nil
+  private static let isLong = TestEffort.isFull
 
   @Test(arguments: [1] as [UInt64])
   func everybodyHasWhatTheyPaidFor(seed: UInt64) async throws {

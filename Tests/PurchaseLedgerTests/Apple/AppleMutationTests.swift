@@ -5,8 +5,8 @@ import Testing
 
 /// Damaged evidence is refused or read, and never stops the process.
 @Suite(.ownThread) struct AppleMutationTests {
-  /// `LEDGER_LONG` makes it a longer search.
-  private static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == nil ? 500 : 200_000
+  /// `LONG_TESTS=full` makes it a longer search.
+  private static let rounds = TestEffort.isFull ? 200_000 : 500
   private static let seed: UInt64 = 20_261_121
 
   @Test func damagedSignedJSONNeverTraps() async throws {
