@@ -63,7 +63,7 @@ import Testing
     return (try folder.bytes("out"), run.seconds)
   }
 
-  @Test(arguments: Verb.allCases) func outputIsWholeOrAsItWas(_ verb: Verb) throws {
+  @Test(arguments: Verb.allCases) func killLeavesTheOutputCompleteOrUnchanged(_ verb: Verb) throws {
     let seed: UInt64 = 31
     var random = SeededGenerator(seed: seed)
     let (whole, seconds) = try reference(verb)
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: Verb.allCases, [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func stoppedCommandsLeaveNothing(_ verb: Verb, _ signal: (number: Int32, status: Int32)) throws {
+  func signalsEndACommandWithTheirStatusAndLeaveNoFiles(_ verb: Verb, _ signal: (number: Int32, status: Int32)) throws {
     let (whole, _) = try reference(verb)
     // It may be done before the signal comes.
     for attempt in 0..<20 {

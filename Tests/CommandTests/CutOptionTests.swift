@@ -34,7 +34,7 @@ import TileIndex
   }
 
   /// The bundle's name on the disk is not in it, nor where it lies.
-  @Test func bytesDoNotDependOnTheOutputsName() throws {
+  @Test func bundleBytesDoNotDependOnTheOutputName() throws {
     let folder = try TemporaryFolder()
     let source = try folder.writePlacedPicture()
     for name in ["one", "two"] {
@@ -45,7 +45,7 @@ import TileIndex
   }
 
   /// At zoom 30 six digits of a degree are several tiles.
-  @Test func deepestZoomIsValid() throws {
+  @Test func deepestZoomVerifies() throws {
     let folder = try TemporaryFolder()
     let output = folder.file("out.mbtiles")
     let run = try tilecut(
@@ -54,7 +54,7 @@ import TileIndex
     try expectValid(output)
   }
 
-  @Test func defaults() throws {
+  @Test func defaultsAreMercatorPNGAndTheSourcesZooms() throws {
     let run = try cut()
     #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, 0...3))
     let metadata = try SQLiteFile.metadata(output)
@@ -66,7 +66,7 @@ import TileIndex
     #expect(run.stdout.hasPrefix("\(output): \(tiles) tiles, zoom 0-3, "), "\(run)")
   }
 
-  @Test func metadataOptions() throws {
+  @Test func metadataOptionsAreInTheBundle() throws {
     _ = try cut(
       "--zoom", "0", "--name", "Ünïcode \"map\"", "--attribution", "<a href='x'>We</a>", "--description",
       "It's; DROP TABLE",
@@ -78,14 +78,14 @@ import TileIndex
   }
 
   @Test(arguments: [("3", 3...3), ("2-4", 2...4), ("0-0", 0...0)])
-  func zooms(_ option: String, _ zooms: ClosedRange<Int>) throws {
+  func zoomOptionLimitsTheLevels(_ option: String, _ zooms: ClosedRange<Int>) throws {
     _ = try cut("--zoom", option)
     #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 10, south: 40, east: 20, north: 50, zooms))
     let metadata = try SQLiteFile.metadata(output)
     #expect(metadata["minzoom"] == "\(zooms.lowerBound)" && metadata["maxzoom"] == "\(zooms.upperBound)")
   }
 
-  @Test func boundsCutOff() throws {
+  @Test func boundsClipTheSource() throws {
     _ = try cut("--bounds", "12,42,15,45", "--zoom", "0-5")
     #expect(try SQLiteFile.tiles(output) == mercatorTiles(west: 12, south: 42, east: 15, north: 45, 0...5))
     #expect(try SQLiteFile.metadata(output)["bounds"] == "12,42,15,45")
@@ -95,7 +95,7 @@ import TileIndex
     #expect(abs(visible.first! - 17) <= 1 && abs(visible.last! - 84) <= 1, "\(visible.first!) to \(visible.last!)")
   }
 
-  @Test func jpeg() throws {
+  @Test func jpegTilesHaveTheRequestedQuality() throws {
     _ = try cut("--format", "jpeg", "--quality", "60")
     #expect(try SQLiteFile.metadata(output)["format"] == "jpg")
     #expect(try SQLiteFile.rows(output, "SELECT DISTINCT hex(substr(tile_data, 1, 3)) FROM tiles") == [["FFD8FF"]])
@@ -107,7 +107,7 @@ import TileIndex
   }
 
   /// A picture that lies nowhere: the deepest tiles are its pixels, from its top left corner on.
-  @Test func flat() throws {
+  @Test func flatCutsPixelsWithoutGeoreference() throws {
     let source = try folder.writePicture("scan.png", width: 700, height: 300)
     let without = try tilecut("cut", source, "-o", output, "--force")
     #expect(without.status == 65 && without.stderr.contains("--flat"), "\(without)")
@@ -136,7 +136,7 @@ import TileIndex
   }
 
   /// A grid that Mercator readers must not take for theirs.
-  @Test func worldCRS84Quad() throws {
+  @Test func worldCRS84QuadIsInDegrees() throws {
     _ = try cut("--matrix", "WorldCRS84Quad")
     let metadata = try SQLiteFile.metadata(output)
     #expect(metadata["tile_matrix_set"] == "http://www.opengis.net/def/tilematrixset/OGC/1.0/WorldCRS84Quad")
@@ -154,7 +154,7 @@ import TileIndex
     #expect(try tilecut("preview", "--contact-sheet", output, "-o", folder.file("sheet.png")).status == 0)
   }
 
-  @Test func resamplingNearestKeepsColours() throws {
+  @Test func nearestResamplingAddsNoColours() throws {
     _ = try cut("--resampling", "nearest", "--zoom", "4")
     let bytes = try folder.bytes("placed.png")
     let source = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
@@ -165,7 +165,7 @@ import TileIndex
     #expect(found.count > 100 && found.isSubset(of: colours(source)))
   }
 
-  @Test func laterSourcesLieOverEarlierOnes() throws {
+  @Test func laterSourcesAreDrawnOverEarlierOnes() throws {
     let red = try folder.writePicture("red.png", colour: 0x0000ff)
     let blue = try folder.writePicture("blue.png", colour: 0xff0000)
     for (stem, west) in [("red", 10.0), ("blue", 15.0)] {
@@ -198,7 +198,7 @@ import TileIndex
   }
 
   /// It is about the sources, so a source that cannot be cut fails.
-  @Test func dryRunOpensTheSources() throws {
+  @Test func dryRunReportsUnusableSources() throws {
     expectRefusal(try tilecut("cut", folder.file("missing.tif"), "-o", output, "--dry-run"), status: 66)
   }
 }

@@ -53,7 +53,7 @@ import TileIndex
       bounds: BoundingBox(west: -106.0491006, south: 40.0676815, east: -105.3366006, north: 40.6121815), zoomMax: 10),
   ]
 
-  @Test func shelfIsBuiltAndVerifiesClean() throws {
+  @Test func sampleRegionsBuildAndVerifyWithoutErrors() throws {
     let demo = try Demo.shared.get()
     #expect(demo.run.status == 0, "\(demo.run)")
     let catalogue = try Catalogue(path: demo.folder.file("catalogue.json"))
@@ -76,7 +76,7 @@ import TileIndex
   }
 
   /// The shop's story in small; the script itself compares files and sums, and ends with another status where one is not as it says.
-  @Test func regionsAreSold() throws {
+  @Test func sampleRegionsHaveProductIDs() throws {
     let demo = try Demo.shared.get()
     for line in [
       "a search for \"longs\" finds the regions that Longs Peak lies in", "nothing is bought twice",
@@ -91,7 +91,7 @@ import TileIndex
     #expect(FileManager.default.fileExists(atPath: demo.folder.file(".store/ledger.sqlite")))
   }
 
-  @Test(arguments: regions) func previewIsAPicture(_ region: Region) throws {
+  @Test(arguments: regions) func everySampleRegionHasAPreview(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let pixels = try demo.folder.bytes("\(region.stem).png").withUnsafeBytes { try ImageDecoder.decode($0) }
     #expect(pixels.width >= 512 && pixels.height >= 200)
@@ -103,7 +103,7 @@ import TileIndex
     #expect(colours.count > 200, "a map has more than \(colours.count) colours")
   }
 
-  @Test(arguments: regions) func metadataAreTheManifests(_ region: Region) throws {
+  @Test(arguments: regions) func sampleBundlesHaveTheManifestsMetadata(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let metadata = try SQLiteFile.metadata(demo.folder.file("\(region.stem).mbtiles"))
     let shelf = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
@@ -118,7 +118,7 @@ import TileIndex
   @Test(
     .enabled(if: Command(installed: "gdalinfo") != nil, "gdalinfo is not installed (apt-get install gdal-bin)"),
     arguments: regions)
-  func gdalOpensThem(_ region: Region) throws {
+  func gdalOpensSampleBundles(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let path = demo.folder.file("\(region.stem).mbtiles")
     let before = try demo.folder.bytes("\(region.stem).mbtiles")

@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread) struct DeterminismTests {
   /// Deeper than the pictures' own zoom, so that there are several units of work for every thread; a debug build takes long to write a PNG.
   @Test(arguments: [("jpeg", 4...8), ("png", 5...6)])
-  func threadsAndMemoryDoNotShowInTheBundle(_ format: String, _ zooms: ClosedRange<Int>) throws {
+  func bundleBytesDoNotDependOnThreadsOrMemory(_ format: String, _ zooms: ClosedRange<Int>) throws {
     let folder = try TemporaryFolder()
     let below = try folder.writePlacedPicture("below.png")
     let above = try folder.writePlacedPicture("above.png", edge: 20)

@@ -27,7 +27,7 @@ enum SmallDisk {
 @Suite(.ownThread, .enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
 struct DiskFullTests {
   /// Full at the first page, while tiles are written, and at the end of it.
-  @Test(arguments: [16, 100, 380]) func cutSaysSo(kilobytes: Int) throws {
+  @Test(arguments: [16, 100, 380]) func cutOnAFullDiskSaysSoAndLeavesNothing(kilobytes: Int) throws {
     let folder = try TemporaryFolder()
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let run = try #require(
@@ -38,7 +38,7 @@ struct DiskFullTests {
     #expect(run.stderr.contains("tilecut: out.mbtiles: the disk is full; free space"), "\(run)")
   }
 
-  @Test func forceKeepsTheOldBundle() throws {
+  @Test func fullDiskLeavesTheOldBundleWithForce() throws {
     let folder = try TemporaryFolder()
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let run = try #require(
@@ -49,7 +49,7 @@ struct DiskFullTests {
   }
 
   /// While the bundle is cut, and while what belongs to it is made. What there is room for is kept, and what was not finished is gone.
-  @Test(arguments: [40, 300, 700]) func buildSaysSo(kilobytes: Int) throws {
+  @Test(arguments: [40, 300, 700]) func buildOnAFullDiskSaysSoAndLeavesNothing(kilobytes: Int) throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
     let disk = try TemporaryFolder()
@@ -62,7 +62,7 @@ struct DiskFullTests {
     #expect(build.stderr.contains("; free space or choose another disk"), "\(build)")
   }
 
-  @Test func contactSheetSaysSo() throws {
+  @Test func contactSheetOnAFullDiskSaysSo() throws {
     let folder = try TemporaryFolder()
     let bundle = folder.file("out.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle).status == 0)

@@ -8,7 +8,7 @@ import Testing
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
     ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"], ["help", "build"], ["help", "parcels"],
   ])
-  func helpIsTheGoldenFile(_ arguments: [String]) throws {
+  func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let name = "tilecut-\(arguments.last!.drop { $0 == "-" }).txt"
@@ -24,7 +24,7 @@ import Testing
     "cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places", "build", "parcels",
   ]
 
-  @Test func helpOfACommandIsItsOwn() throws {
+  @Test func helpBeforeAndAfterASubcommandIsThatSubcommands() throws {
     for command in Self.commands {
       #expect(try tilecut(command, "--help").stdout == tilecut("help", command).stdout)
     }
@@ -40,13 +40,13 @@ import Testing
     }
   }
 
-  @Test func versionIsTheTools() throws {
+  @Test func versionPrintsTheToolsVersion() throws {
     let run = try tilecut("--version")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     #expect(run.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil, "\(run)")
   }
 
-  @Test(arguments: [["--version", "7"], ["--version=7"]]) func versionOfATilesetIsItsOwn(_ option: [String]) throws {
+  @Test(arguments: [["--version", "7"], ["--version=7"]]) func versionOfCutIsTheTilesets(_ option: [String]) throws {
     let folder = try TemporaryFolder()
     let output = folder.file("out.mbtiles")
     let run = try Command(built: "tilecut").run(
@@ -60,7 +60,7 @@ import Testing
   }
 
   /// MBTiles wants a number there.
-  @Test(arguments: ["2026-11-a", "nan"]) func otherVersionsAreTakenWithAWarning(_ version: String) throws {
+  @Test(arguments: ["2026-11-a", "nan"]) func versionsThatAreNoNumbersGiveAWarning(_ version: String) throws {
     let folder = try TemporaryFolder()
     let output = folder.file("out.mbtiles")
     let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--version", version)
@@ -68,7 +68,7 @@ import Testing
     #expect(try SQLiteFile.metadata(output)["version"] == version)
   }
 
-  @Test func readmeListsTheStatusesOfTheHelp() throws {
+  @Test func readmeAndHelpListTheSameExitCodes() throws {
     let help = try tilecut("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
     for status in documentedStatuses { #expect(help.contains(" \(status)"), "\(status)") }
     #expect(documentedStatuses.isSuperset(of: [0, 1, 64, 65, 66, 70, 73, 74, 75, 130, 143]))

@@ -35,7 +35,7 @@ import TileIndex
   ]
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)), arguments: bundles)
-  func inspectSays(_ bundle: Bundle) throws {
+  func inspectPrintsMetadataAndCounts(_ bundle: Bundle) throws {
     let path = TestData.url("maps/tilesets/\(bundle.name)").path
     let text = try tilecut("inspect", path)
     let json = try tilecut("inspect", path, "--json")
@@ -51,7 +51,7 @@ import TileIndex
   }
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)), arguments: bundles)
-  func verifySays(_ bundle: Bundle) throws {
+  func verifyReportsTheBrokenRules(_ bundle: Bundle) throws {
     let path = TestData.url("maps/tilesets/\(bundle.name)").path
     let text = try tilecut("verify", path)
     let json = try tilecut("verify", "--json", path)
@@ -87,7 +87,7 @@ import TileIndex
   }
 
   /// Whoever made a bundle writes no lines of the command's, nor over them.
-  @Test func textsOfABundleStayInTheirLine() throws {
+  @Test func textsOfABundleCannotAddLinesToTheOutput() throws {
     let folder = try TemporaryFolder()
     let bundle = folder.file("map.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle, "--zoom", "0-1").status == 0)
@@ -103,7 +103,7 @@ import TileIndex
   }
 
   /// A bundle as a crashed writer leaves it, on media that cannot be written: what the log holds is seen, and nothing changes.
-  @Test func logsLeftByAWriterAreReadAndLeftAlone() throws {
+  @Test func journalLeftByAWriterIsReadAndNotRemoved() throws {
     let folder = try TemporaryFolder()
     let original = folder.file("original.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", original, "--zoom", "0-1").status == 0)

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)], [0, 2])
-  func stoppedCutLeavesNothing(_ signal: (number: Int32, status: Int32), progressLines: Int) throws {
+  func stoppedCutLeavesNoFilesAndTheSignalsStatus(_ signal: (number: Int32, status: Int32), progressLines: Int) throws {
     let cut = try startLongCut("--progress", "json")
     wait(for: cut, progressLines: progressLines)
     let start = ContinuousClock.now
@@ -77,7 +77,7 @@ import Testing
   }
 
   /// Two writers of one target do not take each other's files for remains.
-  @Test func livingCutIsNoRemains() throws {
+  @Test func cutDoesNotRemoveTheTemporaryFilesOfARunningOne() throws {
     let cut = try startLongCut()
     wait(for: cut, progressLines: 0)
     let mine = partialFiles
@@ -89,7 +89,7 @@ import Testing
     try expectValid(output)
   }
 
-  @Test func nohupIsRespected() throws {
+  @Test func hangupIsIgnoredUnderNohup() throws {
     let picture = try folder.writePlacedPicture()
     let cut = try Command(path: "/bin/sh").start([
       "-c", "trap '' HUP; exec \"$0\" \"$@\"", Command(built: "tilecut").path, "cut", picture, "-o", output, "--force",

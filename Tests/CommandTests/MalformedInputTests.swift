@@ -14,13 +14,13 @@ struct MalformedInputTests {
   static let peakBytesMax = 300_000_000
 
   @Test(arguments: malformed + brokenPNGs)
-  func placedByOptions(_ file: String) throws {
+  func malformedRastersPlacedByOptionsDoNotCrash(_ file: String) throws {
     try expectCivilEnd(of: file, "--crs", "EPSG:4326", "--bounds", "-10,-10,10,10")
   }
 
   /// With the georeference that the file has, or has not.
   @Test(arguments: malformed)
-  func asItIs(_ file: String) throws {
+  func malformedRastersDoNotCrash(_ file: String) throws {
     try expectCivilEnd(of: file)
   }
 
@@ -47,7 +47,7 @@ struct MalformedInputTests {
     return names.filter(include).sorted().map { "\(folder)/\($0)" }
   }
 
-  @Test func thereAreFilesToTry() {
+  @Test func malformedTestFilesExist() {
     #expect(Self.malformed.count >= 30 && Self.brokenPNGs.count >= 14)
   }
 }

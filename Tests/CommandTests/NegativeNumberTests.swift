@@ -6,7 +6,7 @@ import TileIndex
 @Suite(.ownThread) struct NegativeNumberTests {
   /// Every option of every command whose value is numbers with commas, as the commands themselves tell.
   @Test(arguments: ["tilecut", "tileserve", "purchase-ledger", "mapstore"])
-  func everyOptionTakesThem(tool: String) throws {
+  func everyNumericOptionTakesNegativeNumbers(tool: String) throws {
     let dump = try Command(built: tool).run(["--experimental-dump-help"])
     let commands = try #require(try JSONValue(parsing: Array(dump.stdout.utf8))["command"])
     let options = Self.options(commands, [])
@@ -36,7 +36,7 @@ import TileIndex
   }
 
   /// As README.md has it.
-  @Test func groundInColorado() throws {
+  @Test func packsCommandTakesWesternLongitudes() throws {
     let folder = try TemporaryFolder()
     for ground in [["--point", "-105.68,40.34"], ["--bbox", "-105.9,40.2,-105.5,40.6"]] {
       let run = try Command(built: "mapstore").run(

@@ -26,7 +26,7 @@ import Testing
     let secondsLeft: Double?
   }
 
-  @Test func jsonCountsUpToTheTotal() throws {
+  @Test func jsonProgressCountsUpToTheTotal() throws {
     let run = try cut("json")
     let lines = try run.stderrLines.map { line in
       let keys = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys
@@ -46,12 +46,12 @@ import Testing
     }
   }
 
-  @Test func noneIsSilent() throws {
+  @Test func progressNonePrintsNothing() throws {
     #expect(try cut("none").stderr.isEmpty)
   }
 
   /// Drawn again and again in one line, and taken away in the end.
-  @Test func barIsOneLine() throws {
+  @Test func progressBarIsOneLine() throws {
     let text = try cut("bar").stderr
     let states = text.components(separatedBy: "\r\u{1b}[K")
     #expect(states.first == "" && states.last == "", "\(text.debugDescription)")
@@ -66,14 +66,14 @@ import Testing
   @Test(
     .enabled(if: Command(installed: "script") != nil, "script is not installed (apt-get install bsdutils)"),
     .enabled(if: canMakeTerminals, "no pseudo-terminal can be made here (mount devpts at /dev/pts)"))
-  func barIsForTerminals() throws {
+  func progressBarIsDrawnOnTerminals() throws {
     let line = "'\(try Command(built: "tilecut").path)' cut '\(picture)' -o '\(folder.file("out.mbtiles"))'"
     let run = try #require(Command(installed: "script")).run(["-qec", line, "/dev/null"])
     #expect(run.status == 0 && run.stdout.contains("\r\u{1b}[K[") && run.stdout.contains(" tiles/s, "), "\(run)")
   }
 
   /// Into a file: a line every few seconds, and no control characters.
-  @Test func autoIsPlainOffTerminals() throws {
+  @Test func autoProgressIsPlainWithoutATerminal() throws {
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let cut = try startTilecut("cut", raster, "-o", folder.file("out.mbtiles"), "--zoom", "0-17", "--threads", "1")
     #expect(cut.wait(timeout: 40) { cut.stderr.contains("\n") })

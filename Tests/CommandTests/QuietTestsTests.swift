@@ -9,7 +9,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   /// A line that has come is not held back until there are more of them.
-  @Test func progressIsShownWhileTestsRun() throws {
+  @Test func progressOfTheTestsIsShownWhileTheyRun() throws {
     let runner = """
       for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do echo "✔ Test a$i$j() passed after 0.1 seconds."; done; done
       until [ -e "$1" ]; do sleep 0.05; done

@@ -26,7 +26,7 @@ struct BrowserTests {
     ]
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)), arguments: cases)
-  func rasterViewer(_ what: Case) throws {
+  func viewerLoadsEveryTileOfTheViewWhenDraggedAndZoomed(_ what: Case) throws {
     let server = try RunningServer(SampleBundles.folders(all: Self.isLong), what.options)
     let map = try MapPage(server, what.id)
     let name = "viewer-\(what.id.filter { $0.isLetter || $0 == "-" })\(what.options.isEmpty ? "" : "-base-path")"
@@ -71,7 +71,7 @@ struct BrowserTests {
 
   /// A picture without a place on Earth is looked at as maps are, in its own pixels.
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
-  func flatViewer() throws {
+  func viewerShowsImagesWithoutGeoreference() throws {
     let server = try RunningServer([SampleBundles.flat().folder.path])
     let map = try MapPage(server, "scan")
     let opened = try map.expectWhole("opened")
@@ -81,7 +81,7 @@ struct BrowserTests {
   }
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
-  func compositeViewer() throws {
+  func viewerShowsComposites() throws {
     let id = "continental-us,rocky-mountain-np"
     let server = try RunningServer(SampleBundles.folders(), ["--missing", "overzoom"])
     let whole = try MapPage(server, id)

@@ -16,7 +16,7 @@ struct QGISTests {
   /// Debian's Python has QGIS's module; another one that is found earlier has not.
   private static let python = Command(path: "/usr/bin/python3")
 
-  @Test func drawsEveryLayerAlsoBeyondItsLastZoom() throws {
+  @Test func qgisDrawsEveryWMTSLayerAlsoBeyondItsLastZoom() throws {
     guard try Self.python.run(["-c", "import qgis.core"]).status == 0 else {
       print("QGIS is not installed (apt-get install python3-qgis qgis-providers)")
       return

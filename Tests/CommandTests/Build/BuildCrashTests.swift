@@ -8,7 +8,7 @@ import TileIndex
   static let rounds = TestEffort.isFull ? 50 : 6
 
   /// Each round begins with a shelf of edition 1 that a killed build may have left half done, and goes on to a state that changes files within the edition too.
-  @Test func shelfIsConsistentAtEveryMomentAndEndsTheSame() throws {
+  @Test func killedBuildsLeaveAConsistentCatalogAndTheNextOneFinishes() throws {
     let shelf = try Shelf()
     func first() throws {
       _ = try shelf.folder.writePlacedPicture("other.png", edge: 48)
@@ -64,7 +64,7 @@ import TileIndex
     #expect(kept > 0, "what a killed build had finished was never kept")
   }
 
-  @Test func onlyOneBuildAtATime() throws {
+  @Test func secondBuildInAFolderIsRefusedAsBusy() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": [0, 12]"#)
     let first = try Command(built: "tilecut").start(["build", shelf.manifest, "-o", shelf.output])
@@ -78,7 +78,7 @@ import TileIndex
   }
 
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func stoppedBuildKeepsWhatIsFinished(_ signal: (number: Int32, status: Int32)) throws {
+  func signalEndsABuildAndKeepsFinishedRegions(_ signal: (number: Int32, status: Int32)) throws {
     let shelf = try Shelf()
     try shelf.write(
       [Shelf.region("a"), Shelf.region("b", #", "zooms": [0, 12]"#)].joined(separator: ","))

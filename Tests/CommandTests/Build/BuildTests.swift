@@ -7,7 +7,7 @@ import TileImage
 
 /// `tilecut build` from one state of the manifest to the next.
 @Suite(.ownThread) struct BuildTests {
-  @Test func shelfHasWhatTheCatalogueSays() throws {
+  @Test func buildWritesTheFilesThatTheCatalogLists() throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
     let run = try shelf.build("--json")
@@ -31,7 +31,7 @@ import TileImage
   }
 
   /// Parcels are under the limit, and together they are the whole: also merged by the tool.
-  @Test func parcelsMergeToTheWhole() throws {
+  @Test func packsOfARegionMergeToTheWholeRegion() throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
     #expect(try shelf.build("--jobs", "2").status == 0)
@@ -68,7 +68,7 @@ import TileImage
     }
   }
 
-  @Test func nothingIsMadeTwice() throws {
+  @Test func unchangedRegionsAreNotBuiltAgain() throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
     #expect(try shelf.build().status == 0)
@@ -104,7 +104,7 @@ import TileImage
     #expect(shelf.names == (try shelf.catalogue().regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
   }
 
-  @Test func changedInputsAreNoticed() throws {
+  @Test func changedInputsAreBuiltAgain() throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
     #expect(try shelf.build().status == 0)
@@ -131,7 +131,7 @@ import TileImage
   }
 
   /// The command's own version is fixed, so the library is asked.
-  @Test func anotherVersionOfTheToolMakesAllAnew() throws {
+  @Test func anotherToolVersionBuildsEverythingAgain() throws {
     let shelf = try Shelf()
     try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
     func outcomes(_ version: String) throws -> [RegionReport.Outcome] {
@@ -144,7 +144,7 @@ import TileImage
     #expect(try outcomes("2") == [.built, .built])
   }
 
-  @Test func oneBuildAtATimeInAFolder() throws {
+  @Test func onlyOneOfTwoBuildsInAFolderRuns() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"))
     #expect(try shelf.build().status == 0)
@@ -157,7 +157,7 @@ import TileImage
   }
 
   /// A catalogue that cannot be read may be somebody else's; the message says how to go on.
-  @Test func damagedCatalogueIsNotOverwritten() throws {
+  @Test func damagedCatalogIsNotOverwritten() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"))
     #expect(try shelf.build().status == 0)
@@ -174,7 +174,7 @@ import TileImage
   }
 
   /// What took long is not made again because of what came after it.
-  @Test func bundleIsKeptWhenItsParcelsCannotBeMade() throws {
+  @Test func bundleIsKeptWhenItsPacksCannotBeBuilt() throws {
     let shelf = try Shelf()
     let noise =
       #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
@@ -192,7 +192,7 @@ import TileImage
   }
 
   /// Bounds, and a boundary that is cut in two: the shelf knows on which side of the world they lie.
-  @Test func regionsAcrossTheAntimeridian() throws {
+  @Test func regionsMayCrossTheAntimeridian() throws {
     let shelf = try Shelf()
     _ = try shelf.folder.writePicture("world.png", width: 256, height: 128)
     try shelf.folder.write("world.pgw", "1.40625\n0\n0\n-1.40625\n-179.296875\n89.296875\n")
@@ -223,7 +223,7 @@ import TileImage
   }
 
   /// The same inputs give the same bytes, wherever, on however many threads, in whatever order.
-  @Test func buildsAreReproducible() throws {
+  @Test func twoBuildsGiveTheSameBytes() throws {
     let (one, two) = (try Shelf(), try Shelf())
     try one.writeVariety()
     try two.writeVariety()
@@ -234,7 +234,7 @@ import TileImage
     #expect(try one.contents() == two.contents())
   }
 
-  @Test func editionsLeavePatches() throws {
+  @Test func newEditionComesWithAPatchFromTheOldOne() throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
     #expect(try shelf.build().status == 0)
@@ -265,7 +265,7 @@ import TileImage
   }
 
   /// A file that is not what its name says is told of, unless it may be another region's.
-  @Test func editionsThatAreNoneAreNamed() throws {
+  @Test func unusableOldEditionsAreNamed() throws {
     let shelf = try Shelf()
     try shelf.write([Shelf.region("a"), Shelf.region("a-b")].joined(separator: ","))
     #expect(try shelf.build().status == 0)
@@ -287,7 +287,7 @@ import TileImage
   }
 
   /// A patch as large as the bundle helps nobody.
-  @Test func patchesThatAreNotSmallerAreNotListed() throws {
+  @Test func patchThatIsNotSmallerThanTheBundleIsNotListed() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": 0"#)
     #expect(try shelf.build().status == 0)
@@ -300,7 +300,7 @@ import TileImage
     #expect(shelf.names.contains { $0.hasSuffix(".patch") } == !region.patches.isEmpty)
   }
 
-  @Test func regionsComeAndGo() throws {
+  @Test func addedRegionsAreListedAndRemovedOnesDisappear() throws {
     let shelf = try Shelf()
     try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
     #expect(try shelf.build().status == 0)
@@ -317,7 +317,7 @@ import TileImage
   }
 
   /// A failure keeps the shelf as it was, and what was made for the next time.
-  @Test func failureLeavesTheShelfAsItWas() throws {
+  @Test func failedBuildLeavesTheCatalogUnchanged() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"))
     #expect(try shelf.build().status == 0)
@@ -336,7 +336,7 @@ import TileImage
     try shelf.expectConsistent()
   }
 
-  @Test func everyMissingFileIsNamed() throws {
+  @Test func allMissingFilesAreReportedTogether() throws {
     let shelf = try Shelf()
     try shelf.write(
       [
@@ -351,7 +351,7 @@ import TileImage
     #expect(shelf.names.isEmpty)
   }
 
-  @Test func optionsThatMakeNoSense() throws {
+  @Test func contradictoryOptionsAreWrongUsage() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("alps"))
     for options in [["--jobs", "0"], ["--memory", "1MB"], ["--max-bytes", "5kB"], ["--max-bytes", "x"]] {

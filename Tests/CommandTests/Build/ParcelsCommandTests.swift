@@ -24,7 +24,7 @@ import TileIndex
     return try JSONDecoder().decode([CoveringFile].self, from: Data(run.stdout.utf8))
   }
 
-  @Test func pointBoxAndTrack() throws {
+  @Test func packsCoveringAPointABoxAndATrackAreListed() throws {
     let shelf = try Self.shelf.get()
     let point = try files("--point", "15,45", "--region", "degrees")
     #expect(point.first?.kind == .overview && point.contains { $0.kind == .detail })
@@ -47,7 +47,7 @@ import TileIndex
   }
 
   /// A device that has what the answer names, and no more, has every tile there.
-  @Test(arguments: [1, 2, 3] as [UInt64]) func answersAreEnough(seed: UInt64) throws {
+  @Test(arguments: [1, 2, 3] as [UInt64]) func listedPacksHoldEveryTileOfTheArea(seed: UInt64) throws {
     let shelf = try Self.shelf.get()
     var random = SeededGenerator(seed: seed)
     for id in ["degrees", "levels"] {
@@ -69,7 +69,7 @@ import TileIndex
     }
   }
 
-  @Test func plainTextNamesTheBytes() throws {
+  @Test func plainTextListsSizes() throws {
     let run = try tilecut("parcels", Self.shelf.get().path("catalogue.json"), "--point", "15,45")
     #expect(run.status == 0 && run.stdout.contains("overview") && run.stdout.contains("whole region"), "\(run)")
     #expect(run.stdoutLines.last?.contains(" files, ") == true, "\(run)")
@@ -77,7 +77,7 @@ import TileIndex
     #expect(nothing.stdout == "nothing on the shelf covers it\n")
   }
 
-  @Test func refusals() throws {
+  @Test func unusableArgumentsAreRefused() throws {
     let shelf = try Self.shelf.get()
     for options in [
       [], ["--point", "1"], ["--point", "1,95"], ["--bbox", "1,2,3"], ["--point", "1,2", "--bbox", "1,2,3,4"],

@@ -12,7 +12,7 @@ import Testing
   }
 
   /// What is acknowledged before a backup begins is in it; what comes while it is made harms it as little as it waits.
-  @Test func aBackupHoldsWhatWasAcknowledgedBefore() async throws {
+  @Test func backupHoldsEverythingCommittedBeforeIt() async throws {
     let shop = try LedgerShop(buyers: 40)
     try shop.makeLedger()
     let ledger = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .system)
@@ -50,7 +50,7 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".unfinished") })
   }
 
-  @Test func aBackupReplacesNothingUnasked() throws {
+  @Test func backupReplacesAFileOnlyWithForce() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let copy = try shop.folder.write("copy.sqlite", "somebody's")
@@ -74,7 +74,7 @@ import Testing
   }
 
   /// A chain that is broken is no backup.
-  @Test func aDamagedLedgerIsNotCopied() throws {
+  @Test func damagedLedgerIsNotBackedUp() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     var connection: OpaquePointer?
@@ -86,7 +86,7 @@ import Testing
     #expect(!shop.folder.names.contains { $0.contains("copy") })
   }
 
-  @Test func aKilledBackupLeavesNoHalfOfIt() throws {
+  @Test func killedBackupLeavesNoPartialFile() throws {
     let shop = try LedgerShop(buyers: 20)
     try shop.makeLedger()
     #expect([0, 1].contains(try shop.run("import", shop.folder.file("evidence.jsonl")).status))
@@ -109,7 +109,7 @@ import Testing
   }
 
   /// Also while another process has the ledger open, which keeps its log.
-  @Test func aCommandLeavesNothingInTheLog() throws {
+  @Test func commandsEmptyTheWriteAheadLog() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     var other: OpaquePointer?
@@ -129,7 +129,7 @@ import Testing
   }
 
   /// The name of a file may be the person's.
-  @Test func anErasedLoginIsNowhereInTheFile() throws {
+  @Test func erasedLoginIsNowhereInTheLedgersFiles() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let login = "jane@example.org"

@@ -45,7 +45,7 @@ import Testing
     return ids
   }
 
-  @Test func nothingAcknowledgedIsLostAndNothingIsGrantedTwice() throws {
+  @Test func killedImportsLoseNothingCommittedAndGrantNothingTwice() throws {
     let shop = try LedgerShop(buyers: 30, seed: 11)
     let evidence = shop.folder.file("evidence.jsonl")
     let store = shop.folder.file("store.jsonl")

@@ -31,7 +31,7 @@ import Testing
   }
 
   /// A command that waited would give up after 30 seconds, with 3.
-  @Test func readersDoNotWaitForAWriter() throws {
+  @Test func readingCommandsDoNotWaitForAWriter() throws {
     let shop = try filled()
     var writer: OpaquePointer?
     defer { sqlite3_close(writer) }
@@ -43,7 +43,7 @@ import Testing
     try expectRead(shop)
   }
 
-  @Test func readersLeaveTheFileAsItIs() throws {
+  @Test func readingCommandsDoNotChangeTheFile() throws {
     let shop = try filled()
     let before = try shop.folder.bytes("ledger.sqlite")
     // Who writes puts the log back into the file when it ends.
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// On media that nobody writes to. Whoever runs the tests as root can write there all the same.
-  @Test func aLedgerThatNobodyCanWriteIsRead() throws {
+  @Test func readOnlyLedgerCanBeRead() throws {
     let shop = try filled()
     let files = FileManager.default
     try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: shop.ledgerPath)
@@ -64,7 +64,7 @@ import Testing
   }
 
   /// Policies of the configuration are recorded by whoever writes.
-  @Test func aPolicyThatIsNotInForceYetIsSaid() throws {
+  @Test func readingCommandsWarnOfPoliciesNotYetInForce() throws {
     let shop = try filled()
     let text = try String(decoding: shop.folder.bytes("config.json"), as: UTF8.self)
       .replacing("{\"ledger\"", with: "{\"policy\": {\"family-sharing\": \"withhold\"}, \"ledger\"")

@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  @Test func booksAreMadeFilledComparedAndExported() throws {
+  @Test func initImportReconcileAndExportWorkTogether() throws {
     let shop = try LedgerShop()
     try shop.makeLedger()
     let imported = try shop.run("import", shop.folder.file("evidence.jsonl"), "--report", "json")
@@ -84,7 +84,7 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
   }
 
-  @Test func anExportIsForItsOwnerAlone() throws {
+  @Test func exportedFileIsReadableByItsOwnerOnly() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let file = shop.folder.file("events.jsonl")
@@ -95,7 +95,7 @@ import Testing
 
   private static let hasHledger = (try? run("hledger", ["--version"])) != nil
 
-  @Test(.enabled(if: hasHledger, "hledger is not installed")) func hledgerFindsNothingToObjectTo() throws {
+  @Test(.enabled(if: hasHledger, "hledger is not installed")) func hledgerAcceptsTheExportedJournal() throws {
     let shop = try LedgerShop(buyers: 40)
     try shop.makeLedger()
     _ = try shop.run("import", shop.folder.file("evidence.jsonl"))
@@ -107,7 +107,7 @@ import Testing
     #expect(balance.status == 0 && balance.output.contains("income:sales"), "\(balance.output)")
   }
 
-  @Test func anExportDoesNotReplaceTheLedger() throws {
+  @Test func exportRefusesToReplaceTheLedger() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let folder = shop.folder.path
@@ -144,7 +144,7 @@ import Testing
     #expect(file.range(of: Data("anna@".utf8)) == nil, "the login is still in the file")
   }
 
-  @Test func demoEndsInCleanBooks() throws {
+  @Test func demoEndsWithACleanLedger() throws {
     let folder = try TemporaryFolder()
     let run = try purchaseLedger("demo", "--buyers", "20", "--output", folder.file("shop"))
     #expect(run.status == 0, "\(run)")

@@ -5,7 +5,7 @@ import Testing
 
 /// Exit codes and messages.
 @Suite(.ownThread) struct LedgerUsageTests {
-  @Test func withoutALedgerItSaysInit() throws {
+  @Test func missingLedgerErrorNamesInit() throws {
     let folder = try TemporaryFolder()
     for arguments in [["verify"], ["rebuild"], ["entitlements", "a"], ["export"], ["reconcile"]] {
       let run = try Command(built: "purchase-ledger").run(arguments, in: folder.path)
@@ -16,7 +16,7 @@ import Testing
 
   /// What would make an account that looks like another's, or a password that is shorter than it sounds.
   @Test(arguments: [("ada\u{202e}gro", "long enough"), ("ada\u{1b}", "long enough"), ("ada", "пароль1")])
-  func accountsThatCannotBe(login: String, password: String) throws {
+  func unusableLoginsAndPasswordsAreRefused(login: String, password: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.file("ledger.sqlite")
     #expect(try purchaseLedger("init", "--ledger", path).status == 0)
@@ -26,7 +26,7 @@ import Testing
     #expect(try purchaseLedger("account", "list", "--ledger", path).stdout.isEmpty)
   }
 
-  @Test func aFileThatIsNoLedgerIsLeftAlone() throws {
+  @Test func fileThatIsNoLedgerIsRefusedAndNotChanged() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("ledger.sqlite", "not a ledger")
     let run = try purchaseLedger("verify", "--ledger", path)
@@ -57,7 +57,7 @@ import Testing
       "policy environment is production"
     ),
   ])
-  func wrongConfigurationIsNamed(_ text: String, naming name: String) throws {
+  func wrongConfigurationNamesTheFileAndTheMember(_ text: String, naming name: String) throws {
     let folder = try TemporaryFolder()
     let run = try purchaseLedger("init", "--config", try folder.write("c.json", text), "--ledger", folder.file("l"))
     #expect(run.status == 2 && run.stderr.contains(name), "\(run)")
@@ -69,7 +69,7 @@ import Testing
     "\"root-certificate\": \"root.der\", \"bundle-id\": \"ID\", \"app-apple-id\": 9, \"package-name\": \"PACKAGE\"",
     "\"rootCertificate\": [\"root.der\"], \"bundleId\": \"ID\", \"appAppleId\": \"9\", \"packageName\": \"PACKAGE\"",
   ])
-  func theFileMaySpellOptionsAsFlags(_ options: String) throws {
+  func configurationNamesMayBeSpelledAsFlags(_ options: String) throws {
     let shop = try LedgerShop(buyers: 2)
     try shop.makeLedger()
     let text = "\u{feff}{\(options), \"ledger\": \"ledger.sqlite\", \"now\": \(ShopGenerator.end)}"
@@ -81,7 +81,7 @@ import Testing
     #expect([0, 1].contains(run.status) && run.stdout.contains(" accepted"), "\(run)")
   }
 
-  @Test func theEnvironmentIsSaidOnce() throws {
+  @Test func environmentOptionAndPolicyMustAgree() throws {
     let folder = try TemporaryFolder()
     let ledger = folder.file("l")
     for arguments in [
@@ -96,7 +96,7 @@ import Testing
     #expect(try Command(built: "purchase-ledger").run(agreeing).status == 0)
   }
 
-  @Test func ofSeveralThatMakeALedgerOneDoes() throws {
+  @Test func oneOfSeveralConcurrentInitsMakesTheLedger() throws {
     let command = try Command(built: "purchase-ledger")
     for _ in 0..<8 {
       let folder = try TemporaryFolder()
@@ -110,7 +110,7 @@ import Testing
   }
 
   /// Killed at any instant, there is a whole ledger or none, and `init` goes on from there.
-  @Test func aLedgerIsMadeWholeOrNotAtAll() throws {
+  @Test func killedInitLeavesACompleteLedgerOrNone() throws {
     let command = try Command(built: "purchase-ledger")
     for delay in stride(from: 0, to: 60_000, by: 3_000) {
       let folder = try TemporaryFolder()
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func aFolderIsNoLedger() throws {
+  @Test func folderAsLedgerIsRefused() throws {
     let folder = try TemporaryFolder()
     for arguments in [["verify"], ["init"], ["import", "-"], ["rebuild"]] {
       let run = try Command(built: "purchase-ledger").run(arguments + ["--ledger", folder.path])
@@ -137,7 +137,7 @@ import Testing
   }
 
   /// What was found is lost with the output.
-  @Test func outputThatCannotBeWrittenIsAFailure() throws {
+  @Test func unwritableStandardOutputIsAFailure() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let refused = try shop.folder.write("refused", "a.b.c")
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func flagsWinOverTheEnvironmentAndThatOverTheFile() throws {
+  @Test func flagsWinOverTheEnvironmentAndItOverTheFile() throws {
     let folder = try TemporaryFolder()
     let config = try folder.write("c.json", "{\"ledger\": \"of-the-file\"}")
     let command = try Command(built: "purchase-ledger")
@@ -164,7 +164,7 @@ import Testing
     for name in ["of-the-file", "of-the-environment", "of-the-flag"] { #expect(folder.names.contains(name)) }
   }
 
-  @Test func importWantsToKnowTheApp() throws {
+  @Test func importNeedsTheAppAndItsRootCertificate() throws {
     let shop = try LedgerShop(buyers: 2)
     try shop.makeLedger()
     let run = try purchaseLedger(
@@ -178,7 +178,7 @@ import Testing
     #expect(rootless.status == 2 && rootless.stderr.contains("--root-certificate"), "\(rootless)")
   }
 
-  @Test func quarantineIsListedAndDismissed() throws {
+  @Test func quarantinedEvidenceIsListedAndDismissed() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     // Apple's server was not available: what was presented may be right all the same.
@@ -201,14 +201,14 @@ import Testing
     #expect(again.stdout.contains("quarantined"), "\(again)")
   }
 
-  @Test func otherEnvironmentThanTheLedgersIsRefused() throws {
+  @Test func environmentOtherThanTheLedgersIsRefused() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let run = try shop.run("import", shop.folder.file("evidence.jsonl"), "--environment", "sandbox")
     #expect(run.status == 2 && run.stderr.contains("environment"), "\(run)")
   }
 
-  @Test func whatCannotBeReadIsNamed() throws {
+  @Test func unreadableInputIsNamed() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let run = try shop.run("import", shop.folder.file("missing.jsonl"))
@@ -219,7 +219,7 @@ import Testing
   }
 
   /// Otherwise everything would be refused, and the next pull begin behind it.
-  @Test func pullWantsWhatItsEvidenceIsCheckedAgainst() throws {
+  @Test func pullNeedsTheOptionsThatVerifyItsAnswers() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     try shop.folder.write("key.p8", "no key")
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func quarantineIsPresentedAgain() throws {
+  @Test func importQuarantinedVerifiesQuarantinedEvidenceAgain() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let answers = try shop.folder.write("answers.jsonl", "{\"status\":21005}\n")
@@ -254,7 +254,7 @@ import Testing
     ("\"intent\": \"restore\", \"intent\": \"refresh\"", "\"intent\"", "twice"),
     ("\"evidence\": \"a.b.d\"", "\"evidence\"", "twice"),
   ])
-  func aWrapperThatIsNotUnderstoodIsRefusedByName(_ member: String, _ name: String, _ remedy: String) throws {
+  func wrapperWithUnknownMembersIsRefusedByName(_ member: String, _ name: String, _ remedy: String) throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let signed = String(decoding: try #require(shop.shop.evidence.first { $0.starts(with: "eyJ".utf8) }), as: UTF8.self)
@@ -268,7 +268,7 @@ import Testing
     #expect(answers[0]["reason"] as? String == "malformed" && message.contains(name) && message.contains(remedy))
   }
 
-  @Test func aPolicyIsSetOnce() throws {
+  @Test func policyGivenTwiceIsRefused() throws {
     let folder = try TemporaryFolder()
     let run = try purchaseLedger(
       "init", "--ledger", folder.file("l"), "--policy", "second-claim=refuse", "--policy", "second-claim=transfer")
@@ -279,7 +279,7 @@ import Testing
   @Test(arguments: [
     "correct horse\r\nsecond line\r\n", "correct horse\nsecond line\n", "correct horse\r\n", "correct horse",
   ])
-  func thePasswordIsTheFirstLineHoweverItEnds(_ text: String) async throws {
+  func passwordIsTheFirstLineWithAnyLineEnd(_ text: String) async throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let file = try shop.folder.write("password", text)
@@ -296,7 +296,7 @@ import Testing
   }
 
   /// What nobody signed may say what it likes; it cannot paint over the terminal, end our line or turn it round.
-  @Test func whatStrangersSentIsEscapedWhereItIsPrinted() throws {
+  @Test func textFromEvidenceIsEscapedInOutput() throws {
     let hostile = #"\u001b[2J\r\nvalid\u007f\u009b31m\u202e\u2066"#
     let message = """
       {"version": "1.0", "packageName": "\(ShopGenerator.packageName)", "eventTimeMillis": "1770000000000",
@@ -324,7 +324,7 @@ import Testing
     #expect(subtype == "\u{1b}[2J\r\nvalid\u{7f}\u{9b}31m\u{202e}\u{2066}")
   }
 
-  @Test func garbageIsRefusedLineByLine() throws {
+  @Test func everyUnusableLineIsRefusedByItself() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let file = try shop.folder.write("garbage", "a.b.c\n{\"evidence\": \"x\", \"account\": \"nobody\"}\n\n{}\n")
@@ -339,11 +339,11 @@ import Testing
     ["reconcile", "--json", "--report", "csv"], ["reconcile", "--json", "--report", "text"],
     ["export", "--json", "--format", "hledger"], ["import", "-", "--json", "--report", "text"],
   ])
-  func wrongUsageIs64(_ arguments: [String]) throws {
+  func wrongUsageExitsWith64(_ arguments: [String]) throws {
     #expect(try Command(built: "purchase-ledger").run(arguments).status == 64)
   }
 
-  @Test func progressIsJSONWhenAskedFor() throws {
+  @Test func progressJSONEndsWithTheTotal() throws {
     let shop = try LedgerShop(buyers: 2)
     try shop.makeLedger()
     let run = try shop.run("import", shop.folder.file("evidence.jsonl"), "--progress", "json")

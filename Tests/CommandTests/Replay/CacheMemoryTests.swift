@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread) struct CacheMemoryTests {
   #if os(Linux)
     /// `LONG_TESTS=full` takes a million operations.
-    @Test func aProcessKeepsToIt() throws {
+    @Test func cacheKeepsAProcessWithinItsBudget() throws {
       let budget = 24 << 20
       let run = try Command(built: "CacheBench").run(
         ["memory", "\(budget)", TestEffort.isFull ? "1000000" : "6000"], timeout: 600)

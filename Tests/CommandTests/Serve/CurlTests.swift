@@ -65,7 +65,7 @@ import TileIndex
   ]
 
   @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
-  func conversationsAreTheGoldenFiles() throws {
+  func conversationsWithCurlMatchTheGoldenFiles() throws {
     let folder = try Self.shelf()
     let server = try RunningServer([folder.path])
     let tag = try #require(try server.get("/relief/1/0/1.png")["ETag"])
@@ -94,7 +94,7 @@ import TileIndex
     }
   }
 
-  @Test func everyGoldenFileHasItsConversation() throws {
+  @Test func everyGoldenFileIsUsed() throws {
     let names = try FileManager.default.contentsOfDirectory(
       atPath: ProjectFiles.path("Tests/CommandTests/Goldens/curl"))
     #expect(names.sorted() == Self.conversations.map { "\($0.name).txt" }.sorted())

@@ -12,7 +12,7 @@ import Testing
       environment: RunningServer.environment)
   }
 
-  @Test func itIsSaidByItsName() throws {
+  @Test func descriptorShortageIsReportedAsSuch() throws {
     let folder = try TemporaryFolder()
     for number in 0..<40 { try folder.writeBundle("map-\(number).mbtiles", zooms: 0...0, edge: 64) }
     let process = try start(limit: 48, [folder.path, "--connections", "8"])
@@ -44,7 +44,7 @@ import Testing
     #expect(run.status == 0, "\(run)")
   }
 
-  @Test func aLimitThatIsTooLowIsRefused() throws {
+  @Test func descriptorLimitThatIsTooLowIsRefused() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("map.mbtiles", zooms: 0...0, edge: 64)
     let run = try start(limit: 16, [folder.path]).wait(timeout: 60)

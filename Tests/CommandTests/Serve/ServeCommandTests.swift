@@ -10,7 +10,7 @@ import Testing
     try folder.writeBundle("a map.mbtiles", zooms: 0...1)
   }
 
-  @Test func itSaysWhatItServesAndWhere() throws {
+  @Test func startPrintsTilesetsAndAddress() throws {
     try folder.write("broken.mbtiles", "no bundle")
     let server = try RunningServer([folder.path])
     let root = "http://127.0.0.1:\(server.port)/"
@@ -33,7 +33,7 @@ import Testing
     #expect(try server.get("/a%20map/0/0/0").status == 200)
   }
 
-  @Test func aStopAnswersWhatWasAskedAndEndsWell() throws {
+  @Test func stopAnswersStartedRequestsAndExitsWith0() throws {
     let server = try RunningServer([folder.path])
     let idle = try server.connect()
     #expect(try idle.request("/health").status == 200)
@@ -53,7 +53,7 @@ import Testing
   }
 
   /// Who shares out requests looks at /ready, and needs some time to see it and send them elsewhere.
-  @Test func notBeingReadyIsSaidBeforeThePortCloses() throws {
+  @Test func readyAnswers503BeforeThePortCloses() throws {
     let server = try RunningServer([folder.path], environment: ["TILESERVE_DRAIN_DELAY": "3600"])
     let known = try server.connect()
     #expect(try known.request("/ready").text == "ready\n")
@@ -75,14 +75,14 @@ import Testing
   }
 
   @Test(arguments: [(SIGTERM, "0"), (SIGTERM, "1"), (SIGINT, "3600")])
-  func thePortClosesAfterTheDelay(_ signal: Int32, _ delay: String) throws {
+  func portClosesAfterTheDrainDelay(_ signal: Int32, _ delay: String) throws {
     let server = try RunningServer([folder.path, "--drain-delay", delay])
     server.process.send(signal)
     let run = server.process.wait(timeout: 60)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
   }
 
-  @Test(arguments: [SIGINT, SIGTERM]) func aSecondSignalKills(_ signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGTERM]) func secondSignalKillsTheServer(_ signal: Int32) throws {
     let server = try RunningServer([folder.path])
     let late = try server.connect()
     try late.send("GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
@@ -95,7 +95,7 @@ import Testing
     withExtendedLifetime(late) {}
   }
 
-  @Test func theAccessLogIsInCombinedFormat() throws {
+  @Test func accessLogHasTheCombinedFormat() throws {
     let log = folder.file("access.log")
     try folder.write("access.log", "what was there\n")
     let server = try RunningServer([folder.path, "--access-log", log])
@@ -132,14 +132,14 @@ import Testing
     #expect(try lines().count == 10)
   }
 
-  @Test func theAccessLogMayGoToStandardOutput() throws {
+  @Test func accessLogMayGoToStandardOutput() throws {
     let server = try RunningServer([folder.path, "--access-log", "-"])
     #expect(try server.get("/health").status == 200)
     #expect(server.process.wait(timeout: 20) { server.process.stdout.contains("\"GET /health HTTP/1.1\" 200 3 ") })
   }
 
   /// A damaged page of a bundle costs the tiles on it, and is said once for each of them, with the file.
-  @Test func damagedPages() throws {
+  @Test func damagedPagesOfABundleGiveErrorsAndNotCrashes() throws {
     let path = folder.file("flat.mbtiles")
     var statements = "CREATE TABLE metadata (name text, value text); INSERT INTO metadata VALUES ('format', 'png');"
     statements += "CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);"
@@ -169,7 +169,7 @@ import Testing
   }
 
   /// Two servers do not take each other's socket; one that was killed has none to lose.
-  @Test func aUnixSocketIsItsServers() throws {
+  @Test func unixSocketBelongsToItsServer() throws {
     let path = folder.file("s")
     func start() throws -> ChildProcess {
       let process = try Command(built: "tileserve").start([folder.path, "--unix-socket", path])
@@ -204,7 +204,7 @@ import Testing
     #expect(!folder.names.contains("s"))
   }
 
-  @Test func aUnixSocket() throws {
+  @Test func serverListensOnAUnixSocket() throws {
     let path = folder.file("s")
     let process = try Command(built: "tileserve").start([folder.path, "--unix-socket", path])
     #expect(process.wait(timeout: 60) { process.stdout.contains("listening on \(path)") }, "\(process.stderr)")
@@ -225,7 +225,7 @@ import Testing
   @Test(
     .enabled(if: Command(installed: "openssl") != nil, "openssl is not installed"),
     .enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
-  func tls() throws {
+  func serverSpeaksTLS() throws {
     let (certificate, key) = (folder.file("cert.pem"), folder.file("key.pem"))
     let made = try #require(Command(installed: "openssl")).run([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
@@ -258,7 +258,7 @@ import Testing
   }
 
   /// The bound is 50 ms in a release build; a debug build on a busy machine gets more.
-  @Test func aThousandBundlesDoNotSlowTheStart() throws {
+  @Test func startWithAThousandBundlesIsFast() throws {
     let shelf = try TemporaryFolder()
     for number in 0..<1000 {
       try FileManager.default.linkItem(

@@ -5,7 +5,7 @@ import Testing
 /// What clients leave behind in the process that serves them: nothing.
 @Suite(.ownThread) struct ServeLeakTests {
   @Test(.enabled(if: openDescriptorCount() != nil, "this system does not list a process's descriptors"))
-  func descriptorsComeBack() throws {
+  func descriptorsOfConnectionsAreClosed() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("relief.mbtiles", zooms: 0...1)
     let server = try RunningServer([folder.path])
@@ -37,7 +37,7 @@ import Testing
   }
 
   /// Ten thousand clients that ask nothing, or half a question, take nothing from the one that asks.
-  @Test(.veryLong) func tenThousandConnections() throws {
+  @Test(.veryLong) func tenThousandIdleConnectionsDoNotSlowOthers() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("relief.mbtiles", zooms: 0...1)
     let server = try RunningServer([folder.path])

@@ -64,7 +64,7 @@ import TileIndex
       _ = try writer.finish(BundleMetadata(name: "Noise"))
     }
 
-    @Test func memoryReallyGoes() throws {
+    @Test func memoryPressureFreesMemory() throws {
       guard let group = Group() else {
         print("skipped: no control group of version 1 can be made here (it takes root)")
         return

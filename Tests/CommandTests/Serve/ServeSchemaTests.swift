@@ -24,7 +24,7 @@ import TileIndex
 
   private var properties: [JSONValue.Member] { schema["properties"]?.members ?? [] }
 
-  @Test func membersAreTheOptions() throws {
+  @Test func schemaListsTheOptions() throws {
     let help = try tileserve("--help").stdout
     let options = Set(help.matches(of: /(?m)^  --([a-z-]+)/).map { String($0.output.1) })
     let others: Set = ["config", "version"]
@@ -44,7 +44,7 @@ import TileIndex
     #expect(tileset?["additionalProperties"] == .bool(false))
   }
 
-  @Test func wordsAndRangesAreTheCommands() throws {
+  @Test func schemaHasTheCommandsWordsAndRanges() throws {
     for member in properties {
       if let words = member.value["enum"]?.array?.compactMap(\.string) {
         let complaint = try complaint(#"{"\#(member.name)": "nonsense"}"#).text
@@ -90,7 +90,7 @@ import TileIndex
 
   /// Another program's validator and the command are of one mind.
   @Test(.enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"))
-  func validatorAgrees() throws {
+  func jsonSchemaValidatorAndCommandAgree() throws {
     var paths: [String] = []
     for (index, document) in Self.documents.enumerated() {
       #expect(try complaint(document.text).isAccepted == document.isRight, "\(document.text)")

@@ -14,7 +14,7 @@ import TileIndex
   }
 
   /// Killed while tiles come in, again and again: every tile that was answered is there afterwards, whole, without a network.
-  @Test func growthSurvivesKilling() throws {
+  @Test func upstreamTilesSurviveAKill() throws {
     let far = try TemporaryFolder()
     let bundle = try far.writeBundle("relief.mbtiles", zooms: 0...5, seed: 7, edge: 64)
     let near = try TemporaryFolder()
@@ -58,7 +58,7 @@ import TileIndex
     for tile in answered.keys { #expect(try reader.tile(tile) == original.tile(tile)) }
   }
 
-  @Test func mistakesAreNamedWhenItStarts() throws {
+  @Test func upstreamErrorsAreNamedAtStart() throws {
     let folder = try TemporaryFolder()
     try #"{"url": "https://a/{z}/{x}/{y}", "format": "png"}"#.write(
       toFile: folder.file("far.upstream.json"), atomically: true, encoding: .utf8)

@@ -11,7 +11,7 @@ import Testing
     bundle = try folder.writeBundle("relief.mbtiles", zooms: 0...0)
   }
 
-  @Test func flagsWinOverTheEnvironmentAndThatOverTheFile() throws {
+  @Test func flagsWinOverTheEnvironmentAndItOverTheFile() throws {
     let file = try folder.write(
       "serve.json", #"{"base-path": "/file", "cache-control": "max-age=1", "missing": "204", "port": 1}"#)
     let environment = ["TILESERVE_BASE_PATH": "/environment", "TILESERVE_CACHE_CONTROL": "max-age=2"]
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// Options that keep others out, or say who they are.
-  @Test func optionsAboutOthersReachTheServer() throws {
+  @Test func hostOriginAndAddressOptionsReachTheServer() throws {
     let library = folder.file("web")
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
     try "this.is = 'ours'".write(toFile: "\(library)/leaflet.js", atomically: true, encoding: .utf8)
@@ -57,7 +57,7 @@ import Testing
 
   /// A proxy elsewhere is one of another address of this machine here.
   @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
-  func onlyTrustedProxiesAreBelieved() throws {
+  func forwardedFieldsOfTrustedProxiesOnlyCount() throws {
     let curl = try #require(Command(installed: "curl"))
     let addresses = try Command(installed: "hostname")?.run(["-I"]).stdout.split(whereSeparator: \.isWhitespace) ?? []
     guard let address = addresses.first(where: { $0.contains(".") && !$0.hasPrefix("127.") }) else {
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func tilesetsHaveSettingsOfTheirOwn() throws {
+  @Test func tilesetsMayHaveTheirOwnSettings() throws {
     try FileManager.default.createDirectory(atPath: folder.file("sub.d"), withIntermediateDirectories: false)
     try folder.writeBundle("sub.d/hill shade.mbtiles", zooms: 0...0)
     let file = try folder.write(
@@ -104,7 +104,7 @@ import Testing
     (#"{"tilesets": {"relief": {"cache-control": "a\nb"}}}"#, "tilesets: relief", "characters"),
   ]
 
-  @Test(arguments: wrongFiles.indices) func mistakesInTheFileAreNamed(_ index: Int) throws {
+  @Test(arguments: wrongFiles.indices) func configurationErrorsNameTheFileAndTheMember(_ index: Int) throws {
     let wrong = Self.wrongFiles[index]
     let file = try folder.write("serve.json", wrong.text)
     let run = try tileserve(bundle, "--config", file)
@@ -113,7 +113,7 @@ import Testing
       run.stderr.hasPrefix("tileserve: \(file): \(wrong.member): ") && run.stderr.contains(wrong.reason), "\(run)")
   }
 
-  @Test(arguments: ["", "[]", "{", "{'port': 80}", "7", "\u{feff}"]) func filesThatAreNoJSONObject(_ text: String)
+  @Test(arguments: ["", "[]", "{", "{'port': 80}", "7", "\u{feff}"]) func configurationMustBeAJSONObject(_ text: String)
     throws
   {
     let file = try folder.write("serve.json", text)
@@ -129,7 +129,7 @@ import Testing
     ("// a comment\n{}", "line 1, column 1", "value"), ("{} {}", "line 1, column 4", "follows"),
   ]
 
-  @Test(arguments: syntaxErrors.indices) func syntaxErrorsHaveTheirPlace(_ index: Int) throws {
+  @Test(arguments: syntaxErrors.indices) func syntaxErrorsHaveLineAndColumn(_ index: Int) throws {
     let wrong = Self.syntaxErrors[index]
     let file = try folder.write("serve.json", wrong.text)
     let run = try tileserve(bundle, "--config", file)
@@ -137,7 +137,7 @@ import Testing
     #expect(run.stderr.contains(wrong.reason), "\(run)")
   }
 
-  @Test func settingsOfNoTilesetAreRefused() throws {
+  @Test func settingsOfUnknownTilesetsAreRefused() throws {
     try folder.writeBundle("roads.mbtiles", zooms: 0...0, seed: 1)
     for id in ["releif", "relief,roads", "relief.mbtiles", ""] {
       let file = try folder.write(
@@ -154,7 +154,7 @@ import Testing
     _ = try RunningServer([folder.path, "--config", file])
   }
 
-  @Test func theFileMustBeThere() throws {
+  @Test func missingConfigurationFileIsNamed() throws {
     let run = try tileserve(bundle, "--config", folder.file("none.json"))
     #expect(run.status == 78 && run.stderr.contains("none.json"), "\(run)")
   }
@@ -165,24 +165,24 @@ import Testing
     ["--tls-cert", "a.pem", "."],
     ["--threads", "0", "."], ["--connections", "-1", "."], ["--cache-control", "a\r\nb", "."], ["--nonsense", "."],
   ])
-  func wrongUsage(_ arguments: [String]) throws {
+  func wrongFlagsExitWith64(_ arguments: [String]) throws {
     let run = try Command(built: "tileserve").run(arguments, in: folder.path)
     #expect(run.status == 64 && run.stdout.isEmpty, "\(run)")
     let name = arguments.first.map { String($0.dropFirst(2)) } ?? "nothing to serve"
     #expect(run.stderr.contains(name), "\(run)")
   }
 
-  @Test func wrongEnvironment() throws {
+  @Test func wrongEnvironmentValueExitsWith64() throws {
     let run = try tileserve(bundle, environment: ["TILESERVE_PORT": "eighty"])
     #expect(run.status == 64 && run.stderr.contains("port") && run.stderr.contains("eighty"), "\(run)")
   }
 
-  @Test func aPathThatIsNotThere() throws {
+  @Test func missingPathExitsWith66() throws {
     let run = try tileserve(folder.file("none"), bundle, "--port", "0")
     #expect(run.status == 66 && run.stderr.contains("\(folder.path)/none: "), "\(run)")
   }
 
-  @Test func anAddressThatIsTaken() throws {
+  @Test func unusableAddressExitsWith69() throws {
     let server = try RunningServer([bundle])
     let run = try tileserve(bundle, "--port", "\(server.port)")
     #expect(

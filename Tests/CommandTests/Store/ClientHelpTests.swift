@@ -10,7 +10,7 @@ import Testing
   ]
 
   @Test(arguments: [["help", "client"]] + commands.map { ["help", "client", $0] })
-  func helpIsTheGoldenFile(_ arguments: [String]) throws {
+  func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "mapstore").run(arguments)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let name = "mapstore-\(arguments.dropFirst().joined(separator: "-")).txt"
@@ -32,7 +32,7 @@ import Testing
     (["buy", "a", "--folder", "new", "--store-key", "none"], 66, "store-key"),
     (["login", "anna", "--folder", "new", "--server", "http://127.0.0.1:1"], 69, "127.0.0.1"),
   ])
-  func refusals(_ arguments: [String], status: Int32, naming: String) async throws {
+  func unusableArgumentsAreRefused(_ arguments: [String], status: Int32, naming: String) async throws {
     let folder = try TemporaryFolder()
     let run = try await onThread {
       try Command(built: "mapstore").run(

@@ -15,17 +15,17 @@ import Testing
   }
 
   @Test(arguments: ["127.0.0.1:8791", "maps.example.com", "ftp://maps.example.com", "https://", ""])
-  func anAddressWithoutScheme(address: String) throws {
+  func serverAddressNeedsAScheme(address: String) throws {
     let run = try client("login", "anna", "--server", address)
     #expect(run.status == 64 && run.stderr.contains("must begin with http:// or https://"), "\(run)")
   }
 
-  @Test(arguments: ["remove", "pause"]) func nothingOfThatName(verb: String) throws {
+  @Test(arguments: ["remove", "pause"]) func unknownRegionsAreNamed(verb: String) throws {
     let run = try client(verb, "nosuch", "--server", "http://127.0.0.1:1")
     #expect(run.status == 66 && run.stderr.contains("mapstore: nosuch: nothing of it is in"), "\(run)")
   }
 
-  @Test func aMemoryThatCannotBeRead() throws {
+  @Test func unreadableClientStateIsNamed() throws {
     // Even the superuser cannot read a folder as a file.
     try FileManager.default.createDirectory(
       atPath: folder.file("maps/.mapstore-client.json"), withIntermediateDirectories: true)

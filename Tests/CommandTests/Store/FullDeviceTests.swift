@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread, .enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
 struct FullDeviceTests {
   /// Looking works, and above all removing, which is what makes room.
-  @Test func removingMakesRoom() async throws {
+  @Test func removingARegionMakesRoomOnAFullDisk() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 2)
       try story.open()

@@ -5,7 +5,7 @@ import Testing
 /// `mapstore client buy` and what it asks of the store: nobody pays twice for what lasts.
 @Suite(.ownThread) struct MadeUpStoreTests {
   /// The purchase's request, its answer, or the device's list of what is outstanding is lost, and the client is killed. Then the same is bought again.
-  @Test func buyingAgainAfterAKillSellsOnce() async throws {
+  @Test func buyingAgainAfterAKillPaysOnce() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 4, hasMadeUpStore: true)
       try story.open()

@@ -4,7 +4,7 @@ import Testing
 
 /// `mapstore client pause` and what goes on without it.
 @Suite(.ownThread) struct PausedRegionTests {
-  @Test func syncAllLeavesThePausedAlone() async throws {
+  @Test func syncAllDoesNotResumePausedDownloads() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 2)
       try story.open()

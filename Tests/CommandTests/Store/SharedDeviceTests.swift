@@ -16,7 +16,7 @@ import Testing
   }
 
   /// Dora's session has ended elsewhere, so nobody signed her out here; what she installed is not the next one's.
-  @Test func theNextPersonDoesNotGetWhatTheLastOneInstalled() async throws {
+  @Test func nextAccountOnADeviceCannotOpenTheLastOnesRegions() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 1)
       try story.open()

@@ -10,7 +10,7 @@ import TileIndex
   private static let isLong = TestEffort.isFull
 
   @Test(arguments: [1] as [UInt64])
-  func everybodyHasWhatTheyPaidFor(seed: UInt64) async throws {
+  func afterKillsAndLostConnectionsEveryDeviceHasWhatWasBought(seed: UInt64) async throws {
     try await onThread { try Self.tell(seed: seed) }
   }
 
