@@ -4,19 +4,36 @@ import Testing
 import TileImage
 import TileIndex
 
-/// `make demo`: what a newcomer runs first, with the tests' own build.
-@Suite(.ownThread) struct DemoTests {
+/// The sample regions. The short form of ``DemoTests``: the smallest of them is built and verified.
+@Suite(.ownThread) struct SampleRegionTests {
+  @Test func smallestSampleRegionBuildsAndVerifies() throws {
+    let folder = try TemporaryFolder()
+    let manifest = ProjectFiles.path("sample-regions/regions.json")
+    let id = "jacksboro-levels"
+    let run = try tilecut("build", manifest, "-o", folder.path, "--only", id, "--progress", "plain")
+    #expect(run.status == 0 && !run.stderr.contains("warning"), "\(run)")
+    let region = try #require(try Catalogue(path: folder.file("catalogue.json"))[id])
+    #expect(try FileHash.sha256(ofFile: folder.file(region.file)) == region.sha256)
+    try expectValid(folder.file(region.file))
+    let settings = try #require(try RegionManifest(path: manifest).regions.first { $0.id == id })
+    let metadata = try SQLiteFile.metadata(folder.file(region.file))
+    #expect(metadata["name"] == settings.title && metadata["attribution"] == settings.settings.attribution)
+  }
+}
+
+/// `make demo`, which a newcomer runs first, with the tests' debug build.
+@Suite(.ownThread, .long) struct DemoTests {
   /// One run for all tests.
   struct Demo: Sendable {
     let run: CommandRun
     let folder: TemporaryFolder
 
-    /// All of the shelf would take a debug build a minute.
+    /// All regions would take a debug build a minute.
     static let only = DemoTests.regions.map(\.name) + ["estes-park", "jacksboro-levels"]
 
     static let shared: Result<Demo, any Error> = Result {
       let folder = try TemporaryFolder()
-      // A static value is never let go.
+      // A static value is never released.
       atexit { if let demo = try? Demo.shared.get() { try? FileManager.default.removeItem(atPath: demo.folder.path) } }
       let tilecut = try Command(built: "tilecut").path
       let tileserve = try Command(built: "tileserve").path
@@ -71,11 +88,11 @@ import TileIndex
     #expect(demo.run.stdout.contains("200 image/png"), "\(demo.run)")
     #expect(demo.run.stdout.contains("evidence: clean"), "\(demo.run)")
     #expect(!demo.run.stdout.contains("warning") && !demo.run.stderr.contains("warning"), "\(demo.run)")
-    // Nothing but what it says.
+    // There are no other files.
     #expect(demo.folder.names == ([".store", ".tilecut", "catalogue.json"] + files.map(\.file)).sorted())
   }
 
-  /// The shop's story in small; the script itself compares files and sums, and ends with another status where one is not as it says.
+  /// The shop's part of the demo. The script itself compares files and sums, and fails where one differs.
   @Test func sampleRegionsHaveProductIDs() throws {
     let demo = try Demo.shared.get()
     for line in [
@@ -87,7 +104,7 @@ import TileIndex
     ] {
       #expect(demo.run.stdout.contains(line), "\(line): \(demo.run)")
     }
-    // The shop can be opened again as the last lines say.
+    // The last lines say how to start the shop again.
     #expect(FileManager.default.fileExists(atPath: demo.folder.file(".store/ledger.sqlite")))
   }
 
@@ -140,7 +157,7 @@ import TileIndex
     #expect(info.metadata[""]?["minzoom"] == "0")
     #expect(info.metadata[""]?["maxzoom"] == "\(region.zoomMax)")
     #expect(info.bands.map(\.colorInterpretation) == ["Red", "Green", "Blue", "Alpha"])
-    // A look does not change the bundle.
+    // Reading does not change the bundle.
     #expect(try demo.folder.bytes("\(region.stem).mbtiles") == before)
   }
 

@@ -48,8 +48,13 @@ struct GDALTests {
     return bytes
   }
 
-  @Test(arguments: tilesets)
-  func gdalReadsThePixelsOfTheBundleOverHTTP(_ tileset: Tileset) throws {
+  @Test(arguments: tilesets.prefix(1))
+  func gdalReadsThePixelsOfTheBundleOverHTTP(_ tileset: Tileset) throws { try expectPixelsOfTheBundle(tileset) }
+
+  @Test(.long, arguments: tilesets.dropFirst())
+  func gdalReadsThePixelsOfEveryKindOfBundleOverHTTP(_ tileset: Tileset) throws { try expectPixelsOfTheBundle(tileset) }
+
+  private func expectPixelsOfTheBundle(_ tileset: Tileset) throws {
     let bundles = try SampleBundles.small()
     let servers = [
       false: try RunningServer([bundles.folder.path]),
