@@ -4,7 +4,7 @@ import Testing
 import TileImage
 import TileIndex
 
-/// `extract`, `merge` and `preview` as their users run them.
+/// The commands `extract`, `merge` and `preview`.
 @Suite(.ownThread) struct AssembleCommandTests {
   let folder: TemporaryFolder
   let bundle: String
@@ -44,7 +44,7 @@ import TileIndex
     }
     #expect(pixel(drawn, 2, 2) == pixel(top, 2, 2) && pixel(drawn, 128, 128) == pixel(bottom, 128, 128))
     #expect(pixel(top, 128, 128) == 0 && pixel(top, 2, 2) != pixel(bottom, 2, 2))
-    // An opaque tile hides what is below, and stays as it is stored.
+    // An opaque tile hides those below it, and its bytes stay the same.
     #expect(try tilecut("merge", frame, below, "-o", output, "--on-conflict", "overlay", "--force").status == 0)
     #expect(try hash(output) == hash(below))
   }
@@ -85,7 +85,7 @@ import TileIndex
     #expect(try size(preview("--bbox", "170,-10,-170,10", "--size", "64x64")) == [64, 64])
   }
 
-  /// At a zoom of the bundle the picture is its tiles, pixel for pixel.
+  /// At a zoom of the bundle the preview has the pixels of its tiles.
   @Test func previewOfAZoomHasThePixelsOfItsTiles() throws {
     let pixels = try preview("--zoom", "2")
     let reader = try BundleFile.open(bundle)

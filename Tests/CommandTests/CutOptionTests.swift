@@ -4,7 +4,7 @@ import Testing
 import TileImage
 import TileIndex
 
-/// What each option of `cut` does to the bundle.
+/// The effect of each option of `cut` on the bundle.
 @Suite(.ownThread) struct CutOptionTests {
   let folder: TemporaryFolder
   let picture: String

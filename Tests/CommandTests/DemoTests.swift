@@ -50,7 +50,7 @@ import TileIndex
     }
   }
 
-  /// A region with what GDAL says of its raster.
+  /// A region with bounds and zoom as GDAL reports them for its raster.
   struct Region: Sendable, CustomTestStringConvertible {
     let name: String
     let bounds: BoundingBox

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Where a raster lies: told, found beside it, or asked for.
+/// A raster's georeference: from options, or from files beside it; the error if there is none.
 @Suite(.ownThread) struct GeoreferenceTests {
   let folder: TemporaryFolder
   let output: String
@@ -69,7 +69,7 @@ import Testing
     "-10,-100,10,10", "nan,0,1,1", "0,0,inf,1",
   ])
   func unusableBoundsAreRefused(_ bounds: String) throws {
-    // They place the one and cut the other.
+    // Bounds place a source without georeference and clip the other.
     for picture in [try folder.writePicture("scan.png"), try folder.writePlacedPicture()] {
       let run = try tilecut("cut", picture, "-o", output, "--bounds", bounds)
       expectRefusal(run, status: 64, naming: "bounds")

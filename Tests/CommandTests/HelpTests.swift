@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the command says of itself. The help texts are golden files: `make bless` writes them anew, and the difference is read before it is committed.
+/// Help texts are golden files. `make bless` rewrites them; read the difference before you commit it.
 @Suite(.ownThread) struct HelpTests {
   @Test(arguments: [
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// An option that the help names twice means two things.
+  /// The help lists no option twice.
   @Test func noOptionIsListedTwice() throws {
     for command in Self.commands {
       let options = try tilecut("help", command).stdoutLines.filter { $0.hasPrefix("  -") }.compactMap {
@@ -54,12 +54,12 @@ import Testing
     #expect(run.status == 0, "\(run)")
     #expect(try SQLiteFile.metadata(output)["version"] == "7")
     try expectValid(output)
-    // Where something else is missing, the tool's version is no answer either.
+    // Nor is it where a required option is missing.
     let missing = try Command(built: "tilecut").run(["cut", "-o", output] + option)
     expectRefusal(missing, status: 64, naming: "<source>")
   }
 
-  /// MBTiles wants a number there.
+  /// MBTiles requires a number.
   @Test(arguments: ["2026-11-a", "nan"]) func versionsThatAreNoNumbersGiveAWarning(_ version: String) throws {
     let folder = try TemporaryFolder()
     let output = folder.file("out.mbtiles")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A region manifest in the place of sources.
+/// A region manifest in place of sources.
 @Suite(.ownThread) struct ManifestTests {
   let folder: TemporaryFolder
   let output: String
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// What is wrong, and where in the document that is.
+  /// The error, and its place in the document.
   @Test(arguments: [
     ("", "line 1"), ("{\"regions\": [\n  {\"id\": \"a\",\n   oops}]}", "line 3"), ("[1]", "is an array, not an object"),
     ("{}", "regions"),

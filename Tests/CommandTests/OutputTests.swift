@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where the bundle goes, and what must not be lost there.
+/// Where the bundle is written, and which files it must not replace.
 @Suite(.ownThread) struct OutputTests {
   let folder: TemporaryFolder
   let picture: String
@@ -31,7 +31,7 @@ import Testing
     try expectValid(output)
   }
 
-  /// A refused source leaves the old bundle, even with --force.
+  /// The old bundle stays if a source is refused, even with --force.
   @Test func failedCutKeepsTheOldOutputWithForce() throws {
     try folder.write("out.mbtiles", "precious")
     let empty = try folder.write("empty.tif", "")
@@ -53,7 +53,7 @@ import Testing
     #expect(folder.names == ["placed.pgw", "placed.png", "placed.prj", "sub"])
   }
 
-  /// The system's own folder: not even root may write there.
+  /// A folder of the system: not even root can write there.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self"), "there is no /proc"))
   func outputFolderThatTakesNoFilesIsNamed() throws {
     expectRefusal(try tilecut("cut", picture, "-o", "/proc/out.mbtiles"), status: 74, naming: "/proc")
@@ -69,7 +69,7 @@ import Testing
 
   // MARK: - The output is an input
 
-  /// Under its own name, another way of writing it, a symbolic link and a hard link.
+  /// By its name, by another spelling of it, by a symbolic link and by a hard link.
   @Test(arguments: ["placed.png", "./placed.png", "sub/../placed.png", "link.png", "hard.png"], [false, true])
   func outputNeverReplacesASource(_ name: String, force: Bool) throws {
     let manager = FileManager.default
@@ -81,7 +81,7 @@ import Testing
     let run = try Command(built: "tilecut").run(
       ["cut", "placed.png", "-o", name] + (force ? ["--force"] : []), in: folder.path)
     expectRefusal(run, status: 64, naming: name)
-    // Whoever follows the advice must not lose the map.
+    // The remedy must not lead to a lost map.
     #expect(!run.stderr.contains("--force"), "\(run)")
     #expect(try folder.bytes("placed.png") == before)
     #expect(folder.names == names)

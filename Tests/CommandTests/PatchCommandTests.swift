@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// `diff` and `apply` as their users run them.
+/// The commands `diff` and `apply`.
 @Suite(.ownThread) struct PatchCommandTests {
   let folder: TemporaryFolder
   let old: String

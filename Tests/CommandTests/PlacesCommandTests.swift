@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `cut --gazetteer` and `places` as their users run them.
+/// The option `cut --gazetteer` and the command `places`.
 @Suite(.ownThread) struct PlacesCommandTests {
   let folder: TemporaryFolder
   let bundle: String
@@ -28,7 +28,7 @@ import Testing
   @Test func placesOfABundleAreFound() throws {
     try expectValid(bundle)
     let found = try tilecut("places", bundle, "z")
-    // What lies outside the map is not on it.
+    // Places outside the map are left out.
     #expect(found.stdoutLines == ["Zagreb\tcity\t15.98\t45.81\t0.8", "Žabljak\ttown\t19.12\t43.15\t0.4"], "\(found)")
     let near = try tilecut("places", bundle, "za", "--near", "19.12,43.15", "--limit", "1")
     #expect(near.stdoutLines == ["Žabljak\ttown\t19.12\t43.15\t0.4\t0 m"], "\(near)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Standard streams that are closed, full or read by nobody do not disturb a cut.
+/// Standard streams that are closed, full or without a reader do not disturb a cut.
 @Suite(.ownThread) struct StandardStreamTests {
   let folder: TemporaryFolder
   let picture: String
@@ -36,7 +36,7 @@ import Testing
     #expect(!folder.names.contains { $0.hasSuffix(".partial") })
   }
 
-  /// An answer that nobody got is no success.
+  /// Output that could not be written is a failure.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "there is no /dev/full"))
   func unwritableStandardOutputIsAFailure() throws {
     #expect(try shell(#"exec "$@""#, output: "out.mbtiles").status == 0)

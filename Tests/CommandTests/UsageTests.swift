@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Options that make no sense, and inputs that are none.
+/// Contradictory options and unusable inputs.
 @Suite(.ownThread) struct UsageTests {
   let folder: TemporaryFolder
   let picture: String
@@ -27,7 +27,7 @@ import Testing
     let before = folder.names
     let run = try Command(built: "tilecut").run(["cut", picture, "-o", output] + options)
     expectRefusal(run, status: 64)
-    // The option at fault is named, in one form or another.
+    // The error names the option.
     let name = String(options.last { $0.hasPrefix("--") }!.dropFirst(2).prefix { $0 != "=" })
     #expect(run.stderr.contains(name), "\(run)")
     #expect(folder.names == before)
@@ -61,12 +61,12 @@ import Testing
     expectRefusal(try tilecut("cut", text, "-o", output), status: 65, naming: text, "GeoTIFF, PNG or JPEG")
   }
 
-  /// Endless, and of no size.
+  /// The file is endless and has no size.
   @Test func deviceAsSourceIsRefused() throws {
     expectRefusal(try tilecut("cut", "/dev/zero", "-o", output), naming: "/dev/zero")
   }
 
-  /// The second of several is at fault, and is the one that is named.
+  /// The error names the second of the sources.
   @Test func unusableSourceAmongSeveralIsNamed() throws {
     let text = try folder.write("readme.tif", "not a raster\n")
     let run = try tilecut("cut", picture, text, "-o", output)

@@ -40,7 +40,7 @@ extension Result where Failure == any Error {
   }
 }
 
-/// Lets so many tasks through at a time, in their order.
+/// Lets a number of tasks run at a time, first come, first served.
 private actor Gate {
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every verdict of the data set, through the command.
+/// Every verdict of the test data, through the command.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)"))
 struct InspectVerdictTests {
   struct Entry: Sendable, CustomTestStringConvertible {

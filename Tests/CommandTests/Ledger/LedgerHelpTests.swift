@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `purchase-ledger` says of itself; `make bless` writes the golden files anew.
+/// The help texts of `purchase-ledger`; `make bless` rewrites the golden files.
 @Suite(.ownThread) struct LedgerHelpTests {
   @Test(arguments: [
     ["--help"], ["help", "inspect"], ["help", "init"], ["help", "account"], ["help", "account", "add"],

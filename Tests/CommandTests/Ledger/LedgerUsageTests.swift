@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// What would make an account that looks like another's, or a password that is shorter than it sounds.
+  /// Logins that look like another account's, and passwords that are shorter than they look.
   @Test(arguments: [("ada\u{202e}gro", "long enough"), ("ada\u{1b}", "long enough"), ("ada", "пароль1")])
   func unusableLoginsAndPasswordsAreRefused(login: String, password: String) throws {
     let folder = try TemporaryFolder()
@@ -64,7 +64,7 @@ import Testing
     #expect(folder.names == ["c.json"])
   }
 
-  /// As the flags are spelled, and as the documents do.
+  /// Names in the spelling of flags, and in that of the documentation.
   @Test(arguments: [
     "\"root-certificate\": \"root.der\", \"bundle-id\": \"ID\", \"app-apple-id\": 9, \"package-name\": \"PACKAGE\"",
     "\"rootCertificate\": [\"root.der\"], \"bundleId\": \"ID\", \"appAppleId\": \"9\", \"packageName\": \"PACKAGE\"",
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  /// What was found is lost with the output.
+  /// The findings are lost with the output.
   @Test func unwritableStandardOutputIsAFailure() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
@@ -180,7 +180,7 @@ import Testing
       shop.folder.file("root.der"), "--now", "\(ShopGenerator.end)")
     #expect(run.status == 2 && run.stderr.contains("--bundle-id"), "\(run)")
     #expect(try shop.run("export").stdoutLines.allSatisfy { !$0.contains("\"type\":\"transaction\"") })
-    // Before anything is verified, which would refuse every line.
+    // Checked before evidence is verified, which would refuse every line.
     let rootless = try purchaseLedger(
       "import", shop.folder.file("evidence.jsonl"), "--ledger", shop.ledgerPath, "--bundle-id", ShopGenerator.bundleID)
     #expect(rootless.status == 2 && rootless.stderr.contains("--root-certificate"), "\(rootless)")
@@ -189,7 +189,7 @@ import Testing
   @Test func quarantinedEvidenceIsListedAndDismissed() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
-    // Apple's server was not available: what was presented may be right all the same.
+    // Apple's server was not available: the evidence may be right all the same.
     let answers = try shop.folder.write("answers.jsonl", "{\"status\":21005}\n{\"status\":21009}\n")
     #expect(try shop.run("import", answers).status == 1)
     let lines = try shop.run("dismiss", "--list").stdoutLines.map(String.init)
@@ -204,7 +204,7 @@ import Testing
     #expect(try shop.run("dismiss", hash, "--because", "x").status == 2)
     #expect(try shop.run("export").stdout.contains("evidence.dismissed"))
     #expect(try shop.run("rebuild").status == 0 && shop.run("verify").status == 0)
-    // Presented again it is judged again, and is still not to be believed.
+    // Presented again it is verified again, and refused again.
     let again = try shop.run("import", answers, "--report", "json")
     #expect(again.stdout.contains("quarantined"), "\(again)")
   }
@@ -226,7 +226,7 @@ import Testing
     #expect(pull.status == 2 && pull.stderr.contains("apple.privateKey"), "\(pull)")
   }
 
-  /// Otherwise everything would be refused, and the next pull begin behind it.
+  /// Without them everything would be refused, and the next pull would begin after it.
   @Test func pullNeedsTheOptionsThatVerifyItsAnswers() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
@@ -254,7 +254,7 @@ import Testing
     #expect(run.stdout.contains("\"source\":\"quarantine\""))
   }
 
-  /// A typing error must not book something else than was meant.
+  /// A typing error must not record something else.
   @Test(arguments: [
     ("\"acount\": \"anna\"", "\"acount\"", "account"), ("\"intent\": \"refesh\"", "\"refesh\"", "refresh"),
     ("\"environment\": \"Prodution\"", "\"Prodution\"", "Production"),
@@ -303,7 +303,7 @@ import Testing
     #expect(empty.status == 2 && empty.stderr.contains("holds no password"), "\(empty)")
   }
 
-  /// What nobody signed may say what it likes; it cannot paint over the terminal, end our line or turn it round.
+  /// Unsigned text may contain anything, but its control characters do not reach the terminal.
   @Test func textFromEvidenceIsEscapedInOutput() throws {
     let hostile = #"\u001b[2J\r\nvalid\u007f\u009b31m\u202e\u2066"#
     let message = """
@@ -326,7 +326,7 @@ import Testing
     }
     #expect(runs[3].stdoutLines.count == 1)
     #expect(runs[3].stdout.contains(#"\u001b[2J\r\nvalid\u007f\u009b31m\u202e\u2066"#))
-    // As JSON it says the same as before.
+    // JSON has the unescaped text.
     let said = try #require(try JSONSerialization.jsonObject(with: Data(runs[1].stdout.utf8)) as? [String: Any])
     let subtype = (said["notification"] as? [String: Any])?["subtype"] as? String
     #expect(subtype == "\u{1b}[2J\r\nvalid\u{7f}\u{9b}31m\u{202e}\u{2066}")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `tileserve replay` as its users run it.
+/// The command `tileserve replay`.
 @Suite(.ownThread) struct ReplayCommandTests {
   @Test func helpMatchesTheGoldenFile() throws {
     let run = try tileserve("replay", "--help")

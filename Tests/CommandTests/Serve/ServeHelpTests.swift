@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `tileserve` says of itself; `make bless` writes the golden file anew.
+/// The help text of `tileserve`; `make bless` rewrites the golden file.
 @Suite(.ownThread) struct ServeHelpTests {
   @Test func helpMatchesTheGoldenFile() throws {
     let run = try tileserve("--help")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where options come from, and what happens to those that cannot be met.
+/// Where options come from, and errors for those that cannot be used.
 @Suite(.ownThread) struct ServeUsageTests {
   let folder: TemporaryFolder
   let bundle: String
@@ -34,7 +34,7 @@ import Testing
     #expect(found.path == "/file/")
   }
 
-  /// Options that keep others out, or say who they are.
+  /// Options about clients and proxies.
   @Test func hostOriginAndAddressOptionsReachTheServer() throws {
     let library = folder.file("web")
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
@@ -55,7 +55,7 @@ import Testing
     #expect(try server.get("/_assets/leaflet/leaflet.js", ["Host": "maps.example"]).text == "this.is = 'ours'")
   }
 
-  /// A proxy elsewhere is one of another address of this machine here.
+  /// Another address of this machine stands for a proxy elsewhere.
   @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
   func forwardedFieldsOfTrustedProxiesOnlyCount() throws {
     let curl = try #require(Command(installed: "curl"))
@@ -88,7 +88,7 @@ import Testing
     #expect(blank.status == 200 && blank["Cache-Control"] == "no-store", "\(blank)")
   }
 
-  /// What the file has, the member that is named, and a word of the reason.
+  /// The file's text, the member that the error names, and a word of the reason.
   static let wrongFiles: [(text: String, member: String, reason: String)] = [
     (#"{"prot": 80}"#, "prot", "not known"), (#"{"port": "80"}"#, "port", "number"),
     (#"{"port": 99999}"#, "port", "65535"),
@@ -121,7 +121,7 @@ import Testing
     #expect(run.status == 78 && run.stderr.hasPrefix("tileserve: \(file): "), "\(run)")
   }
 
-  /// Where the text stops being JSON.
+  /// Where the syntax error is.
   static let syntaxErrors: [(text: String, place: String, reason: String)] = [
     ("{\n  \"port\": 80,\n  \"host\" \"a\"\n}\n", "line 3, column 10", "colon"),
     ("{\"port\": 80,\n}", "line 2, column 1", "name"), ("{\n\n  'port': 80}", "line 3, column 3", "name"),
@@ -148,7 +148,7 @@ import Testing
         run.stderr == "tileserve: \(file): tilesets: \(id): there is no such tileset; there are relief, roads\n",
         "\(run)")
     }
-    // One that is there and broken today may be whole tomorrow.
+    // A broken bundle may be replaced later, so it is no error.
     try folder.write("broken.mbtiles", "no bundle")
     let file = try folder.write("serve.json", #"{"tilesets": {"broken": {"missing": "204"}}}"#)
     _ = try RunningServer([folder.path, "--config", file])
@@ -191,7 +191,7 @@ import Testing
     #expect(none.status == 69 && none.stderr.contains("192.0.2.1"), "\(none)")
     let socket = try tileserve(bundle, "--unix-socket", folder.file("none/s"))
     #expect(socket.status == 69 && socket.stderr.contains("none/s"), "\(socket)")
-    // A file that is no socket is not replaced by one.
+    // A file that is no socket is not replaced.
     let file = try tileserve(bundle, "--unix-socket", bundle)
     #expect(file.status == 69 && folder.names == ["relief.mbtiles"], "\(file)")
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `mapstore client` says of itself; `make bless` writes the golden files anew.
+/// The help texts of `mapstore client`; `make bless` rewrites the golden files.
 @Suite(.ownThread) struct ClientHelpTests {
   static let commands = [
     "register", "login", "logout", "library", "list", "buy", "get", "around", "pause", "remove", "sync", "check",
@@ -22,7 +22,7 @@ import Testing
     #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
   }
 
-  /// Wrong usage, unknown stores and files that are none end with their documented statuses.
+  /// Wrong usage, unknown stores and unusable files end with their documented exit codes.
   @Test(arguments: [
     (["list", "--folder", "new"], 2 as Int32, "--server"), (["get"], 64, "region"),
     (["get", "a", "--folder", "new", "--piece", "1"], 64, "--piece"),

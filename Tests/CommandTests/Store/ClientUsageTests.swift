@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the client says to what it cannot do, before it asks anybody.
+/// The client's errors before it sends a request.
 @Suite(.ownThread) struct ClientUsageTests {
   private let folder: TemporaryFolder
 
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func unreadableClientStateIsNamed() throws {
-    // Even the superuser cannot read a folder as a file.
+    // Not even root can read a folder as a file.
     try FileManager.default.createDirectory(
       atPath: folder.file("maps/.mapstore-client.json"), withIntermediateDirectories: true)
     let run = try client("list")

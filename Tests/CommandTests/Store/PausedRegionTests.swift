@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mapstore client pause` and what goes on without it.
+/// `mapstore client pause`, and syncs of the other regions.
 @Suite(.ownThread) struct PausedRegionTests {
   @Test func syncAllDoesNotResumePausedDownloads() async throws {
     try await onThread {
