@@ -1,4 +1,4 @@
-package import ArgumentParser
+import ArgumentParser
 import Foundation
 
 /// A number of bytes on the command line: `268435456`, `256MB`, `1.5GB`, `256MiB`.

@@ -1,4 +1,4 @@
-package import Configuration
+import Configuration
 import Foundation
 
 /// The values of a command's options. Flags win over the environment, the environment over the configuration file.

@@ -1,4 +1,4 @@
-package import Configuration
+import Configuration
 import Foundation
 import TileIndex
 
