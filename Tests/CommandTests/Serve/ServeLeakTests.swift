@@ -65,4 +65,3 @@ import Testing
     #expect(try eventually(seconds: 30) { try metric("tileserve_connections") == 1 })
   }
 }
-

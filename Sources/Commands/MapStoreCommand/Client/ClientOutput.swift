@@ -118,7 +118,8 @@ extension ExitStatus {
       case .paused: self = .leftUndone
       default: self = .internalError
       }
-    case let error as BundleError: self = [.notFound, .readFailed].contains(error.code) ? .unreadableInput : .outputFailed
+    case let error as BundleError:
+      self = [.notFound, .readFailed].contains(error.code) ? .unreadableInput : .outputFailed
     case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput
     case let error as FakeStoreFileError: self = error.isUnreadable ? .unreadableInput : .badInput
     default: return nil
