@@ -4,7 +4,7 @@ public import Testing
 /// How much the tests try: the variable `LONG_TESTS`.
 ///
 /// - not set (`make test`): everything but suites and tests with the trait ``Testing/Trait/long`` or ``Testing/Trait/veryLong``;
-/// - `1` (`make test-long`): also those with ``Testing/Trait/long``, which takes about ten minutes for them alone;
+/// - `1` (`make test-long`): also those with ``Testing/Trait/long``, which take some minutes by themselves;
 /// - `full`: everything, and tests that try a number of rounds, seeds or cases try many more.
 public enum TestEffort: Int, Comparable, Sendable {
   case short
