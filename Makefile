@@ -1,21 +1,23 @@
-# make demo    builds a shelf of fourteen sample regions, verifies and serves it once, and reconciles a made-up shop
-# make test    installs what the tests need, and runs them; its last line but one says what was not tried, and how to try it
+# make demo    builds bundles of fourteen sample regions, verifies and serves them once, and reconciles a made-up shop
+# make test    installs what the tests need, and runs all but the slow ones; before the summary it lists what was not tried, and how to try it
+# make test-long  runs the slow tests that make test leaves out: kills, builds of sample regions, one case of each browser test, schemathesis
 # make test-clients  runs all cases of the tests with real clients: GDAL, Chromium, and QGIS, which it installs; pictures of the pages go to .build/screenshots
-# make bless   takes over help texts and conversations with curl as golden files
+# make test-full  runs the tests whose names match FILTER with all their rounds, seeds and cases: hours without FILTER
+# make bless   accepts the current help texts and conversations with curl as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
 # make bench   measures against vips (needs BENCH_RASTERS)
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
 # make bench-cache  measures what a hit of the tile cache costs, and replays a day in virtual time, hour by hour
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
-# make soak    loads tileserve for an hour (SOAK_SECONDS) and holds its memory to the budget; soak-short takes two minutes
+# make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
-# make fuzz    lets libFuzzer loose on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
-# Release binaries hold Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
+# make fuzz    runs libFuzzer on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
+# Release binaries contain Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-clients bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan fuzz soak soak-short clean
+.PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan fuzz soak soak-short clean
 
 all: build
 
@@ -36,21 +38,28 @@ demo: build web-libraries
 	@scripts/demo.sh
 
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
-test:
+tests-built:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
 	@scripts/install-schemathesis.sh
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-	@swift test --skip-build --disable-xctest 2>&1 | scripts/quiet-tests.sh
 
-# What make test leaves out: it tries one case of each browser test, and no QGIS.
-test-clients:
+RUN_TESTS := swift test --skip-build --disable-xctest
+test: tests-built
+	@$(RUN_TESTS) 2>&1 | scripts/quiet-tests.sh
+
+# What make test leaves out. Tests say so themselves, by the trait .long.
+test-long: tests-built
+	@LONG_TESTS=1 $(RUN_TESTS) --filter "$$(scripts/long-tests.sh)" 2>&1 | scripts/quiet-tests.sh
+
+test-full: tests-built
+	@LONG_TESTS=full $(RUN_TESTS) --filter "$(FILTER)" 2>&1 | scripts/quiet-tests.sh
+
+# All cases of the browser tests, of which make test-long tries one each, and QGIS.
+test-clients: tests-built
 	@scripts/install-packages.sh --clients
-	@scripts/install-web-libraries.sh
-	@echo "building the tests; the first time takes a few minutes"
-	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-	@CLIENT_TESTS=all swift test --skip-build --disable-xctest --filter ClientTests 2>&1 | scripts/quiet-tests.sh
+	@LONG_TESTS=full $(RUN_TESTS) --filter '^ClientTests\.' 2>&1 | scripts/quiet-tests.sh
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
@@ -94,7 +103,7 @@ bench-store: build
 	@swift build $(RELEASE) --product StoreBench 2>&1 | scripts/quiet-build.sh
 	@scripts/bench-store.sh
 
-# What the sanitizer finds ends the run: a report must not scroll by.
+# The first finding of the sanitizer ends the run, so that its report is the last output.
 TSAN := --sanitize thread --scratch-path .build/tsan
 tsan:
 	@scripts/install-packages.sh --tests

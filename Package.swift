@@ -114,7 +114,10 @@ let package = Package(
     // What commands share: signals, standard streams, arguments.
     .target(
       name: "CommandSupport",
-      dependencies: ["Support", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "Support", "TileIndex", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+      ],
       path: "Sources/Commands/CommandSupport", swiftSettings: strict),
     .executableTarget(
       name: "TileCutCommand",
@@ -148,7 +151,6 @@ let package = Package(
       dependencies: [
         "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/TileServeCommand", swiftSettings: strict),
@@ -178,7 +180,6 @@ let package = Package(
       dependencies: [
         "Support", "PurchaseLedger", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
       ],
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
@@ -224,7 +225,6 @@ let package = Package(
         "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
         "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs schemathesis (from PyPI) into .build/schemathesis, for the test that compares mapstore's answers with docs/openapi.yaml. The version is fixed, so that the requests that it makes up
-# are. Without it that test is skipped, so its absence is no failure.
+# Installs schemathesis (from PyPI) into .build/schemathesis, for the test that compares mapstore's answers with
+# docs/openapi.yaml. The version is fixed, and with it the requests that it generates. Without it that test is skipped, so
+# its absence is no failure.
 set -eu
 cd "$(dirname "$0")/.."
 version=4.32.5

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Reads swift test's output: what failed, a count now and then, what was not tried and how to try it, and the runner's own summary.
+# Reads swift test's output and prints failures as they come, a count now and then, what was not tried and how to try it,
+# and as its last line the test runner's own summary.
 # mawk gathers 4 kB of a pipe before it looks at a line, unless told otherwise; the others take a line as it comes.
 case $(awk -W version 2>/dev/null </dev/null) in
   mawk*) set -- -W interactive ;;
@@ -16,14 +17,8 @@ exec awk "$@" '
   # The arguments of a case may go over several lines.
   skipping { if (/started\.$/) skipping = 0; next }
   / Test case passing / { if (!/started\.$/) skipping = 1; next }
-  / Test run with / {
-    if (missingCount > 0) {
-      line = "not tried: " missingCount (missingCount == 1 ? " test or suite" : " tests and suites")
-      for (i = 1; i <= reasonCount; i++) line = line (i == 1 ? ": " : "; ") missing[reasons[i]] " x " reasons[i]
-      print line
-    }
-    print; fflush(); next
-  }
+  # The summary is held back: swift test may print more after it.
+  / Test run with / { summary = $0; next }
   / (Test|Suite) .* skipped: / { reason = $0; sub(/.* skipped: /, "", reason); leftOut(1, reason); next }
   / Test .* was cancelled after [0-9.]+ seconds: / { reason = $0; sub(/.* seconds: /, "", reason); leftOut(1, reason); next }
   /^skipped: / { leftOut(1, substr($0, 10)); next }
@@ -32,4 +27,12 @@ exec awk "$@" '
   / (Test|Suite) .* started\.$/ || /\) started\.$/ || / Suite .* passed after / { next }
   /^(\[[0-9]+\/[0-9]+\] |Building|Build complete)/ { next }
   { print; fflush() }
+  END {
+    if (missingCount > 0) {
+      line = "not tried: " missingCount (missingCount == 1 ? " test or suite" : " tests and suites")
+      for (i = 1; i <= reasonCount; i++) line = line (i == 1 ? ": " : "; ") missing[reasons[i]] " x " reasons[i]
+      print line
+    }
+    if (summary != "") print summary
+  }
 '

@@ -4,7 +4,7 @@ import Testing
 import TileImage
 import TileIndex
 
-/// `extract`, `merge` and `preview` as their users run them.
+/// The commands `extract`, `merge` and `preview`.
 @Suite(.ownThread) struct AssembleCommandTests {
   let folder: TemporaryFolder
   let bundle: String
@@ -18,7 +18,7 @@ import TileIndex
 
   private func hash(_ path: String) throws -> TilesHash { try TilesHash.of(BundleFile.open(path)) }
 
-  @Test func halvesMakeTheWhole() throws {
+  @Test func mergingTwoExtractedHalvesGivesTheOriginal() throws {
     let (west, east, top) = (folder.file("west.mbtiles"), folder.file("east.mbtiles"), folder.file("top.mbtiles"))
     #expect(try tilecut("extract", bundle, "-o", west, "--bbox", "-180,-90,0,90", "--zooms", "1-3").status == 0)
     #expect(try tilecut("extract", bundle, "-o", east, "--bbox", "0,-90,180,90", "--zooms", "1-3").status == 0)
@@ -29,7 +29,7 @@ import TileIndex
     for path in [west, east, top, output] { try expectValid(path) }
   }
 
-  @Test func overlayDrawsLaterOverEarlier() throws {
+  @Test func overlayDrawsLaterBundlesOverEarlierOnes() throws {
     let frame = try folder.writeBundle("frame.mbtiles", zooms: 0...0, seed: 9, hollow: true)
     let below = try folder.writeBundle("below.mbtiles", zooms: 0...0, seed: 4)
     expectRefusal(try tilecut("merge", below, frame, "-o", output), status: 65, naming: frame, "--on-conflict")
@@ -44,12 +44,12 @@ import TileIndex
     }
     #expect(pixel(drawn, 2, 2) == pixel(top, 2, 2) && pixel(drawn, 128, 128) == pixel(bottom, 128, 128))
     #expect(pixel(top, 128, 128) == 0 && pixel(top, 2, 2) != pixel(bottom, 2, 2))
-    // An opaque tile hides what is below, and stays as it is stored.
+    // An opaque tile hides those below it, and its bytes stay the same.
     #expect(try tilecut("merge", frame, below, "-o", output, "--on-conflict", "overlay", "--force").status == 0)
     #expect(try hash(output) == hash(below))
   }
 
-  @Test func polygonsAndTheirFaults() throws {
+  @Test func extractTakesAPolygonAndNamesErrorsInIt() throws {
     let area = try folder.write(
       "area.geojson", #"{"type": "Polygon", "coordinates": [[[1, 1], [40, 1], [1, 40], [1, 1]]]}"#)
     #expect(try tilecut("extract", bundle, "-o", output, "--polygon", area, "--zooms", "3").status == 0)
@@ -76,7 +76,7 @@ import TileIndex
     return try folder.bytes("out.png").withUnsafeBytes { try ImageDecoder.decode($0) }
   }
 
-  @Test func previewsHaveTheSizeAskedFor() throws {
+  @Test func previewHasTheRequestedSize() throws {
     func size(_ pixels: PixelBuffer) -> [Int] { [pixels.width, pixels.height] }
     #expect(try size(preview()) == [1024, 1024])
     #expect(try size(preview("--size", "300x200")) == [300, 200])
@@ -85,8 +85,8 @@ import TileIndex
     #expect(try size(preview("--bbox", "170,-10,-170,10", "--size", "64x64")) == [64, 64])
   }
 
-  /// At a zoom of the bundle the picture is its tiles, pixel for pixel.
-  @Test func previewsOfAZoomAreItsTiles() throws {
+  /// At a zoom of the bundle the preview has the pixels of its tiles.
+  @Test func previewOfAZoomHasThePixelsOfItsTiles() throws {
     let pixels = try preview("--zoom", "2")
     let reader = try BundleFile.open(bundle)
     for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: 2) {
@@ -99,7 +99,7 @@ import TileIndex
     }
   }
 
-  @Test func previewsThatCannotBeAreRefused() throws {
+  @Test func previewRefusesUnusableArguments() throws {
     let png = folder.file("out.png")
     for (arguments, status, word) in [
       (["--zoom", "31"], 64, "zoom 31"), (["--size", "20000x20000"], 64, "20000 x 20000"),

@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `kill -9`, and signals that may be answered, at random instants of what writes a single file. TILECUT_LONG=1 makes it 50 rounds for each command.
-@Suite(.ownThread) struct AssembleCrashTests {
-  static let rounds = ProcessInfo.processInfo.environment["TILECUT_LONG"] == "1" ? 50 : 10
+/// `kill -9`, and signals that are handled, at random instants of commands that write one file. LONG_TESTS=full makes
+/// it 50 rounds for each command.
+@Suite(.ownThread, .long) struct AssembleCrashTests {
+  static let rounds = TestEffort.isFull ? 50 : 10
 
   /// A command that writes a file from others.
   enum Verb: String, CaseIterable, Sendable {
@@ -37,7 +38,7 @@ import Testing
     return try Command(built: "tilecut").start(words + ["-o", "out", "--force"], in: folder.path)
   }
 
-  /// What there is to begin with under the output's name; nil for nothing.
+  /// Prepares the output as a round begins; nil for no file.
   private func prepare(_ verb: Verb, _ round: Int) throws -> Data? {
     let before: Data? =
       verb == .applyInPlace ? try folder.bytes("old.mbtiles") : round % 2 == 0 ? nil : Data("the previous file".utf8)
@@ -50,7 +51,7 @@ import Testing
   private var hidden: [String] { folder.names.filter { $0.hasPrefix(".") } }
   private var visible: [String] { folder.names.filter { !$0.hasPrefix(".") } }
 
-  /// Runs once undisturbed.
+  /// Runs the command once undisturbed.
   private func reference(_ verb: Verb) throws -> (bytes: Data, seconds: Double) {
     if verb == .apply || verb == .applyInPlace {
       let made = try tilecut("diff", "old.mbtiles", "new.mbtiles", "-o", "the.patch", in: folder.path)
@@ -63,7 +64,7 @@ import Testing
     return (try folder.bytes("out"), run.seconds)
   }
 
-  @Test(arguments: Verb.allCases) func outputIsWholeOrAsItWas(_ verb: Verb) throws {
+  @Test(arguments: Verb.allCases) func killLeavesTheOutputCompleteOrUnchanged(_ verb: Verb) throws {
     let seed: UInt64 = 31
     var random = SeededGenerator(seed: seed)
     let (whole, seconds) = try reference(verb)
@@ -74,7 +75,7 @@ import Testing
       let before = try prepare(verb, round)
       let process = try start(verb)
       if round % 5 == 0 {
-        // Under way for certain, however fast this machine is by now.
+        // Certainly in progress, however fast the machine is.
         _ = process.wait { !hidden.isEmpty }
       } else {
         usleep(UInt32(Double.random(in: 0...seconds, using: &random) * 1e6))
@@ -85,7 +86,7 @@ import Testing
       #expect(found == before || found == whole, "\(when): \(found?.count ?? -1) bytes")
       #expect(visible == names.filter { $0 != "out" || found != nil }, when)
 
-      // The same again ends well and takes away what was left; what is done already needs no more.
+      // The next run succeeds and removes what was left. An apply in place that was complete is not repeated.
       if verb == .applyInPlace, found == whole { continue }
       let again = try start(verb).wait()
       #expect(again.status == 0, "\(when): \(again)")
@@ -95,9 +96,9 @@ import Testing
   }
 
   @Test(arguments: Verb.allCases, [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func stoppedCommandsLeaveNothing(_ verb: Verb, _ signal: (number: Int32, status: Int32)) throws {
+  func signalsEndACommandWithTheirStatusAndLeaveNoFiles(_ verb: Verb, _ signal: (number: Int32, status: Int32)) throws {
     let (whole, _) = try reference(verb)
-    // It may be done before the signal comes.
+    // The command may end before the signal comes.
     for attempt in 0..<20 {
       let before = try prepare(verb, attempt)
       let process = try start(verb)
@@ -105,7 +106,7 @@ import Testing
       process.send(signal.number)
       let run = process.wait()
       #expect(hidden.isEmpty, "\(run): \(folder.names)")
-      // Over already, or in the very last moment, in which a signal kills as usual.
+      // It ended before, or the signal came in the last moment, when it kills as usual.
       if run.status == 0 || run.ending == .signal(signal.number) {
         #expect(output == whole)
         continue

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileImage
 
-/// Good rasters, cut short or with bits turned over at random.
+/// Good rasters, truncated or with random bits flipped.
 @Suite(.ownThread) struct DamagedCopyTests {
   static let rasters =
     ["picture.png", "picture.jpg"]
@@ -12,7 +12,7 @@ import TileImage
   static let seeds: ClosedRange<UInt64> = 1...8
 
   @Test(arguments: rasters)
-  func neverCrash(_ raster: String) throws {
+  func damagedRastersNeverCrashACut(_ raster: String) throws {
     let folder = try TemporaryFolder()
     let good = try bytes(of: raster, in: folder)
     for seed in Self.seeds {
@@ -29,7 +29,7 @@ import TileImage
       let name = "seed-\(seed)-\(raster)"
       let path = try folder.write(name, bytes: bytes)
       let before = folder.names
-      // The TIFFs lie somewhere themselves, as far as the damage lets them.
+      // The TIFFs have a georeference of their own, unless it is damaged.
       let place = raster.hasSuffix(".tif") ? [] : ["--crs", "EPSG:4326", "--bounds", "-10,-10,10,10"]
       let run = try Command(built: "tilecut").run(
         ["cut", path, "-o", folder.file("out.mbtiles"), "--zoom", "0-2"] + place)

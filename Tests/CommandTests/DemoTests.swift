@@ -5,19 +5,36 @@ import Testing
 import TileImage
 import TileIndex
 
-/// `make demo`: what a newcomer runs first, with the tests' own build.
-@Suite(.ownThread) struct DemoTests {
+/// The sample regions. The short form of ``DemoTests``: the smallest of them is built and verified.
+@Suite(.ownThread) struct SampleRegionTests {
+  @Test func smallestSampleRegionBuildsAndVerifies() throws {
+    let folder = try TemporaryFolder()
+    let manifest = ProjectFiles.path("sample-regions/regions.json")
+    let id = "jacksboro-levels"
+    let run = try tilecut("build", manifest, "-o", folder.path, "--only", id, "--progress", "plain")
+    #expect(run.status == 0 && !run.stderr.contains("warning"), "\(run)")
+    let region = try #require(try Catalogue(path: folder.file("catalogue.json"))[id])
+    #expect(try FileHash.sha256(ofFile: folder.file(region.file)) == region.sha256)
+    try expectValid(folder.file(region.file))
+    let settings = try #require(try RegionManifest(path: manifest).regions.first { $0.id == id })
+    let metadata = try SQLiteFile.metadata(folder.file(region.file))
+    #expect(metadata["name"] == settings.title && metadata["attribution"] == settings.settings.attribution)
+  }
+}
+
+/// `make demo`, which a newcomer runs first, with the tests' debug build.
+@Suite(.ownThread, .long) struct DemoTests {
   /// One run for all tests.
   struct Demo: Sendable {
     let run: CommandRun
     let folder: TemporaryFolder
 
-    /// All of the shelf would take a debug build a minute.
+    /// All regions would take a debug build a minute.
     static let only = DemoTests.regions.map(\.name) + ["estes-park", "jacksboro-levels"]
 
     static let shared: Result<Demo, any Error> = Result {
       let folder = try TemporaryFolder()
-      // A static value is never let go.
+      // A static value is never released.
       atexit { if let demo = try? Demo.shared.get() { try? FileManager.default.removeItem(atPath: demo.folder.path) } }
       let tilecut = try Command(built: "tilecut").path
       let tileserve = try Command(built: "tileserve").path
@@ -34,7 +51,7 @@ import TileIndex
     }
   }
 
-  /// A region with what GDAL says of its raster.
+  /// A region with bounds and zoom as GDAL reports them for its raster.
   struct Region: Sendable, CustomTestStringConvertible {
     let name: String
     let bounds: BoundingBox
@@ -54,7 +71,7 @@ import TileIndex
       bounds: BoundingBox(west: -106.0491006, south: 40.0676815, east: -105.3366006, north: 40.6121815), zoomMax: 10),
   ]
 
-  @Test func shelfIsBuiltAndVerifiesClean() throws {
+  @Test func sampleRegionsBuildAndVerifyWithoutErrors() throws {
     let demo = try Demo.shared.get()
     #expect(demo.run.status == 0, "\(demo.run)")
     let catalogue = try Catalogue(path: demo.folder.file("catalogue.json"))
@@ -72,12 +89,12 @@ import TileIndex
     #expect(demo.run.stdout.contains("200 image/png"), "\(demo.run)")
     #expect(demo.run.stdout.contains("evidence: clean"), "\(demo.run)")
     #expect(!demo.run.stdout.contains("warning") && !demo.run.stderr.contains("warning"), "\(demo.run)")
-    // Nothing but what it says.
+    // There are no other files.
     #expect(demo.folder.names == ([".store", ".tilecut", "catalogue.json"] + files.map(\.file)).sorted())
   }
 
-  /// The shop's story in small; the script itself compares files and sums, and ends with another status where one is not as it says.
-  @Test func regionsAreSold() throws {
+  /// The shop's part of the demo. The script itself compares files and sums, and fails where one differs.
+  @Test func sampleRegionsHaveProductIDs() throws {
     let demo = try Demo.shared.get()
     for line in [
       "a search for \"longs\" finds the regions that Longs Peak lies in", "nothing is bought twice",
@@ -88,11 +105,11 @@ import TileIndex
     ] {
       #expect(demo.run.stdout.contains(line), "\(line): \(demo.run)")
     }
-    // The shop can be opened again as the last lines say.
+    // The last lines say how to start the shop again.
     #expect(FileManager.default.fileExists(atPath: demo.folder.file(".store/ledger.sqlite")))
   }
 
-  @Test(arguments: regions) func previewIsAPicture(_ region: Region) throws {
+  @Test(arguments: regions) func everySampleRegionHasAPreview(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let pixels = try demo.folder.bytes("\(region.stem).png").withUnsafeBytes { try ImageDecoder.decode($0) }
     #expect(pixels.width >= 512 && pixels.height >= 200)
@@ -104,7 +121,7 @@ import TileIndex
     #expect(colours.count > 200, "a map has more than \(colours.count) colours")
   }
 
-  @Test(arguments: regions) func metadataAreTheManifests(_ region: Region) throws {
+  @Test(arguments: regions) func sampleBundlesHaveTheManifestsMetadata(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let metadata = try SQLiteFile.metadata(demo.folder.file("\(region.stem).mbtiles"))
     let shelf = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
@@ -119,7 +136,7 @@ import TileIndex
   @Test(
     .enabled(if: Command(installed: "gdalinfo") != nil, "gdalinfo is not installed (apt-get install gdal-bin)"),
     arguments: regions)
-  func gdalOpensThem(_ region: Region) throws {
+  func gdalOpensSampleBundles(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let path = demo.folder.file("\(region.stem).mbtiles")
     let before = try demo.folder.bytes("\(region.stem).mbtiles")
@@ -141,7 +158,7 @@ import TileIndex
     #expect(info.metadata[""]?["minzoom"] == "0")
     #expect(info.metadata[""]?["maxzoom"] == "\(region.zoomMax)")
     #expect(info.bands.map(\.colorInterpretation) == ["Red", "Green", "Blue", "Alpha"])
-    // A look does not change the bundle.
+    // Reading does not change the bundle.
     #expect(try demo.folder.bytes("\(region.stem).mbtiles") == before)
   }
 

@@ -2,11 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a cut may use does not show in what it makes.
+/// The number of threads and the memory of a cut do not change its bytes.
 @Suite(.ownThread) struct DeterminismTests {
-  /// Deeper than the pictures' own zoom, so that there are several units of work for every thread; a debug build takes long to write a PNG.
+  /// Deeper than the pictures' own zoom, so that every thread has several units of work. A debug build takes long to
+  /// write a PNG.
   @Test(arguments: [("jpeg", 4...8), ("png", 5...6)])
-  func threadsAndMemoryDoNotShowInTheBundle(_ format: String, _ zooms: ClosedRange<Int>) throws {
+  func bundleBytesDoNotDependOnThreadsOrMemory(_ format: String, _ zooms: ClosedRange<Int>) throws {
     let folder = try TemporaryFolder()
     let below = try folder.writePlacedPicture("below.png")
     let above = try folder.writePlacedPicture("above.png", edge: 20)

@@ -4,7 +4,7 @@ import Testing
 
 /// A disk of a few kilobytes.
 enum SmallDisk {
-  /// Runs a line of shell in a folder that is a disk of its own, which goes with the shell; nil when that cannot be had.
+  /// Runs a line of shell in a folder on which a disk is mounted until the shell ends; nil where that is not possible.
   static func run(
     in folder: String, kilobytes: Int, _ line: String, _ arguments: [String] = []
   ) throws -> CommandRun? {
@@ -19,15 +19,22 @@ enum SmallDisk {
     return (try? run(in: folder.path, kilobytes: 64, "true"))??.status == 0
   }()
 
-  /// To be added to a command: its status, and what is on the disk after it.
+  /// Appended to a command: prints its status and the names of the files on the disk.
   static let report = #"; echo "status $?"; ls -A"#
 }
 
-/// A disk that is full leaves no half bundle.
+/// A full disk is reported and leaves no partial file.
 @Suite(.ownThread, .enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
 struct DiskFullTests {
-  /// Full at the first page, while tiles are written, and at the end of it.
-  @Test(arguments: [16, 100, 380]) func cutSaysSo(kilobytes: Int) throws {
+  /// The disk fills up while tiles are written.
+  @Test func cutOnAFullDiskSaysSoAndLeavesNothing() throws { try expectCutFails(kilobytes: 100) }
+
+  /// The disk fills up at the first page, or at the end of the cut.
+  @Test(.long, arguments: [16, 380]) func cutThatFillsADiskAtItsBeginningOrEndLeavesNothing(kilobytes: Int) throws {
+    try expectCutFails(kilobytes: kilobytes)
+  }
+
+  private func expectCutFails(kilobytes: Int) throws {
     let folder = try TemporaryFolder()
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let run = try #require(
@@ -38,7 +45,7 @@ struct DiskFullTests {
     #expect(run.stderr.contains("tilecut: out.mbtiles: the disk is full; free space"), "\(run)")
   }
 
-  @Test func forceKeepsTheOldBundle() throws {
+  @Test func fullDiskLeavesTheOldBundleWithForce() throws {
     let folder = try TemporaryFolder()
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let run = try #require(
@@ -48,10 +55,21 @@ struct DiskFullTests {
     #expect(run.stdout == "status 74\nout.mbtiles\nold\n", "\(run)")
   }
 
-  /// While the bundle is cut, and while what belongs to it is made. What there is room for is kept, and what was not finished is gone.
-  @Test(arguments: [40, 300, 700]) func buildSaysSo(kilobytes: Int) throws {
+  /// The disk fills up at the first bundle. Nothing unfinished stays.
+  @Test func buildOnAFullDiskSaysSoAndLeavesNothing() throws {
+    let shelf = try Shelf()
+    try shelf.write(Shelf.region("a"))
+    try expectBuildFails(shelf, kilobytes: 40)
+  }
+
+  /// The disk fills up while bundles are cut, or while packs and previews are made from them.
+  @Test(.long, arguments: [40, 300, 700]) func buildOfManyFilesOnAFullDiskLeavesNothing(kilobytes: Int) throws {
     let shelf = try Shelf()
     try shelf.writeVariety()
+    try expectBuildFails(shelf, kilobytes: kilobytes)
+  }
+
+  private func expectBuildFails(_ shelf: Shelf, kilobytes: Int) throws {
     let disk = try TemporaryFolder()
     let look = #"; echo "status $?"; ls -A dist/.tilecut/work; ls -A dist | grep -v '^.tilecut$'; exit 0"#
     let build = try #require(
@@ -62,7 +80,7 @@ struct DiskFullTests {
     #expect(build.stderr.contains("; free space or choose another disk"), "\(build)")
   }
 
-  @Test func contactSheetSaysSo() throws {
+  @Test func contactSheetOnAFullDiskSaysSo() throws {
     let folder = try TemporaryFolder()
     let bundle = folder.file("out.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle).status == 0)

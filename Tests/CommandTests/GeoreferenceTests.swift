@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Where a raster lies: told, found beside it, or asked for.
+/// A raster's georeference: from options, or from files beside it; the error if there is none.
 @Suite(.ownThread) struct GeoreferenceTests {
   let folder: TemporaryFolder
   let output: String
@@ -11,14 +11,14 @@ import Testing
     output = folder.file("out.mbtiles")
   }
 
-  @Test func missingGeoreferenceNamesTheWaysToSupplyIt() throws {
+  @Test func missingGeoreferenceErrorNamesTheWaysToSupplyOne() throws {
     let picture = try folder.writePicture("scan.png")
     let run = try tilecut("cut", picture, "-o", output)
     expectRefusal(run, status: 65, naming: picture, "--bounds", "--crs", "world file", ".pgw", ".prj")
     #expect(folder.names == ["scan.png"])
   }
 
-  @Test func boundsSupplyIt() throws {
+  @Test func boundsSupplyAGeoreference() throws {
     let picture = try folder.writePicture("scan.png")
     let run = try tilecut("cut", picture, "-o", output, "--bounds", "-84.5,36.4,-84,36.8")
     #expect(run.status == 0, "\(run)")
@@ -26,13 +26,13 @@ import Testing
     try expectValid(output)
   }
 
-  @Test func worldFileAndProjectionFileSupplyIt() throws {
+  @Test func worldFileAndPrjSupplyAGeoreference() throws {
     let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output)
     #expect(run.status == 0, "\(run)")
     #expect(try SQLiteFile.metadata(output)["bounds"] == "10,40,20,50")
   }
 
-  @Test func brokenWorldFileIsNamed() throws {
+  @Test func brokenWorldFileIsNamedInTheError() throws {
     let picture = try folder.writePlacedPicture()
     let worldFile = try folder.write("placed.pgw", "1 2 three")
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 65, naming: worldFile, "six numbers")
@@ -42,14 +42,14 @@ import Testing
     "IAU_2015:30100", "+proj=longlat +a=3396190 +b=3376200 +no_defs",
     "+proj=eqc +lat_ts=0 +R=3396190 +units=m +no_defs +type=crs", "IAU_2015:49900",
   ])
-  func otherPlanetsAreRefused(_ crs: String) throws {
+  func referenceSystemsOfOtherPlanetsAreRefused(_ crs: String) throws {
     let picture = try folder.writePicture("scan.png")
     let run = try tilecut("cut", picture, "-o", output, "--crs", crs, "--bounds", "-10,-10,10,10")
     expectRefusal(run, status: 64, naming: "not of the Earth")
     #expect(folder.names == ["scan.png"])
   }
 
-  @Test func otherPlanetsInAProjectionFileAreRefused() throws {
+  @Test func prjFilesOfOtherPlanetsAreRefused() throws {
     let picture = try folder.writePlacedPicture()
     let projection = try folder.write("placed.prj", "+proj=longlat +a=1737400 +b=1737400 +no_defs")
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 65, naming: projection, "not of the Earth")
@@ -69,7 +69,7 @@ import Testing
     "-10,-100,10,10", "nan,0,1,1", "0,0,inf,1",
   ])
   func unusableBoundsAreRefused(_ bounds: String) throws {
-    // They place the one and cut the other.
+    // Bounds place a source without georeference and clip the other.
     for picture in [try folder.writePicture("scan.png"), try folder.writePlacedPicture()] {
       let run = try tilecut("cut", picture, "-o", output, "--bounds", bounds)
       expectRefusal(run, status: 64, naming: "bounds")
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func boundsBesideTheRasterAreRefused() throws {
+  @Test func boundsOutsideTheRasterAreRefused() throws {
     let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--bounds", "-20,-20,-10,-10")
     expectRefusal(run, status: 64, naming: "choose bounds")
   }

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the command says of itself. The help texts are golden files: `make bless` writes them anew, and the difference is read before it is committed.
+/// Help texts are golden files. `make bless` rewrites them; read the difference before you commit it.
 @Suite(.ownThread) struct HelpTests {
   @Test(arguments: [
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
     ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"], ["help", "build"], ["help", "parcels"],
   ])
-  func helpIsTheGoldenFile(_ arguments: [String]) throws {
+  func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let name = "tilecut-\(arguments.last!.drop { $0 == "-" }).txt"
@@ -24,13 +24,13 @@ import Testing
     "cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places", "build", "parcels",
   ]
 
-  @Test func helpOfACommandIsItsOwn() throws {
+  @Test func helpBeforeAndAfterASubcommandIsThatSubcommands() throws {
     for command in Self.commands {
       #expect(try tilecut(command, "--help").stdout == tilecut("help", command).stdout)
     }
   }
 
-  /// An option that the help names twice means two things.
+  /// The help lists no option twice.
   @Test func noOptionIsListedTwice() throws {
     for command in Self.commands {
       let options = try tilecut("help", command).stdoutLines.filter { $0.hasPrefix("  -") }.compactMap {
@@ -40,13 +40,13 @@ import Testing
     }
   }
 
-  @Test func versionIsTheTools() throws {
+  @Test func versionPrintsTheToolsVersion() throws {
     let run = try tilecut("--version")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     #expect(run.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil, "\(run)")
   }
 
-  @Test(arguments: [["--version", "7"], ["--version=7"]]) func versionOfATilesetIsItsOwn(_ option: [String]) throws {
+  @Test(arguments: [["--version", "7"], ["--version=7"]]) func versionOfCutIsTheTilesets(_ option: [String]) throws {
     let folder = try TemporaryFolder()
     let output = folder.file("out.mbtiles")
     let run = try Command(built: "tilecut").run(
@@ -54,13 +54,13 @@ import Testing
     #expect(run.status == 0, "\(run)")
     #expect(try SQLiteFile.metadata(output)["version"] == "7")
     try expectValid(output)
-    // Where something else is missing, the tool's version is no answer either.
+    // Nor is it where a required option is missing.
     let missing = try Command(built: "tilecut").run(["cut", "-o", output] + option)
     expectRefusal(missing, status: 64, naming: "<source>")
   }
 
-  /// MBTiles wants a number there.
-  @Test(arguments: ["2026-11-a", "nan"]) func otherVersionsAreTakenWithAWarning(_ version: String) throws {
+  /// MBTiles requires a number.
+  @Test(arguments: ["2026-11-a", "nan"]) func versionsThatAreNoNumbersGiveAWarning(_ version: String) throws {
     let folder = try TemporaryFolder()
     let output = folder.file("out.mbtiles")
     let run = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--version", version)
@@ -68,7 +68,7 @@ import Testing
     #expect(try SQLiteFile.metadata(output)["version"] == version)
   }
 
-  @Test func readmeListsTheStatusesOfTheHelp() throws {
+  @Test func readmeAndHelpListTheSameExitCodes() throws {
     let help = try tilecut("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
     for status in documentedStatuses { #expect(help.contains(" \(status)"), "\(status)") }
     #expect(documentedStatuses.isSuperset(of: [0, 1, 64, 65, 66, 70, 73, 74, 75, 130, 143]))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// `inspect` and `verify` on bundles of other makers, and without a trace.
+/// `inspect` and `verify` on bundles of other tools; they change no file.
 @Suite(.ownThread) struct InspectVerifyTests {
   struct Bundle: Sendable, CustomTestStringConvertible {
     let name: String
@@ -35,7 +35,7 @@ import TileIndex
   ]
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)), arguments: bundles)
-  func inspectSays(_ bundle: Bundle) throws {
+  func inspectPrintsMetadataAndCounts(_ bundle: Bundle) throws {
     let path = TestData.url("maps/tilesets/\(bundle.name)").path
     let text = try tilecut("inspect", path)
     let json = try tilecut("inspect", path, "--json")
@@ -51,7 +51,7 @@ import TileIndex
   }
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)), arguments: bundles)
-  func verifySays(_ bundle: Bundle) throws {
+  func verifyReportsTheBrokenRules(_ bundle: Bundle) throws {
     let path = TestData.url("maps/tilesets/\(bundle.name)").path
     let text = try tilecut("verify", path)
     let json = try tilecut("verify", "--json", path)
@@ -61,7 +61,7 @@ import TileIndex
     #expect(report.isValid == (bundle.verify == 0))
     let verdict = try #require(text.stdoutLines.last)
     #expect(verdict.hasPrefix("\(path): \(report.isValid ? "valid" : "not valid")"), "\(text)")
-    // Each finding says what to do.
+    // Each finding names its remedy.
     for line in text.stdoutLines.dropLast() where !line.hasPrefix(" ") {
       #expect(line.contains("; ") && (line.hasPrefix("error ") || line.hasPrefix("warning ")), "\(line)")
     }
@@ -86,8 +86,8 @@ import TileIndex
     #expect(run.status == 0 && run.stdoutLines.count { $0.hasPrefix("ok ") } >= 15, "\(run)")
   }
 
-  /// Whoever made a bundle writes no lines of the command's, nor over them.
-  @Test func textsOfABundleStayInTheirLine() throws {
+  /// Control characters and line breaks in a bundle's texts are escaped.
+  @Test func textsOfABundleCannotAddLinesToTheOutput() throws {
     let folder = try TemporaryFolder()
     let bundle = folder.file("map.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle, "--zoom", "0-1").status == 0)
@@ -102,8 +102,8 @@ import TileIndex
     #expect(try tilecut("inspect", bundle).stdout.contains(#"name: a\u001b[2J\u202e\r\nvalid: all is well"#))
   }
 
-  /// A bundle as a crashed writer leaves it, on media that cannot be written: what the log holds is seen, and nothing changes.
-  @Test func logsLeftByAWriterAreReadAndLeftAlone() throws {
+  /// A bundle as a crashed writer leaves it, on read-only media: the log's changes are read, and no file changes.
+  @Test func journalLeftByAWriterIsReadAndNotRemoved() throws {
     let folder = try TemporaryFolder()
     let original = folder.file("original.mbtiles")
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", original, "--zoom", "0-1").status == 0)
@@ -136,13 +136,13 @@ import TileIndex
     #expect(sheet.status == 0, "\(sheet)")
     #expect(try contents() == before)
 
-    // And nothing is cut over changes that nobody has merged.
+    // A cut does not replace a bundle with changes in a log.
     expectRefusal(
       try tilecut("cut", folder.file("placed.png"), "-o", bundle, "--force"), status: 75, naming: "left.mbtiles-wal")
     #expect(try contents() == before)
   }
 
-  /// Changes a database through a write-ahead log, and does something while the log is not merged.
+  /// Changes a database through a write-ahead log, and calls a closure before the log is merged.
   private func writeLog(_ path: String, _ change: String, _ body: () throws -> Void) throws {
     var connection: OpaquePointer?
     try #require(sqlite3_open(path, &connection) == SQLITE_OK)

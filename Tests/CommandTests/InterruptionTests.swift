@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A cut that is stopped or killed leaves what was there before.
+/// A cut that is stopped or killed leaves the previous output.
 @Suite(.ownThread) struct InterruptionTests {
   let folder: TemporaryFolder
   let output: String
@@ -19,10 +19,10 @@ import Testing
       ["cut", raster, "-o", output, "--force", "--zoom", "0-17", "--threads", "1"] + options)
   }
 
-  /// The names of the files that a cut under way has, other than the target.
+  /// The names of the files of a running cut, other than the target.
   private var partialFiles: [String] { folder.names.filter { $0 != "out.mbtiles" } }
 
-  /// Waits until the cut has come so far: its file is there, and this many lines of progress are out.
+  /// Waits until the cut has its temporary file, and has printed this many lines of progress.
   private func wait(for cut: ChildProcess, progressLines: Int) {
     let came = cut.wait(timeout: 60) {
       !partialFiles.isEmpty && cut.stderr.split(separator: "\n").count >= progressLines
@@ -34,8 +34,14 @@ import Testing
     #expect(try folder.bytes("out.mbtiles") == Data("the previous bundle".utf8))
   }
 
-  /// As it opens its file, in its first tiles, and further on.
-  @Test(arguments: [0, 1, 4]) func killedCutLeavesThePreviousBundle(progressLines: Int) throws {
+  @Test func killedCutLeavesThePreviousBundle() throws { try expectKillLeavesThePreviousBundle(progressLines: 0) }
+
+  /// In its first tiles, and further on.
+  @Test(.long, arguments: [1, 4]) func cutKilledLaterLeavesThePreviousBundle(progressLines: Int) throws {
+    try expectKillLeavesThePreviousBundle(progressLines: progressLines)
+  }
+
+  private func expectKillLeavesThePreviousBundle(progressLines: Int) throws {
     let cut = try startLongCut("--progress", "json")
     wait(for: cut, progressLines: progressLines)
     cut.send(SIGKILL)
@@ -43,15 +49,26 @@ import Testing
     try expectPreviousBundle()
     #expect(partialFiles == [".out.mbtiles.\(cut.processID)-0.partial"])
 
-    // The next cut takes the remains away.
+    // The next cut removes what is left.
     let next = try tilecut("cut", try folder.writePlacedPicture(), "-o", output, "--zoom", "0", "--force")
     #expect(next.status == 0, "\(next)")
     #expect(folder.names == ["out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
     try expectValid(output)
   }
 
-  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)], [0, 2])
-  func stoppedCutLeavesNothing(_ signal: (number: Int32, status: Int32), progressLines: Int) throws {
+  static let signals: [(Int32, Int32)] = [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)]
+
+  @Test(arguments: signals)
+  func stoppedCutLeavesNoFilesAndTheSignalsStatus(_ signal: (number: Int32, status: Int32)) throws {
+    try expectStopLeavesNoFiles(signal, progressLines: 0)
+  }
+
+  @Test(.long, arguments: signals)
+  func cutStoppedLaterLeavesNoFilesAndTheSignalsStatus(_ signal: (number: Int32, status: Int32)) throws {
+    try expectStopLeavesNoFiles(signal, progressLines: 2)
+  }
+
+  private func expectStopLeavesNoFiles(_ signal: (number: Int32, status: Int32), progressLines: Int) throws {
     let cut = try startLongCut("--progress", "json")
     wait(for: cut, progressLines: progressLines)
     let start = ContinuousClock.now
@@ -65,7 +82,7 @@ import Testing
     try expectPreviousBundle()
   }
 
-  /// Ctrl-C, and again when it seems to take too long.
+  /// Ctrl-C twice ends the process at once.
   @Test func secondSignalKills() throws {
     let cut = try startLongCut()
     wait(for: cut, progressLines: 0)
@@ -76,8 +93,8 @@ import Testing
     try expectPreviousBundle()
   }
 
-  /// Two writers of one target do not take each other's files for remains.
-  @Test func livingCutIsNoRemains() throws {
+  /// Two writers of one target do not remove each other's temporary files.
+  @Test func cutDoesNotRemoveTheTemporaryFilesOfARunningOne() throws {
     let cut = try startLongCut()
     wait(for: cut, progressLines: 0)
     let mine = partialFiles
@@ -89,11 +106,11 @@ import Testing
     try expectValid(output)
   }
 
-  @Test func nohupIsRespected() throws {
+  @Test func hangupIsIgnoredUnderNohup() throws {
     let picture = try folder.writePlacedPicture()
     let cut = try Command(path: "/bin/sh").start([
       "-c", "trap '' HUP; exec \"$0\" \"$@\"", Command(built: "tilecut").path, "cut", picture, "-o", output, "--force",
-      "--zoom", "0-5", "--threads", "1",
+      "--zoom", "0-7", "--format", "jpeg", "--threads", "1",
     ])
     #expect(cut.wait { folder.names.contains { $0.hasSuffix(".partial") } })
     cut.send(SIGHUP)

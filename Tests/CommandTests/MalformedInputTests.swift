@@ -2,25 +2,25 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Damaged files end in a message or in a valid bundle with a warning: never in a crash, a hang, or a swamp of memory.
+/// Damaged files give an error, or a valid bundle with a warning: never a crash, a hang or excessive memory.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
 struct MalformedInputTests {
   static let malformed = files("maps/malformed") { _ in true }
   /// PngSuite's broken files begin with x.
   static let brokenPNGs = files("maps/pngsuite") { $0.hasPrefix("x") }
 
-  /// A release build has to end within 2 s; this one is slower, and shares the machine with other tests.
+  /// A release build ends within 2 s; a debug build is slower, and shares the machine with other tests.
   static let secondsMax = 10.0
   static let peakBytesMax = 300_000_000
 
   @Test(arguments: malformed + brokenPNGs)
-  func placedByOptions(_ file: String) throws {
+  func malformedRastersPlacedByOptionsDoNotCrash(_ file: String) throws {
     try expectCivilEnd(of: file, "--crs", "EPSG:4326", "--bounds", "-10,-10,10,10")
   }
 
-  /// With the georeference that the file has, or has not.
+  /// With the file's own georeference, if it has one.
   @Test(arguments: malformed)
-  func asItIs(_ file: String) throws {
+  func malformedRastersDoNotCrash(_ file: String) throws {
     try expectCivilEnd(of: file)
   }
 
@@ -47,7 +47,7 @@ struct MalformedInputTests {
     return names.filter(include).sorted().map { "\(folder)/\($0)" }
   }
 
-  @Test func thereAreFilesToTry() {
+  @Test func malformedTestFilesExist() {
     #expect(Self.malformed.count >= 30 && Self.brokenPNGs.count >= 14)
   }
 }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A region manifest in the place of sources.
+/// A region manifest in place of sources.
 @Suite(.ownThread) struct ManifestTests {
   let folder: TemporaryFolder
   let output: String
@@ -19,7 +19,7 @@ import Testing
       "attribution": "Surveyors", "sources": ["placed.png"]}]}
     """
 
-  @Test func landsInTheMetadata() throws {
+  @Test func manifestTextsAreInTheMetadata() throws {
     let run = try tilecut("cut", try manifest(Self.good), "-o", output, "--zoom", "0", in: "/")
     #expect(run.status == 0, "\(run)")
     let metadata = try SQLiteFile.metadata(output)
@@ -28,7 +28,7 @@ import Testing
     try expectValid(output)
   }
 
-  @Test func optionsGoOverIt() throws {
+  @Test func optionsWinOverTheManifest() throws {
     let run = try tilecut(
       "cut", try manifest(Self.good), "-o", output, "--zoom", "0", "--name", "Other", "--attribution", "Us")
     #expect(run.status == 0, "\(run)")
@@ -36,7 +36,7 @@ import Testing
     #expect(metadata["name"] == "Other" && metadata["attribution"] == "Us" && metadata["description"] == "With snow")
   }
 
-  @Test func pathsAreRelativeToIt() throws {
+  @Test func pathsAreRelativeToTheManifest() throws {
     _ = try manifest(Self.good)
     for (name, working) in [
       ("regions.json", folder.path), ("./regions.json", folder.path), (folder.file("regions.json"), "/"),
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// What is wrong, and where in the document that is.
+  /// The error, and its place in the document.
   @Test(arguments: [
     ("", "line 1"), ("{\"regions\": [\n  {\"id\": \"a\",\n   oops}]}", "line 3"), ("[1]", "is an array, not an object"),
     ("{}", "regions"),
@@ -60,24 +60,24 @@ import Testing
       #"{"regions": [{"id": "a", "title": "A\u0000", "category": "c", "sources": ["placed.png"]}]}"#, "regions[0].title"
     ),
   ])
-  func errorsNameThePlace(_ json: String, _ place: String) throws {
+  func manifestErrorsNameThePlace(_ json: String, _ place: String) throws {
     let path = try manifest(json)
     let run = try tilecut("cut", path, "-o", output)
     expectRefusal(run, status: 65, naming: path, place)
     #expect(!folder.names.contains("out.mbtiles"))
   }
 
-  @Test func missingManifest() throws {
+  @Test func missingManifestIsNamed() throws {
     expectRefusal(
       try tilecut("cut", folder.file("missing.json"), "-o", output), status: 66, naming: folder.file("missing.json"))
   }
 
-  @Test func missingSourceIsNamed() throws {
+  @Test func missingSourceOfAManifestIsNamed() throws {
     let path = try manifest(#"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["gone.tif"]}]}"#)
     expectRefusal(try tilecut("cut", path, "-o", output), status: 66, naming: folder.file("gone.tif"))
   }
 
-  @Test func oneRegionAtATime() throws {
+  @Test func cutRefusesManifestsOfSeveralRegions() throws {
     let region = { (id: String) in #"{"id": "\#(id)", "title": "A", "category": "c", "sources": ["placed.png"]}"# }
     let path = try manifest("{\"regions\": [\(region("a")), \(region("b"))]}")
     expectRefusal(try tilecut("cut", path, "-o", output), status: 64, naming: path, "2 regions")

@@ -2,18 +2,18 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// The western and southern halves of the world begin with a dash, which must not make a flag of them.
+/// Western and southern coordinates begin with a dash and are not taken for flags.
 @Suite(.ownThread) struct NegativeNumberTests {
-  /// Every option of every command whose value is numbers with commas, as the commands themselves tell.
+  /// Every option of every command whose value is numbers with commas, from the commands' own description.
   @Test(arguments: ["tilecut", "tileserve", "purchase-ledger", "mapstore"])
-  func everyOptionTakesThem(tool: String) throws {
+  func everyNumericOptionTakesNegativeNumbers(tool: String) throws {
     let dump = try Command(built: tool).run(["--experimental-dump-help"])
     let commands = try #require(try JSONValue(parsing: Array(dump.stdout.utf8))["command"])
     let options = Self.options(commands, [])
     #expect(options.isEmpty == ["tileserve", "purchase-ledger"].contains(tool), "\(options)")
     for (words, option, value) in options {
       let numbers = value.split(separator: ",").map { _ in "-1.5" }.joined(separator: ",")
-      // What else a command needs is missing; that is complained of only when its options were read.
+      // The command fails because other arguments are missing, but only after it parsed its options.
       let run = try Command(built: tool).run(words + ["--\(option)", numbers])
       #expect(!run.stderr.contains("Missing value") && !run.stderr.contains("Unknown option"), "\(run)")
     }
@@ -35,13 +35,13 @@ import TileIndex
     return found
   }
 
-  /// As README.md has it.
-  @Test func groundInColorado() throws {
+  /// The examples of README.md.
+  @Test func packsCommandTakesWesternLongitudes() throws {
     let folder = try TemporaryFolder()
     for ground in [["--point", "-105.68,40.34"], ["--bbox", "-105.9,40.2,-105.5,40.6"]] {
       let run = try Command(built: "mapstore").run(
         ["client", "around", "rmnp", "--folder", folder.file("maps")] + ground)
-      // Only the server is missing.
+      // The error is that no server is named.
       #expect(run.status == 2 && run.stderr.contains("--server"), "\(run)")
     }
   }

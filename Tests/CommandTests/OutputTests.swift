@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where the bundle goes, and what must not be lost there.
+/// Where the bundle is written, and which files it must not replace.
 @Suite(.ownThread) struct OutputTests {
   let folder: TemporaryFolder
   let picture: String
@@ -14,7 +14,7 @@ import Testing
     output = folder.file("out.mbtiles")
   }
 
-  @Test func existingOutputIsNotTouched() throws {
+  @Test func existingOutputIsNotReplacedWithoutForce() throws {
     try folder.write("out.mbtiles", "precious")
     let before = try FileManager.default.attributesOfItem(atPath: output)
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 73, naming: output, "--force")
@@ -25,27 +25,27 @@ import Testing
     #expect(folder.names == ["out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
   }
 
-  @Test func forceReplacesIt() throws {
+  @Test func forceReplacesTheOutput() throws {
     try folder.write("out.mbtiles", "old")
     #expect(try tilecut("cut", picture, "-o", output, "--force").status == 0)
     try expectValid(output)
   }
 
-  /// A refused source leaves the old bundle, even with --force.
-  @Test func forceKeepsTheOldOneWhenTheCutFails() throws {
+  /// The old bundle stays if a source is refused, even with --force.
+  @Test func failedCutKeepsTheOldOutputWithForce() throws {
     try folder.write("out.mbtiles", "precious")
     let empty = try folder.write("empty.tif", "")
     expectRefusal(try tilecut("cut", picture, empty, "-o", output, "--force"), status: 65)
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
   }
 
-  @Test func missingFolder() throws {
+  @Test func missingOutputFolderIsNamed() throws {
     let run = try tilecut("cut", picture, "-o", folder.file("no/such/out.mbtiles"))
     expectRefusal(run, status: 74, naming: folder.file("no/such"), "mkdir")
   }
 
   @Test(arguments: ["", ".", "sub/", "sub"])
-  func namesThatAreNoFiles(_ name: String) throws {
+  func outputNamesThatAreNoFilesAreRefused(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
     for arguments in [["cut", picture, "-o", name], ["cut", picture, "-o", name, "--force"]] {
       expectRefusal(try Command(built: "tilecut").run(arguments, in: folder.path), status: 74)
@@ -53,14 +53,14 @@ import Testing
     #expect(folder.names == ["placed.pgw", "placed.png", "placed.prj", "sub"])
   }
 
-  /// The system's own folder: not even root may write there.
+  /// A folder of the system: not even root can write there.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self"), "there is no /proc"))
-  func folderThatTakesNoFiles() throws {
+  func outputFolderThatTakesNoFilesIsNamed() throws {
     expectRefusal(try tilecut("cut", picture, "-o", "/proc/out.mbtiles"), status: 74, naming: "/proc")
   }
 
   @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-  func folderWithoutPermission() throws {
+  func outputFolderWithoutPermissionIsNamed() throws {
     let locked = folder.file("locked")
     try FileManager.default.createDirectory(
       atPath: locked, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
@@ -69,9 +69,9 @@ import Testing
 
   // MARK: - The output is an input
 
-  /// Under its own name, another way of writing it, a symbolic link and a hard link.
+  /// By its name, by another spelling of it, by a symbolic link and by a hard link.
   @Test(arguments: ["placed.png", "./placed.png", "sub/../placed.png", "link.png", "hard.png"], [false, true])
-  func sourcesAreNeverReplaced(_ name: String, force: Bool) throws {
+  func outputNeverReplacesASource(_ name: String, force: Bool) throws {
     let manager = FileManager.default
     try manager.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
     try manager.createSymbolicLink(atPath: folder.file("link.png"), withDestinationPath: "placed.png")
@@ -81,13 +81,13 @@ import Testing
     let run = try Command(built: "tilecut").run(
       ["cut", "placed.png", "-o", name] + (force ? ["--force"] : []), in: folder.path)
     expectRefusal(run, status: 64, naming: name)
-    // Whoever follows the advice must not lose the map.
+    // The remedy must not lead to a lost map.
     #expect(!run.stderr.contains("--force"), "\(run)")
     #expect(try folder.bytes("placed.png") == before)
     #expect(folder.names == names)
   }
 
-  @Test func aLinkToASourceIsProtectedAsWell() throws {
+  @Test func outputNeverReplacesASourceThroughALink() throws {
     try FileManager.default.createSymbolicLink(
       atPath: folder.file("link.png"), withDestinationPath: picture)
     for suffix in ["pgw", "prj"] {
@@ -98,7 +98,7 @@ import Testing
     #expect(try folder.bytes("placed.png") == before)
   }
 
-  @Test func manifestsAndTheirSourcesAreNeverReplaced() throws {
+  @Test func outputNeverReplacesAManifestOrItsSources() throws {
     let manifest = try folder.write(
       "regions.json", #"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["placed.png"]}]}"#)
     let before = try [folder.bytes("regions.json"), folder.bytes("placed.png")]
@@ -108,7 +108,7 @@ import Testing
     #expect(try [folder.bytes("regions.json"), folder.bytes("placed.png")] == before)
   }
 
-  @Test func contactSheetsNeverReplaceTheirBundle() throws {
+  @Test func contactSheetNeverReplacesItsBundle() throws {
     #expect(try tilecut("cut", picture, "-o", output, "--zoom", "0").status == 0)
     let before = try folder.bytes("out.mbtiles")
     expectRefusal(try tilecut("preview", output, "-o", output, "--force"), status: 64, naming: output)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// `diff` and `apply` as their users run them.
+/// The commands `diff` and `apply`.
 @Suite(.ownThread) struct PatchCommandTests {
   let folder: TemporaryFolder
   let old: String
@@ -17,7 +17,7 @@ import TileIndex
     patch = folder.file("map.patch")
   }
 
-  @Test func aPatchLeadsToTheNewFile() throws {
+  @Test func applyingAPatchGivesTheNewFile() throws {
     let made = try tilecut("diff", old, new, "-o", patch)
     #expect(made.status == 0 && made.stdout.contains("0 new or changed tiles, 1 removed"), "\(made)")
     #expect(made.stdout.contains("byte for byte"), "\(made)")
@@ -30,14 +30,14 @@ import TileIndex
     #expect(try folder.bytes("old.mbtiles") == folder.bytes("new.mbtiles"))
   }
 
-  @Test func jsonSaysTheSame() throws {
+  @Test func jsonOutputHasTheFactsOfThePlainText() throws {
     let made = try tilecut("diff", old, new, "-o", patch, "--json")
     let summary = try JSONDecoder().decode(BundlePatch.Summary.self, from: Data(made.stdout.utf8))
     #expect(summary.removedTiles == 1 && summary.resultSHA256 != nil)
     #expect(summary.patchBytes == (try folder.bytes("map.patch").count))
   }
 
-  @Test func wrongBundlesAreRefusedWithoutATrace() throws {
+  @Test func patchOfAnotherBundleIsRefusedAndLeavesNothing() throws {
     #expect(try tilecut("diff", old, new, "-o", patch).status == 0)
     let names = folder.names
     let output = folder.file("out.mbtiles")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `cut --gazetteer` and `places` as their users run them.
+/// The option `cut --gazetteer` and the command `places`.
 @Suite(.ownThread) struct PlacesCommandTests {
   let folder: TemporaryFolder
   let bundle: String
@@ -25,10 +25,10 @@ import Testing
     #expect(run.status == 0, "\(run)")
   }
 
-  @Test func placesOfTheMapAreFound() throws {
+  @Test func placesOfABundleAreFound() throws {
     try expectValid(bundle)
     let found = try tilecut("places", bundle, "z")
-    // What lies outside the map is not on it.
+    // Places outside the map are left out.
     #expect(found.stdoutLines == ["Zagreb\tcity\t15.98\t45.81\t0.8", "Žabljak\ttown\t19.12\t43.15\t0.4"], "\(found)")
     let near = try tilecut("places", bundle, "za", "--near", "19.12,43.15", "--limit", "1")
     #expect(near.stdoutLines == ["Žabljak\ttown\t19.12\t43.15\t0.4\t0 m"], "\(near)")
@@ -40,12 +40,12 @@ import Testing
   }
 
   @Test(.enabled(if: Command(installed: "gdalinfo") != nil, "GDAL is not installed"))
-  func otherReadersAreNotDisturbed() throws {
+  func bundleWithPlacesIsValidForOtherReaders() throws {
     let run = try Command(installed: "gdalinfo")!.run([bundle])
     #expect(run.status == 0 && run.stdout.contains("Driver: MBTiles") && run.stderr.isEmpty, "\(run)")
   }
 
-  @Test func placesElsewhereAreSaid() throws {
+  @Test func placesOutsideTheMapGiveAWarning() throws {
     let list = try folder.write(
       "far.geojson",
       #"{"type": "Feature", "properties": {"name": "Far"}, "geometry": {"type": "Point", "coordinates": [-100, -40]}}"#)
@@ -55,7 +55,7 @@ import Testing
     expectRefusal(try tilecut("places", output, "far"), status: 65, naming: output)
   }
 
-  @Test func faultsAreNamed() throws {
+  @Test func unusablePlaceListsAreNamed() throws {
     let empty = try folder.writeBundle("plain.mbtiles", zooms: 0...0)
     expectRefusal(try tilecut("places", empty, "x"), status: 65, naming: empty, "--gazetteer")
     expectRefusal(try tilecut("places", bundle, "x", "--near", "500,2"), status: 64, naming: "--near")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How a cut tells how far it has come.
+/// How a cut shows its progress.
 @Suite(.ownThread) struct ProgressTests {
   let folder: TemporaryFolder
   let picture: String
@@ -15,7 +15,7 @@ import Testing
   private func cut(_ style: String) throws -> CommandRun {
     let run = try tilecut("cut", picture, "-o", folder.file("out.mbtiles"), "--force", "--progress", style)
     #expect(run.status == 0, "\(run)")
-    // The summary is the only thing on standard output.
+    // Standard output has the summary only.
     #expect(run.stdoutLines.count == 1 && run.stdout.hasPrefix("\(folder.file("out.mbtiles")): "), "\(run)")
     return run
   }
@@ -26,7 +26,7 @@ import Testing
     let secondsLeft: Double?
   }
 
-  @Test func jsonCountsUpToTheTotal() throws {
+  @Test func jsonProgressCountsUpToTheTotal() throws {
     let run = try cut("json")
     let lines = try run.stderrLines.map { line in
       let keys = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys
@@ -46,12 +46,12 @@ import Testing
     }
   }
 
-  @Test func noneIsSilent() throws {
+  @Test func progressNonePrintsNothing() throws {
     #expect(try cut("none").stderr.isEmpty)
   }
 
-  /// Drawn again and again in one line, and taken away in the end.
-  @Test func barIsOneLine() throws {
+  /// The bar is redrawn in one line, and removed at the end.
+  @Test func progressBarIsOneLine() throws {
     let text = try cut("bar").stderr
     let states = text.components(separatedBy: "\r\u{1b}[K")
     #expect(states.first == "" && states.last == "", "\(text.debugDescription)")
@@ -66,14 +66,14 @@ import Testing
   @Test(
     .enabled(if: Command(installed: "script") != nil, "script is not installed (apt-get install bsdutils)"),
     .enabled(if: canMakeTerminals, "no pseudo-terminal can be made here (mount devpts at /dev/pts)"))
-  func barIsForTerminals() throws {
+  func progressBarIsDrawnOnTerminals() throws {
     let line = "'\(try Command(built: "tilecut").path)' cut '\(picture)' -o '\(folder.file("out.mbtiles"))'"
     let run = try #require(Command(installed: "script")).run(["-qec", line, "/dev/null"])
     #expect(run.status == 0 && run.stdout.contains("\r\u{1b}[K[") && run.stdout.contains(" tiles/s, "), "\(run)")
   }
 
-  /// Into a file: a line every few seconds, and no control characters.
-  @Test func autoIsPlainOffTerminals() throws {
+  /// Standard error is a file: a line every few seconds, and no control characters.
+  @Test func autoProgressIsPlainWithoutATerminal() throws {
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let cut = try startTilecut("cut", raster, "-o", folder.file("out.mbtiles"), "--zoom", "0-17", "--threads", "1")
     #expect(cut.wait(timeout: 40) { cut.stderr.contains("\n") })

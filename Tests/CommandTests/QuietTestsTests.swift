@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make test` shows of the runner's output.
+/// scripts/quiet-tests.sh, through which `make test` shows the runner's output.
 @Suite(.ownThread) struct QuietTestsTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// A line that has come is not held back until there are more of them.
-  @Test func progressIsShownWhileTestsRun() throws {
+  /// A line is shown at once, not when a buffer is full.
+  @Test func progressOfTheTestsIsShownWhileTheyRun() throws {
     let runner = """
       for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do echo "✔ Test a$i$j() passed after 0.1 seconds."; done; done
       until [ -e "$1" ]; do sleep 0.05; done

@@ -1,7 +1,7 @@
 import CSQLite
 import Testing
 
-/// Asks a database without our reader in between.
+/// Reads a database without our own readers.
 enum SQLiteFile {
   /// The rows of a query, all values as text.
   static func rows(_ path: String, _ query: String) throws -> [[String]] {
@@ -23,7 +23,7 @@ enum SQLiteFile {
     return rows
   }
 
-  /// Changes a database, or makes one.
+  /// Changes a database, or creates it.
   static func execute(_ path: String, _ statements: String) throws {
     var connection: OpaquePointer?
     defer { sqlite3_close(connection) }

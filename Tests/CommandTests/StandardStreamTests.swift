@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Standard streams that are closed, full or read by nobody do not disturb a cut.
+/// Standard streams that are closed, full or without a reader do not disturb a cut.
 @Suite(.ownThread) struct StandardStreamTests {
   let folder: TemporaryFolder
   let picture: String
@@ -27,7 +27,7 @@ import Testing
       #"exec "$@" 2>/dev/full"#, #"exec "$@" 2>&-"#, #"exec "$@" <&- >&- 2>&-"#,
       #"{ "$@"; echo $? > status; } 2>&1 >/dev/null | true"#,
     ])
-  func bundleIsTheSame(_ line: String) throws {
+  func closedStandardStreamsDoNotChangeTheBundle(_ line: String) throws {
     #expect(try shell(#"exec "$@""#, output: "plain.mbtiles").status == 0)
     let run = try shell(line.replacing("> status", with: "> '\(folder.file("status"))'"), output: "out.mbtiles")
     #expect(run.status == 0, "\(run)")
@@ -36,9 +36,9 @@ import Testing
     #expect(!folder.names.contains { $0.hasSuffix(".partial") })
   }
 
-  /// An answer that nobody got is no success.
+  /// Output that could not be written is a failure.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "there is no /dev/full"))
-  func lostAnswerIsAFailure() throws {
+  func unwritableStandardOutputIsAFailure() throws {
     #expect(try shell(#"exec "$@""#, output: "out.mbtiles").status == 0)
     let run = try Command(path: "/bin/sh").run([
       "-c", "exec \"$0\" inspect \"$1\" > /dev/full", Command(built: "tilecut").path, folder.file("out.mbtiles"),

@@ -13,7 +13,7 @@ func startTilecut(_ arguments: String..., in folder: String? = nil) throws -> Ch
   try Command(built: "tilecut").start(arguments, in: folder)
 }
 
-/// The exit statuses that README.md lists.
+/// The exit codes that README.md lists.
 let documentedStatuses = statusesInReadme(of: "tilecut")
 
 /// The statuses in the table of docs/exit-codes.md for a command.
@@ -27,7 +27,7 @@ func statusesInReadme(of command: String) -> Set<Int32> {
   return Set(cells.flatMap { $0.split(separator: ",") }.compactMap { Int32($0.trimmingCharacters(in: .whitespaces)) })
 }
 
-/// Expects what every refusal owes to its user: a documented status, and one line that says what is wrong and what to do.
+/// Expects a documented exit code, and one line that names the error and its remedy.
 func expectRefusal(
   _ run: CommandRun, status: Int32? = nil, naming names: String..., sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -36,7 +36,7 @@ func expectRefusal(
   #expect(documentedStatuses.contains(run.status ?? -1), "\(run)", sourceLocation: sourceLocation)
   for name in names { #expect(run.stderr.contains(name), "\(run)", sourceLocation: sourceLocation) }
   #expect(run.stdout.isEmpty, "\(run)", sourceLocation: sourceLocation)
-  // The argument parser's own messages are of another make.
+  // The argument parser's own messages have another form.
   guard let line = run.stderrLines.last(where: { $0.hasPrefix("tilecut: ") }) else {
     #expect(run.status == 64 && run.stderr.contains("Usage: "), "\(run)", sourceLocation: sourceLocation)
     return
@@ -44,7 +44,7 @@ func expectRefusal(
   #expect(line.contains("; "), "no remedy: \(run)", sourceLocation: sourceLocation)
 }
 
-/// Expects that a bundle keeps all rules.
+/// Expects that `verify` finds no error and no warning in a bundle.
 func expectValid(_ bundle: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
   let run = try tilecut("verify", bundle)
   #expect(run.status == 0, "\(run)", sourceLocation: sourceLocation)
@@ -58,7 +58,7 @@ func mercatorTiles(west: Double, south: Double, east: Double, north: Double, _ z
     let count = Double(1 << zoom)
     func column(_ longitude: Double) -> Double { (longitude + 180) / 360 * count }
     func row(_ latitude: Double) -> Double { (1 - asinh(tan(latitude * .pi / 180)) / .pi) / 2 * count }
-    // An edge that is a tile's edge too does not touch the tile beyond it.
+    // A box whose edge is a tile's edge does not touch the tile beyond it.
     for x in Int(column(west))...Int(column(east).nextDown) {
       for y in Int(row(north))...Int(row(south).nextDown) { tiles.insert("\(zoom)/\(x)/\(y)") }
     }
@@ -66,9 +66,9 @@ func mercatorTiles(west: Double, south: Double, east: Double, north: Double, _ z
   return tiles
 }
 
-/// Rasters and other files made for one test.
+/// Rasters and other files for one test.
 extension TemporaryFolder {
-  /// Writes a picture that has no georeference: of one colour, or of colours that change along both axes.
+  /// Writes a picture without georeference: of one colour, or with colours that change along both axes.
   func writePicture(_ name: String, width: Int = 64, height: Int = 64, colour: UInt32? = nil) throws -> String {
     let pixels = PixelBuffer(width: width, height: height)
     for y in 0..<height {
@@ -82,7 +82,8 @@ extension TemporaryFolder {
     return try write(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
   }
 
-  /// Writes a picture that no encoder makes small, of the northern three quarters of where ``writePlacedPicture(_:edge:)`` puts its own: few pixels make many bytes.
+  /// Writes noise, which no encoder makes smaller, with a georeference: the northern three quarters of the box of
+  /// ``writePlacedPicture(_:edge:)``.
   func writeNoise(_ name: String) throws {
     let pixels = PixelBuffer(width: 512, height: 384)
     var random = SeededGenerator(seed: 11)
@@ -96,7 +97,7 @@ extension TemporaryFolder {
     _ = try write(name, bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
   }
 
-  /// Writes a picture with a world file and a .prj file that put it at 10 to 20 degrees east, 40 to 50 north.
+  /// Writes a picture with a world file and a .prj file: 10 to 20 degrees east, 40 to 50 north.
   func writePlacedPicture(_ name: String = "placed.png", edge: Int = 64) throws -> String {
     let degrees = 10.0 / Double(edge)
     let stem = name.split(separator: ".")[0]

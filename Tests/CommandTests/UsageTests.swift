@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Options that make no sense, and inputs that are none.
+/// Contradictory options and unusable inputs.
 @Suite(.ownThread) struct UsageTests {
   let folder: TemporaryFolder
   let picture: String
@@ -23,11 +23,11 @@ import Testing
     ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "1,1"], ["--scale", "nan,1"],
     ["--nodata", "x"], ["--nodata", "1,2"], ["--name", ""], ["--version", ""], ["--colour"],
   ])
-  func nonsenseIsRefused(_ options: [String]) throws {
+  func wrongUsageIsRefused(_ options: [String]) throws {
     let before = folder.names
     let run = try Command(built: "tilecut").run(["cut", picture, "-o", output] + options)
     expectRefusal(run, status: 64)
-    // The option at fault is named, in one form or another.
+    // The error names the option.
     let name = String(options.last { $0.hasPrefix("--") }!.dropFirst(2).prefix { $0 != "=" })
     #expect(run.stderr.contains(name), "\(run)")
     #expect(folder.names == before)
@@ -42,32 +42,32 @@ import Testing
     expectRefusal(run, status: 64, naming: "Usage: tilecut")
   }
 
-  @Test func missingFile() throws {
+  @Test func missingSourceFileIsNamed() throws {
     let missing = folder.file("missing.tif")
     expectRefusal(try tilecut("cut", missing, "-o", output), status: 66, naming: missing)
   }
 
-  @Test func folderAsSource() throws {
+  @Test func folderAsSourceIsRefused() throws {
     expectRefusal(try tilecut("cut", folder.path, "-o", output), status: 66, naming: folder.path)
   }
 
-  @Test func emptyFile() throws {
+  @Test func emptySourceIsRefused() throws {
     let empty = try folder.write("empty.tif", "")
     expectRefusal(try tilecut("cut", empty, "-o", output), status: 65, naming: empty, "empty")
   }
 
-  @Test func textFile() throws {
+  @Test func textFileAsSourceIsRefused() throws {
     let text = try folder.write("readme.tif", "not a raster\n")
     expectRefusal(try tilecut("cut", text, "-o", output), status: 65, naming: text, "GeoTIFF, PNG or JPEG")
   }
 
-  /// Endless, and of no size.
-  @Test func deviceAsSource() throws {
+  /// The file is endless and has no size.
+  @Test func deviceAsSourceIsRefused() throws {
     expectRefusal(try tilecut("cut", "/dev/zero", "-o", output), naming: "/dev/zero")
   }
 
-  /// The second of several is at fault, and is the one that is named.
-  @Test func faultySourceAmongSeveral() throws {
+  /// The error names the second of the sources.
+  @Test func unusableSourceAmongSeveralIsNamed() throws {
     let text = try folder.write("readme.tif", "not a raster\n")
     let run = try tilecut("cut", picture, text, "-o", output)
     expectRefusal(run, status: 65, naming: text)

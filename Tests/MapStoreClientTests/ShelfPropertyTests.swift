@@ -10,7 +10,7 @@ import TileIndex
 @Suite(.ownThread) struct ShelfPropertyTests {
   private enum Act: CaseIterable { case cut, kill, resume, pause, publish, uninstall, damagePart, sync }
 
-  private static let isLong = ProcessInfo.processInfo.environment["MAPSTORE_LONG"] != nil
+  private static let isLong = TestEffort.isFull
 
   @Test(arguments: 0..<(isLong ? 200 : 10) as Range<UInt64>)
   func anySequenceLeavesWholeBundles(seed: UInt64) async throws {

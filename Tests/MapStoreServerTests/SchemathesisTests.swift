@@ -9,7 +9,7 @@ import Testing
 /// schemathesis (from PyPI) makes up requests from docs/openapi.yaml and compares the running server's answers with what the document says. It is the one that `make test` installs unless
 /// `SCHEMATHESIS` names another; `SCHEMATHESIS_EXAMPLES` has it try more of each operation.
 @Suite(
-  .ownThread,
+  .ownThread, .long,
   .enabled(
     if: Schemathesis.command != nil,
     "schemathesis is not installed (scripts/install-schemathesis.sh): the server is not compared with docs/openapi.yaml"

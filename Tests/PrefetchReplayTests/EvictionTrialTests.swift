@@ -54,18 +54,17 @@ import Testing
   }
 
   /// In the reference simulator's accounting the default policy covers at least 45% of the distance from LRU to
-  /// Belady's rule. `CACHE_LONG=1` replays all ten people, otherwise two with short sessions.
+  /// Belady's rule. `LONG_TESTS=full` replays all ten people, otherwise two with short sessions.
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func evictionCoversMuchOfTheDistanceToBelady() throws {
-    let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
     let sessions = try MapSession.read([TestData.url("traces/open").path]).filter { session in
-      session.source == "fc2016" && (isLong || ["u03", "u11"].contains { session.name.hasSuffix($0) })
+      session.source == "fc2016" && (TestEffort.isFull || ["u03", "u11"].contains { session.name.hasSuffix($0) })
     }
     let total = Self.settings.replayEviction(sessions).total
     let hits = total.simulator
     #expect((hits.share(hits.default) ?? 0) >= 0.45, "\(hits)")
-    guard isLong else { return }
+    guard TestEffort.isFull else { return }
     // The same for the hit rates that the simulator itself reports, whose Belady's rule finds slightly more.
     let share = (Double(hits.default) / Double(total.requests) - 0.171) / (0.303 - 0.171)
     #expect(share >= 0.45, "\(hits)")

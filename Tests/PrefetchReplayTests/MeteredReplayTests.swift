@@ -5,8 +5,6 @@ import Testing
 
 /// Metered sources: per session at most 1.5 times as many loads as without prefetch, with either eviction policy.
 @Suite(.ownThread) struct MeteredReplayTests {
-  private static let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
-
   /// - Returns: the scores without prefetch, and metered.
   @discardableResult
   private func expectBound(
@@ -31,8 +29,8 @@ import Testing
 
   @Test(arguments: [128, 1024], ReplaySource.allCases)
   func generatedSessionsStayWithinTheBound(_ tiles: Int, _ source: ReplaySource) {
-    let seeds = Self.isLong ? 1...40 : 1...2
-    let sessions = seeds.map { SessionGenerator.session(seed: UInt64($0), gestureCount: Self.isLong ? 40 : 8) }
+    let seeds = TestEffort.isFull ? 1...40 : 1...2
+    let sessions = seeds.map { SessionGenerator.session(seed: UInt64($0), gestureCount: TestEffort.isFull ? 40 : 8) }
     let (lru, metered) = expectBound(sessions, tiles: tiles, source)
     // The additional loads must raise the hit rate.
     #expect(metered.blankTileFrames < lru.blankTileFrames && metered.prefetchesUsed > 0, "\(metered) \(lru)")
@@ -53,9 +51,9 @@ import Testing
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) func recordedSessions() throws {
     let all = try MapSession.read([TestData.url("traces/open").path])
-    let people = all.filter { Self.isLong ? $0.source.hasPrefix("fc") : $0.name == "fc2016_u03" }
+    let people = all.filter { TestEffort.isFull ? $0.source.hasPrefix("fc") : $0.name == "fc2016_u03" }
     expectBound(people, tiles: 1024, .network)
-    guard Self.isLong else { return }
+    guard TestEffort.isFull else { return }
     expectBound(all.filter { $0.source == "syn" }, tiles: 1024, .network)
     expectBound(people, tiles: 256, .local)
     expectBound(people, tiles: 512, .local, isHarsh: true)

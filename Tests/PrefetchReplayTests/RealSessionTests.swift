@@ -6,9 +6,8 @@ import Testing
 /// Sessions of ten people: the replay matches the reference simulator, and the policy meets the figures in
 /// docs/prefetch.md.
 ///
-/// `CACHE_LONG=1` replays all rows; otherwise the fast ones.
+/// `LONG_TESTS=full` replays all rows; otherwise the fast ones.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) struct RealSessionTests {
-  private static let isLong = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1"
 
   private func sessions(_ users: [String]? = nil) throws -> [MapSession] {
     try MapSession.read([TestData.url("traces/open").path]).filter { session in
@@ -38,7 +37,7 @@ import Testing
     #expect(ours.blank < 0.05 * reference && ours.loads < 2 * lru.loads, "\(ours)")
   }
 
-  @Test(.enabled(if: isLong, "CACHE_LONG=1 replays all rows")) func allRowsMatchTheReferenceSimulator() throws {
+  @Test(.veryLong) func allRowsMatchTheReferenceSimulator() throws {
     let local = try replay(.lru, tiles: 256)
     #expect(abs(local.blank - 7890.3) < 0.02 * 7890.3 && abs(local.loads - 3390.8) < 0.02 * 3390.8, "\(local)")
     let harsh = try replay(.lru, tiles: 512) { $0.isHarsh = true }
@@ -49,7 +48,7 @@ import Testing
     #expect(oracle.blank < 1 && abs(oracle.loads - 3824.5) < 0.05 * 3824.5, "\(oracle)")
   }
 
-  @Test(.enabled(if: isLong, "CACHE_LONG=1 replays all rows")) func policyMeetsTheDocumentedFiguresInEveryRow() throws {
+  @Test(.veryLong) func policyMeetsTheDocumentedFiguresInEveryRow() throws {
     let local = try replay(.default, tiles: 256)
     #expect(local.blank <= 390 && local.loads <= 6600, "\(local)")
     #expect(try replay(.default, tiles: 512).blank <= 95)

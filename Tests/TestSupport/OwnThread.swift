@@ -1,13 +1,13 @@
 import Foundation
 public import Testing
 
-/// Runs every test of a suite on threads of its own, so many tests at a time as there are cores.
+/// Runs each test of a suite on threads of its own, and as many tests at a time as there are cores.
 ///
-/// Most tests here wait: for programs, files, sockets. Left to Swift's few threads, which all tests would queue for at once, they hold up for minutes the tests
-/// that watch the clock and the servers that live in this process.
+/// Most tests here wait for programs, files and sockets. On Swift's few threads, for which all tests would queue at
+/// once, they would delay by minutes the tests that measure time and the servers that run in this process.
 public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
   private static let gate = Gate(width: max(2, ProcessInfo.processInfo.activeProcessorCount))
-  /// A suite in a suite has the trait twice.
+  /// A suite inside a suite has the trait twice.
   @TaskLocal private static var isInside = false
 
   public var isRecursive: Bool { true }
@@ -17,15 +17,15 @@ public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     guard !Self.isInside else { return try await function() }
     await Self.gate.enter()
-    do {
+    let start = ContinuousClock.now
+    let result = await Result {
       try await Self.$isInside.withValue(true) {
         try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
       }
-    } catch {
-      await Self.gate.leave()
-      throw error
     }
+    TestTimes.add(test, ContinuousClock.now - start)
     await Self.gate.leave()
+    try result.get()
   }
 }
 
@@ -34,7 +34,13 @@ extension Trait where Self == OwnThreadTrait {
   public static var ownThread: Self { Self() }
 }
 
-/// Lets so many tasks through at a time, in their order.
+extension Result where Failure == any Error {
+  fileprivate init(_ work: () async throws -> Success) async {
+    do { self = .success(try await work()) } catch { self = .failure(error) }
+  }
+}
+
+/// Lets a number of tasks run at a time, first come, first served.
 private actor Gate {
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -55,5 +61,20 @@ private actor Gate {
     } else {
       waiting.removeFirst().resume()
     }
+  }
+}
+
+/// The seconds that each test ran, without the wait for its turn that the runner's own figures include: a line each in
+/// the file that `TEST_TIMES` names. Sort it to find the slow ones.
+private enum TestTimes {
+  private static let descriptor = ProcessInfo.processInfo.environment["TEST_TIMES"].map {
+    open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+  }
+
+  static func add(_ test: Test, _ duration: Duration) {
+    guard let descriptor else { return }
+    // One write a line, so that lines of several threads do not mix.
+    let line = Array("\(String(format: "%.2f", duration / .seconds(1))) \(test.id)\n".utf8)
+    _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
   }
 }

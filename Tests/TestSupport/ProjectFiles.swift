@@ -1,4 +1,4 @@
-/// Files of this package, found from where its sources lie.
+/// Files of this package, found from the path of this source.
 public enum ProjectFiles {
   /// The package's folder.
   public static let root: String = {
@@ -10,6 +10,6 @@ public enum ProjectFiles {
 
   public static func path(_ name: String) -> String { "\(root)/\(name)" }
 
-  /// The regions that are shipped with the package, by the names of their folders.
+  /// The sample regions, by the names of their folders.
   public static let sampleRegions = ["continental-us", "jacksboro-fault", "rocky-mountain-np"]
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The examples that stand in a test's source between `// README begins` and `// README ends`, as README.md must have them.
+/// The examples between `// README begins` and `// README ends` in a test's source, as README.md must have them.
 public enum ReadmeExamples {
   /// Each example as a Swift block that imports one module.
   ///
   /// - Parameters:
   ///   - path: the test's own source.
-  ///   - modules: the module that each example imports, in their order.
-  /// - Returns: nil when there are not as many examples as modules.
+  ///   - modules: the module that each example imports, in order.
+  /// - Returns: nil when the numbers of examples and modules differ.
   public static func blocks(inSource path: String, importing modules: [String]) throws -> [String]? {
     let source = try String(contentsOfFile: path, encoding: .utf8)
     let examples = source.components(separatedBy: "// README begins\n").dropFirst().map { part in

@@ -1,4 +1,4 @@
-/// SplitMix64: a small repeatable generator, so that a failing property test can be run again from the seed it printed.
+/// SplitMix64, a small repeatable generator: a failing property test can be run again from the seed that it prints.
 public struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
   public init(seed: UInt64) { state = seed }

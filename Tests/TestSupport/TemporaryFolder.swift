@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A folder of a test's own that goes, with everything in it, when the object does.
+/// A folder of a test's own that is removed, with everything in it, when the object is released.
 public final class TemporaryFolder: Sendable {
   public let path: String
 
@@ -11,7 +11,7 @@ public final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    // Tests may have taken the right to write away.
+    // Tests may have removed the permission to write.
     try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     try? FileManager.default.removeItem(atPath: path)
   }
@@ -34,6 +34,6 @@ public final class TemporaryFolder: Sendable {
 
   public func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file(name))) }
 
-  /// The names of everything in the folder, hidden files too, sorted.
+  /// The sorted names of everything in the folder, with hidden files.
   public var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }

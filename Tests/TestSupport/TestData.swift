@@ -2,7 +2,7 @@ public import Foundation
 
 /// The optional test data (real rasters, reference tiles, malformed files), found through `MAP_TEST_DATA`.
 public enum TestData {
-  /// The data folder, or nil when it is not there; tests that need it skip with ``skipMessage``.
+  /// The data folder, or nil when there is none; tests that need it are skipped with ``skipMessage``.
   public static let root: URL? = {
     guard let path = ProcessInfo.processInfo.environment["MAP_TEST_DATA"], !path.isEmpty,
       FileManager.default.fileExists(atPath: path)

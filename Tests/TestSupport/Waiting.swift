@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Descriptors that this process has open; nil where the system does not list them.
+/// The number of a process's open descriptors; nil where the system does not list them.
 public func openDescriptorCount(ofProcess id: String = "self") -> Int? {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd"))?.count
 }
 
-/// Waits until something has come true, looking every few milliseconds; false when it has not after `seconds`.
+/// Waits until a condition is true, checking every few milliseconds; false when it is not after `seconds`.
 public func eventually(seconds: Double = 20, _ condition: () throws -> Bool) rethrows -> Bool {
   let deadline = ContinuousClock.now + .seconds(seconds)
   while ContinuousClock.now < deadline {
@@ -16,7 +16,7 @@ public func eventually(seconds: Double = 20, _ condition: () throws -> Bool) ret
   return try condition()
 }
 
-/// Does blocking work on a thread of its own, so that it may wait for what runs on Swift's few threads.
+/// Runs blocking work on its own thread, so that it may wait for tasks on Swift's few threads.
 public func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
@@ -33,7 +33,7 @@ public final class ThreadExecutor: TaskExecutor {
   }
 }
 
-/// A value behind a lock, for closures that several threads have.
+/// A value behind a lock, for closures on several threads.
 public final class Locked<Value: Sendable>: Sendable {
   private let value: Mutex<Value>
 

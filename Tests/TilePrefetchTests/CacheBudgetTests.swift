@@ -7,8 +7,8 @@ import TilePrefetch
 
 /// The budget holds under random operations.
 @Suite(.ownThread) struct CacheBudgetTests {
-  /// A million operations with `CACHE_LONG=1`.
-  private static let operationCount = ProcessInfo.processInfo.environment["CACHE_LONG"] == "1" ? 1_000_000 : 60_000
+  /// A million operations with `LONG_TESTS=full`.
+  private static let operationCount = TestEffort.isFull ? 1_000_000 : 60_000
 
   @Test(arguments: [UInt64(1), 2, 3], [true, false]) func randomOperationsStayWithinTheBudget(
     _ seed: UInt64, isLRU: Bool

@@ -5,16 +5,17 @@ import Foundation
 /// A command as a process: what it throws becomes a message that begins with its name, and an exit code.
 package struct CommandProcess<Command: ParsableCommand>: Sendable {
   private let name: String
-  private let status: @Sendable (any Error) -> Int32?
-  private let outputFailed: Int32?
+  private let status: @Sendable (any Error) -> ExitStatus?
+  private let outputFailed: ExitStatus?
 
   /// - Parameters:
   ///   - name: what messages begin with; the command's own unless given.
   ///   - status: the exit code for an error of ours, nil for those of the argument parser.
-  ///   - outputFailed: the exit code when standard output did not take all that was printed; nil when that does not matter, as to a server.
+  ///   - outputFailed: the exit code when standard output did not take everything that was printed; nil for a server,
+  ///     to which that does not matter.
   package init(
-    _ command: Command.Type, name: String? = nil, status: @escaping @Sendable (any Error) -> Int32?,
-    outputFailed: Int32?
+    _ command: Command.Type, name: String? = nil, status: @escaping @Sendable (any Error) -> ExitStatus?,
+    outputFailed: ExitStatus?
   ) {
     self.name = name ?? command.configuration.commandName ?? "\(command)"
     self.status = status
@@ -33,7 +34,8 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
 
   /// Does the work on another thread, waits for it, and ends the process.
   ///
-  /// Not an asynchronous main, whose thread ends up in Dispatch's `sigsuspend` with all signals let through: they would kill instead of drain.
+  /// Not an asynchronous main: its thread ends up in Dispatch's `sigsuspend`, which unblocks all signals, and they
+  /// would kill the process instead of draining it.
   package func runAsynchronously(_ work: @escaping @Sendable () async throws -> Void) -> Never {
     let end = DispatchSemaphore(value: 0)
     Task.detached {
@@ -46,7 +48,7 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     end.wait()
     finish()
-    // Threads of libraries are still at work: nothing that they use is taken down.
+    // Without destructors: threads of libraries still run and use what those would destroy.
     _exit(0)
   }
 
@@ -57,19 +59,21 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
 
   private func fail(_ error: any Error) -> Never {
     if let status = status(error) { end(status, "\(error)") }
-    // Neither ours nor the argument parser's, which would end with 1, as commands do that found something.
-    if Command.exitCode(for: error) == .failure, !(error is ExitCode) { end(70, "internal error: \(error)") }
-    // What was found stands in the output: that it was lost is worse.
+    // Neither ours nor the argument parser's. The parser would end with 1, which says that a command found something.
+    if Command.exitCode(for: error) == .failure, !(error is ExitCode) {
+      end(.internalError, "internal error: \(error)")
+    }
+    // A command that found something has printed it. If that output was lost, the exit code says so instead.
     if error is ExitCode { finish() }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
   }
 
-  private func end(_ status: Int32, _ message: String) -> Never {
+  private func end(_ status: ExitStatus, _ message: String) -> Never {
     _ = StandardStreams.flush()
-    // A manifest may have several faults, a line each.
+    // A manifest may have several errors, a line each.
     for line in message.split(separator: "\n") { printError("\(name): \(line)") }
-    Foundation.exit(status)
+    Foundation.exit(status.rawValue)
   }
 }
 

@@ -1,15 +1,18 @@
 import Foundation
 import Synchronization
 
-/// Lets a command end in its own way at SIGINT (Ctrl-C), SIGTERM or SIGHUP.
+/// Lets a command handle SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 ///
 /// Until ``whenStopped(_:)`` a signal kills as usual; afterwards the first one calls back and the second one kills.
-/// SIGHUP stays ignored when it was so as the process began (`nohup`). SIGPIPE is ignored as long as the watch lasts:
-/// the reader of the progress may go without the work going with it.
+/// SIGHUP stays ignored if it was ignored when the process began (`nohup`). SIGPIPE is ignored as long as the watch
+/// lasts: the work goes on when the reader of its progress ends.
 package final class SignalWatch: Sendable {
+  /// The watch of a process whose commands share one. To be made first, as ``init()`` says.
+  package static let process = SignalWatch()
+
   private struct State {
     var action: (@Sendable () -> Void)?
-    package var received: Int32?
+    var received: Int32?
   }
 
   private let state = Mutex(State())
@@ -18,14 +21,14 @@ package final class SignalWatch: Sendable {
   /// The first signal that came after ``whenStopped(_:)``.
   package var received: Int32? { state.withLock { $0.received } }
 
-  /// Make it before there are other threads: they inherit that the signals are blocked, and only the thread made here takes them. So none is lost, as it could be
-  /// between ignoring a signal and listening for it with Dispatch.
+  /// To be made before there are other threads: they inherit that the signals are blocked, and only the thread made
+  /// here takes them. So no signal is lost, as it could be between ignoring it and listening for it with Dispatch.
   package init() {
     signal(SIGPIPE, SIG_IGN)
     var signals = sigset_t()
     sigemptyset(&signals)
     for number in [SIGINT, SIGTERM] {
-      // A shell's background jobs begin with SIGINT ignored; who sends it to one by hand means it all the same.
+      // A shell starts background jobs with SIGINT ignored. One that is sent to such a job is meant for it.
       signal(number, SIG_DFL)
       sigaddset(&signals, number)
     }
@@ -54,7 +57,7 @@ package final class SignalWatch: Sendable {
     if !ignoresPipes { signal(SIGPIPE, SIG_DFL) }
   }
 
-  /// False when the signal is to kill.
+  /// False when the signal must kill.
   private func take(_ number: Int32) -> Bool {
     let action = state.withLock { state in
       defer { state.action = nil }

@@ -1,6 +1,9 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import MapStoreServer
+import PurchaseLedger
+import TileIndex
 
 /// `mapstore`: the shop, and a client of it.
 @main
@@ -17,13 +20,21 @@ struct MapStoreCommand: AsyncParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    _ = CommandSignals.watch
-    CommandProcess(Self.self, status: status, outputFailed: ExitStatus.internalError.rawValue).runAsRoot()
+    // Before there are other threads: they must not take the signals.
+    _ = SignalWatch.process
+    CommandProcess(Self.self, status: status, outputFailed: .internalError).runAsRoot()
   }
 
-  /// The status for an error of ours; the client's table is in its help.
-  private static func status(of error: any Error) -> Int32? {
+  /// The exit code for an error of ours; nil for the argument parser's. docs/store.md, The command, has the table.
+  private static func status(of error: any Error) -> ExitStatus? {
     let isClient = CommandLine.arguments.dropFirst().first == "client"
-    return (isClient ? ClientExitStatus.status(of: error) : nil) ?? ExitStatus(of: error)?.rawValue
+    if isClient, let status = ExitStatus(ofClient: error) { return status }
+    return switch error {
+    case is ConfigurationError: .unusableOption
+    case let error as StoreError: error.code == .cannotListen ? .unavailable : .unusableOption
+    case let error as LedgerError: [.configuration, .input].contains(error.code) ? .unusableOption : .ledger
+    case is BundleError: .unusableOption
+    default: nil
+    }
   }
 }

@@ -1,8 +1,9 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import PurchaseLedger
 
-/// `purchase-ledger`: keeps our book of what app stores sold, and compares it with theirs.
+/// `purchase-ledger`: records what app stores sold, and reconciles it with their records.
 @main
 struct PurchaseLedgerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -26,14 +27,24 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
   static func main() {
     StandardStreams.reserve()
     let signals = SignalWatch()
-    // SQLite's file is whole at any instant: nothing has to be put away first.
+    // SQLite's file is consistent at any instant, so only other unfinished files are removed.
     signals.whenStopped { [weak signals] in
       WholeFile.removeUnfinished()
       printError("purchase-ledger: interrupted; what was committed is kept")
       _exit(128 + (signals?.received ?? SIGINT))
     }
-    let process = CommandProcess(
-      Self.self, status: { ExitStatus(of: $0)?.rawValue }, outputFailed: ExitStatus.ledger.rawValue)
+    let process = CommandProcess(Self.self, status: status, outputFailed: .ledger)
     withExtendedLifetime(signals) { process.runAsRoot() }
+  }
+
+  /// The exit code for an error of ours; nil for the argument parser's. docs/ledger.md, The command, has the table.
+  private static func status(of error: any Error) -> ExitStatus? {
+    if error is ConfigurationError { return .unusableOption }
+    guard let error = error as? LedgerError else { return nil }
+    return switch error.code {
+    case .configuration, .input, .account, .loginTaken, .wrongPassword, .busy: .unusableOption
+    case .store, .notInStore: .appStore
+    default: .ledger
+    }
   }
 }

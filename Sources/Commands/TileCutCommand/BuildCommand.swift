@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import RegionCatalog
+import Synchronization
 import TileCut
 import TileIndex
 
@@ -71,14 +72,14 @@ struct BuildCommand: ParsableCommand {
     let builder = try ShelfBuilder(options)
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
-    let printer = ShelfProgressPrinter(style: progress)
+    let printer = BuildProgressPrinter(style: progress)
     do {
       let report = try builder.build(cancellation: cancellation) { printer.show($0) }
       printer.finish()
       print(json ? try prettyJSON(report) : Self.text(report))
     } catch {
       printer.finish()
-      if let signal = signals.received { throw ExitCode(128 + signal) }
+      if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
   }
@@ -93,5 +94,83 @@ struct BuildCommand: ParsableCommand {
     if !report.removed.isEmpty { facts.append("\(counted(report.removed.count, "old file")) removed") }
     facts += [formatted(bytes: report.shelfBytes), formatted(seconds: report.seconds)]
     return "\(report.catalogue): \(facts.joined(separator: ", "))"
+  }
+}
+
+/// The tool's version. It is part of what a region was made from: after a change of it, every bundle is built anew.
+enum ToolVersion {
+  static let text = "0.1.0"
+}
+
+/// Shows a build's progress: a line for each region that is done, and on a terminal one with those under way.
+private final class BuildProgressPrinter: Sendable {
+  private struct State {
+    /// Regions under way, in the order in which they were begun, with the part that is done.
+    var running: [(id: String, part: Double)] = []
+    var total = 0
+    var done = 0
+  }
+
+  private let printer: ProgressPrinter
+  private let state = Mutex(State())
+
+  init(style: ProgressStyle) { printer = ProgressPrinter(style: style) }
+
+  func show(_ progress: ShelfProgress) {
+    state.withLock { state in
+      switch progress {
+      case .started(let id):
+        state.running.append((id, 0))
+      case .cutting(let id, let cut):
+        if let index = state.running.firstIndex(where: { $0.id == id }), cut.tilesTotal > 0 {
+          state.running[index].part = Double(cut.tilesDone) / Double(cut.tilesTotal)
+        }
+        printer.showStatus(Self.status(state))
+      case .finished(let region, let done, let total):
+        state.running.removeAll { $0.id == region.id }
+        (state.done, state.total) = (done, total)
+        printer.finish()
+        switch printer.style {
+        case .bar, .plain:
+          for warning in region.warnings { printError("tilecut: warning: \(warning)") }
+          printError("[\(done)/\(total)] \(Self.text(region))")
+          if !state.running.isEmpty { printer.showStatus(Self.status(state), always: true) }
+        case .json: printError(Self.json(region, done: done, total: total))
+        case .auto, .none:
+          // A failure is printed in every style.
+          if region.error != nil { printError("tilecut: \(Self.text(region))") }
+        }
+      }
+    }
+  }
+
+  /// Removes the line of regions under way from the terminal.
+  func finish() { printer.finish() }
+
+  private static func status(_ state: State) -> String {
+    let regions = state.running.map { "\($0.id) \(Int($0.part * 100))%" }.joined(separator: ", ")
+    return String((state.total > 0 ? "\(state.done) of \(state.total) done; \(regions)" : regions).prefix(100))
+  }
+
+  private static func text(_ region: RegionReport) -> String {
+    if let error = region.error { return "\(region.id): failed: \(error)" }
+    var facts = ["\(region.id) \(region.edition): \(region.outcome.rawValue)", counted(region.tileCount, "tile")]
+    facts.append(formatted(bytes: region.bytes))
+    if region.parcelCount > 0 { facts.append(counted(region.parcelCount, "parcel")) }
+    if region.patchCount > 0 { facts.append(region.patchCount == 1 ? "1 patch" : "\(region.patchCount) patches") }
+    if region.outcome != .unchanged { facts.append(formatted(seconds: region.seconds)) }
+    return facts.joined(separator: ", ")
+  }
+
+  private static func json(_ region: RegionReport, done: Int, total: Int) -> String {
+    struct Line: Encodable {
+      let done: Int
+      let total: Int
+      let region: RegionReport
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let bytes = (try? encoder.encode(Line(done: done, total: total, region: region))) ?? Data()
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

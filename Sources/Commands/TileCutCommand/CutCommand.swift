@@ -93,7 +93,7 @@ struct CutCommand: ParsableCommand {
     defer { signals.stop() }
     let options = try makeOptions()
     if !dryRun {
-      // Nobody wants to hear of a wrong output after a big source has been unpacked.
+      // Before a big source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer, from: output)
       try OutputFile.check(output, replacing: force)
     }
@@ -110,24 +110,26 @@ struct CutCommand: ParsableCommand {
       print(cutter.plan)
       return
     }
-    // Up to here nothing lies on the disk that has a name, and a signal may kill.
+    // Until here no named file was written, so a signal may kill the process.
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)
     do {
-      let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { printer.show($0) }
+      let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { step in
+        printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
+      }
       printer.finish()
-      // Some damage shows only when pixels are decoded.
+      // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
       print(Self.line(summary))
     } catch {
       printer.finish()
-      if let signal = signals.received { throw ExitCode(128 + signal) }
+      if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
   }
 
-  /// Flags over manifest over defaults.
+  /// Flags win over the manifest, the manifest over defaults.
   private func makeOptions() throws -> CutOptions {
     var options = CutOptions(sources: sources)
     if isManifest(sources[0]) {
@@ -169,5 +171,24 @@ struct CutCommand: ParsableCommand {
     return
       "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
+  }
+}
+
+extension CutProgress {
+  fileprivate var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
+
+  fileprivate var text: String {
+    let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
+    return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
+      + "\(formatted(bytes: bytesStored))\(left)"
+  }
+
+  fileprivate var json: String {
+    func rounded(_ value: Double) -> String { String(format: "%.3f", value) }
+    let left = secondsLeft.map(rounded) ?? "null"
+    return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
+      + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"
+      + "\"seconds\":\(rounded(seconds)),\"tilesPerSecond\":\(rounded(tilesPerSecond)),"
+      + "\"secondsLeft\":\(left)}"
   }
 }

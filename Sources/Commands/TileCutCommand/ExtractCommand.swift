@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommandSupport
+import Foundation
 import TileCut
 import TileIndex
 
@@ -45,4 +47,15 @@ struct ExtractCommand: ParsableCommand {
       summary.minZoom == summary.maxZoom ? "zoom \(summary.minZoom)" : "zoom \(summary.minZoom)-\(summary.maxZoom)"
     return "\(path): \(counted(summary.tiles, "tile")), \(zooms), \(formatted(bytes: summary.bytes))"
   }
+}
+
+/// Runs work that writes one file. A signal ends the process with 128 and its number, and removes the unfinished file.
+func stoppable<Result>(_ body: () throws -> Result) rethrows -> Result {
+  let signals = SignalWatch()
+  defer { signals.stop() }
+  signals.whenStopped { [unowned signals] in
+    // The body runs on meanwhile, so the process ends at once: nothing is flushed, no thread is waited for.
+    OutputFile.abandonAll { _exit(128 + (signals.received ?? SIGTERM)) }
+  }
+  return try body()
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import TileIndex
 
 /// `tilecut inspect`
@@ -43,11 +42,4 @@ struct InspectCommand: ParsableCommand {
   private static func padded(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(width - text.count, 0)) + text
   }
-}
-
-/// JSON for programs: sorted keys, so that outputs can be compared.
-func prettyJSON(_ value: some Encodable) throws -> String {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-  return String(decoding: try encoder.encode(value), as: UTF8.self)
 }

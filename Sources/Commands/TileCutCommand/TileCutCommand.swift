@@ -1,6 +1,11 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Gazetteer
+import RegionCatalog
+import TileCut
+import TileImage
+import TileIndex
 
 /// `tilecut`: cuts raster maps into bundles, and looks at bundles.
 @main
@@ -25,13 +30,51 @@ struct TileCutCommand: ParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    CommandProcess(
-      Self.self, status: { ExitStatus(of: $0)?.rawValue }, outputFailed: ExitStatus.outputFailed.rawValue
-    ).run {
+    CommandProcess(Self.self, status: status, outputFailed: .outputFailed).run {
       // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the tileset's.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
       try command.run()
+    }
+  }
+
+  /// The exit code for an error of our libraries; nil for others. README.md has the table.
+  private static func status(of error: any Error) -> ExitStatus? {
+    switch error {
+    case let error as CutError:
+      switch error.code {
+      case .invalidOption: .usage
+      case .unreadableSource: .unreadableInput
+      case .badSource, .noGeoreference: .badInput
+      case .unwritableOutput: .outputFailed
+      case .cancelled: .signal(SIGINT)
+      default: .internalError
+      }
+    case let error as BundleError:
+      switch error.code {
+      case .isInput: .usage
+      case .notFound, .readFailed: .unreadableInput
+      // Content that may not be stored comes from a manifest.
+      case .malformed, .invalidContent, .mismatch: .badInput
+      case .busy, .tooManyOpenFiles: .busy
+      case .exists: .cannotCreate
+      case .writeFailed: .outputFailed
+      default: .internalError
+      }
+    case let error as ManifestError: error.code == .unreadable ? .unreadableInput : .badInput
+    case let error as GazetteerError: error.code == .unreadable ? .unreadableInput : .badInput
+    case is ImageError: .badInput
+    case let error as TrackError: error.isUnreadable ? .unreadableInput : .badInput
+    case let error as ShelfFailure: status(of: error.first) ?? .internalError
+    case let error as ShelfError:
+      switch error.code {
+      case .busy: .busy
+      case .invalidOption: .usage
+      case .unreadableInput: .unreadableInput
+      case .unwritableOutput: .outputFailed
+      default: .internalError
+      }
+    default: nil
     }
   }
 }

@@ -19,7 +19,7 @@ struct VerifyCommand: ParsableCommand {
   func run() throws {
     let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify()
     if json { printText(try prettyJSON(report)) } else { Self.lines(report, verbose: verbose).forEach(printLine) }
-    if !report.isValid { throw ExitCode(ExitStatus.faultsFound.rawValue) }
+    if !report.isValid { throw ExitCode(.found) }
   }
 
   private static func lines(_ report: VerificationReport, verbose: Bool) -> [String] {

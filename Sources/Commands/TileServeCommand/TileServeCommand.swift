@@ -1,7 +1,9 @@
 import ArgumentParser
+import CSystemShim
 import CommandSupport
 import Foundation
 import Logging
+import PrefetchReplay
 import TileServe
 
 /// `tileserve`: serves bundles over HTTP.
@@ -21,12 +23,12 @@ struct TileServeCommand: ParsableCommand {
       """,
     version: TileServer.version)
 
-  @OptionGroup var flags: ServeFlags
+  @OptionGroup var flags: TileServeFlags
 
   static func main() {
     StandardStreams.reserve()
-    MemoryAllocator.holdDown()
-    // Before there are threads: they must not take the signals.
+    limitAllocator()
+    // Before there are other threads: they must not take the signals.
     let signals = SignalWatch()
     let arguments = CommandLine.arguments.dropFirst()
     // Not a subcommand of the parser's: `tileserve PATH` is older, and its help stays what it is. A bundle called replay is ./replay.
@@ -34,29 +36,67 @@ struct TileServeCommand: ParsableCommand {
       CommandProcess(Self.self, status: status, outputFailed: nil)
         .runAsynchronously { try await parse().serve(signals) }
     }
-    CommandProcess(
-      ReplayCommand.self, name: "tileserve", status: status, outputFailed: ExitStatus.cannotWrite.rawValue
-    ).run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
+    CommandProcess(ReplayCommand.self, name: "tileserve", status: status, outputFailed: .outputFailed)
+      .run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
   }
 
-  private static func status(of error: any Error) -> Int32? { ExitStatus(of: error)?.rawValue }
+  /// Makes glibc's allocator return free memory to the system. To be called before there are other threads.
+  ///
+  /// glibc gives each thread an arena, which keeps the most that the thread ever needed: 16 workers that draw hold
+  /// 60 MB for nothing. Two arenas, and pixel buffers in mappings of their own, were measured at 87 MB where the
+  /// defaults take 120 (64 MB of cache, docs/performance.md).
+  private static func limitAllocator() { csystem_limit_allocator(2, 131_072) }
 
   func serve(_ signals: SignalWatch) async throws {
-    let settings = try await ServeSettings(flags)
+    let settings = try TileServeSettings(flags)
     LoggingSystem.bootstrap { _ in ErrorLog(level: settings.logLevel) }
     let shelf = try TileShelf(settings.paths)
-    try settings.file?.check(shelf)
+    try settings.check(shelf)
     let server = try await TileServer.start(shelf, settings.options, accessLog: settings.accessLog)
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
     await shelf.findBroken()
-    Greeting.lines(shelf, server, settings).forEach(printLine)
+    Self.greeting(shelf, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
     for await _ in end.stream { break }
-    // Whoever presses Ctrl-C need not wait for a load balancer.
+    // The delay is for load balancers; Ctrl-C needs none.
     try await server.shutdown(afterSeconds: signals.received == SIGTERM ? settings.drainDelaySeconds : 0)
     await shelf.close()
-    // Only now: a second signal while requests are finished is to kill.
+    // Not earlier: a second signal while requests are finished must kill.
     signals.stop()
+  }
+
+  /// What the command prints when it serves.
+  private static func greeting(_ shelf: TileShelf, _ server: TileServer, _ settings: TileServeSettings) -> [String] {
+    let tilesets = shelf.readableTilesets
+    var lines = ["serving \(counted(tilesets.count, "tileset")) from \(settings.paths.joined(separator: ", "))"]
+    if let socket = settings.options.unixSocket {
+      lines.append("listening on \(socket)")
+    } else {
+      lines.append("viewer: \(server.url)")
+      if let first = tilesets.first {
+        let place = server.url + PercentEncoding.segment(first.id)
+        lines.append("tiles:  \(place)/{z}/{x}/{y}, described by \(place).json")
+      }
+    }
+    for (place, reason) in shelf.failures.sorted(by: { $0.key < $1.key }) {
+      lines.append("not served: \(place): \(reason)")
+    }
+    return lines
+  }
+
+  /// The exit code for an error of ours; nil for the argument parser's. README.md has the table.
+  private static func status(of error: any Error) -> ExitStatus? {
+    switch error {
+    case let error as ConfigurationError: error.isInFile ? .configurationFile : .usage
+    case let error as ServeError:
+      switch error.code {
+      case .cannotListen: .unavailable
+      case .invalidOption: .unreadableInput
+      default: .internalError
+      }
+    case let error as ReplayError: error.code == .missingInput ? .unreadableInput : .badInput
+    default: nil
+    }
   }
 }

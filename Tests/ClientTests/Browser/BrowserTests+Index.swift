@@ -54,7 +54,7 @@ extension BrowserTests {
 
   /// Light and dark, on a desk and in a hand.
   @Test(arguments: [("light", 1280, 1.0), ("dark", 1280, 1), ("phone", 390, 2)].prefix(isLong ? 3 : 1))
-  func index(_ look: String, _ width: Int, _ density: Double) throws {
+  func indexPageListsEveryTilesetWithItsPicture(_ look: String, _ width: Int, _ density: Double) throws {
     let server = try RunningServer(SampleBundles.folders(all: Self.isLong))
     let page = try BrowserPage(width: width, height: 800, isDark: look == "dark", density: density)
     try page.open("\(server.address)/", ready: Self.isStill)
@@ -76,7 +76,7 @@ extension BrowserTests {
     expectClean(page, server)
   }
 
-  @Test func indexOfThousandTilesets() throws {
+  @Test func indexPageListsAThousandTilesets() throws {
     let folder = try TemporaryFolder()
     let colours: [UInt32] = [0xff3d_7a4c, 0xff9c_6b3f, 0xff4f_6fae, 0xffb0_4a5f]
     for (number, colour) in colours.enumerated() {

@@ -7,7 +7,7 @@ extension BrowserTests {
   @Test(
     .enabled(if: TestData.isPresent, .init(rawValue: TestData.skipMessage)),
     .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: isLong ? [false, true] : [false])
-  func vectorViewer(isDark: Bool) throws {
+  func vectorTilesAreShownWithMapLibre(isDark: Bool) throws {
     let server = try RunningServer([TestData.url("maps/tilesets/world_cities.mbtiles").path])
     let map = try MapPage(server, "world_cities", isDark: isDark)
     let start = try place(map)
@@ -45,7 +45,7 @@ extension BrowserTests {
   }
 
   /// Pages say what to install. The libraries of this machine are kept away by embedding the server, since the command looks for them itself.
-  @Test func pagesWithoutLibraries() async throws {
+  @Test func viewerSaysWhichLibraryIsMissing() async throws {
     var options = TileServerOptions()
     options.port = 0
     options.webLibraryFolders = []

@@ -84,7 +84,7 @@ extension BrowserTests {
     .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)),
     .enabled(if: hasMapLibre, .init(rawValue: maplibreMessage)), arguments: isLong ? MapKind.allCases : [.vector],
     isLong ? [false, true] : [false])
-  func pickedPlacesAreShown(_ kind: MapKind, byKeyboard: Bool) throws {
+  func choosingASearchResultShowsThePlace(_ kind: MapKind, byKeyboard: Bool) throws {
     let folder = try TemporaryFolder()
     let places = [
       Place(name: "Kilimanjaro", kind: "peak", longitude: 37.355, latitude: -3.076, importance: 0.6),

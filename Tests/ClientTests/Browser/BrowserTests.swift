@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The pages of the built `tileserve` in a real browser: opened, dragged, zoomed with the wheel.
-@Suite(.ownThread, .serialized, .enabled(if: Browser.isInstalled, .init(rawValue: Browser.skipMessage)))
+@Suite(.ownThread, .serialized, .long, .enabled(if: Browser.isInstalled, .init(rawValue: Browser.skipMessage)))
 struct BrowserTests {
   /// A tileset and how the server is started for it.
   struct Case: Sendable, CustomTestStringConvertible {
@@ -15,8 +15,7 @@ struct BrowserTests {
   }
 
   /// Whether all cases are tried, or of each test only one.
-  static let isLong = ProcessInfo.processInfo.environment["CLIENT_TESTS"] == "all"
-  static let longMessage: Comment = "takes long: make test-clients runs it"
+  static let isLong = TestEffort.isFull
 
   static let cases =
     !isLong
@@ -27,7 +26,7 @@ struct BrowserTests {
     ]
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)), arguments: cases)
-  func rasterViewer(_ what: Case) throws {
+  func viewerLoadsEveryTileOfTheViewWhenDraggedAndZoomed(_ what: Case) throws {
     let server = try RunningServer(SampleBundles.folders(all: Self.isLong), what.options)
     let map = try MapPage(server, what.id)
     let name = "viewer-\(what.id.filter { $0.isLetter || $0 == "-" })\(what.options.isEmpty ? "" : "-base-path")"
@@ -72,7 +71,7 @@ struct BrowserTests {
 
   /// A picture without a place on Earth is looked at as maps are, in its own pixels.
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
-  func flatViewer() throws {
+  func viewerShowsImagesWithoutGeoreference() throws {
     let server = try RunningServer([SampleBundles.flat().folder.path])
     let map = try MapPage(server, "scan")
     let opened = try map.expectWhole("opened")
@@ -82,7 +81,7 @@ struct BrowserTests {
   }
 
   @Test(.enabled(if: hasLeaflet, .init(rawValue: leafletMessage)))
-  func compositeViewer() throws {
+  func viewerShowsComposites() throws {
     let id = "continental-us,rocky-mountain-np"
     let server = try RunningServer(SampleBundles.folders(), ["--missing", "overzoom"])
     let whole = try MapPage(server, id)

@@ -79,7 +79,7 @@ struct StorePageTests {
   @Test(
     .enabled(if: BrowserTests.hasLeaflet, .init(rawValue: BrowserTests.leafletMessage)),
     arguments: [("light", 1280, 1.0), ("dark", 1280, 1), ("phone", 390, 2)].prefix(BrowserTests.isLong ? 3 : 1))
-  func coverage(_ look: String, _ width: Int, _ density: Double) throws {
+  func coverageMapShowsEveryRegion(_ look: String, _ width: Int, _ density: Double) throws {
     let store = try Store(regions: BrowserTests.isLong ? [] : Store.few)
     let page = try BrowserPage(width: width, height: 900, isDark: look == "dark", density: density)
     try page.open("\(store.address)/catalogue", ready: Self.isDrawn)

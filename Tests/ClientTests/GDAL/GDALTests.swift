@@ -48,8 +48,13 @@ struct GDALTests {
     return bytes
   }
 
-  @Test(arguments: tilesets)
-  func pixelsAreThoseOfTheBundle(_ tileset: Tileset) throws {
+  @Test(arguments: tilesets.prefix(1))
+  func gdalReadsThePixelsOfTheBundleOverHTTP(_ tileset: Tileset) throws { try expectPixelsOfTheBundle(tileset) }
+
+  @Test(.long, arguments: tilesets.dropFirst())
+  func gdalReadsThePixelsOfEveryKindOfBundleOverHTTP(_ tileset: Tileset) throws { try expectPixelsOfTheBundle(tileset) }
+
+  private func expectPixelsOfTheBundle(_ tileset: Tileset) throws {
     let bundles = try SampleBundles.small()
     let servers = [
       false: try RunningServer([bundles.folder.path]),
@@ -92,7 +97,7 @@ struct GDALTests {
 
   /// GDAL's own reader of bundles against its reader of our server, where both know the grid.
   @Test(arguments: [tilesets[0], tilesets[3]])
-  func pixelsAreThoseThatGDALFindsInTheFile(_ tileset: Tileset) throws {
+  func gdalReadsTheSamePixelsOverHTTPAndFromTheFile(_ tileset: Tileset) throws {
     let bundles = try SampleBundles.small()
     let folder = try TemporaryFolder()
     let server = try RunningServer([bundles.folder.path])
@@ -115,7 +120,7 @@ struct GDALTests {
   }
 
   /// Coarser levels are overviews to GDAL, of the sizes that the grid says.
-  @Test func levelsAreOverviews() throws {
+  @Test func gdalSeesCoarserZoomsAsOverviews() throws {
     let bundles = try SampleBundles.small()
     let folder = try TemporaryFolder()
     let server = try RunningServer([bundles.folder.path])
@@ -140,7 +145,7 @@ struct GDALTests {
 
   /// The lists name every raster tileset once, by names with which GDAL opens it.
   @Test(arguments: ["/tms/1.0.0", "/wmts/1.0.0/WMTSCapabilities.xml"])
-  func listsNameWhatCanBeOpened(_ path: String) throws {
+  func gdalOpensEveryTilesetOfTheLists(_ path: String) throws {
     let bundles = try SampleBundles.small()
     let folder = try TemporaryFolder()
     let server = try RunningServer([bundles.folder.path], ["--missing", "204"])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// QGIS draws every layer of the built `tileserve`'s WMTS document.
-@Suite(.ownThread, .enabled(if: BrowserTests.isLong, BrowserTests.longMessage))
+@Suite(.ownThread, .enabled(if: TestEffort.isFull, "takes very long: make test-clients runs it"))
 struct QGISTests {
   private struct Layer: Decodable {
     let layer: String
@@ -16,7 +16,7 @@ struct QGISTests {
   /// Debian's Python has QGIS's module; another one that is found earlier has not.
   private static let python = Command(path: "/usr/bin/python3")
 
-  @Test func drawsEveryLayerAlsoBeyondItsLastZoom() throws {
+  @Test func qgisDrawsEveryWMTSLayerAlsoBeyondItsLastZoom() throws {
     guard try Self.python.run(["-c", "import qgis.core"]).status == 0 else {
       print("QGIS is not installed (apt-get install python3-qgis qgis-providers)")
       return

@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// `kill -9` at random instants of a build. TILECUT_LONG=1 makes it 50 rounds.
-@Suite(.ownThread) struct BuildCrashTests {
-  static let rounds = ProcessInfo.processInfo.environment["TILECUT_LONG"] == "1" ? 50 : 6
+/// `kill -9` at random instants of a build. LONG_TESTS=full makes it 50 rounds.
+@Suite(.ownThread, .long) struct BuildCrashTests {
+  static let rounds = TestEffort.isFull ? 50 : 6
 
-  /// Each round begins with a shelf of edition 1 that a killed build may have left half done, and goes on to a state that changes files within the edition too.
-  @Test func shelfIsConsistentAtEveryMomentAndEndsTheSame() throws {
+  /// Each round goes from one state of the manifest, which a killed build may have left half built, to the other.
+  @Test func killedBuildsLeaveAConsistentCatalogAndTheNextOneFinishes() throws {
     let shelf = try Shelf()
     func first() throws {
       _ = try shelf.folder.writePlacedPicture("other.png", edge: 48)
@@ -16,7 +16,7 @@ import TileIndex
     }
     func second() throws {
       _ = try shelf.folder.writePlacedPicture("other.png", edge: 40)
-      // One region changes within its edition, one gets other parcels, one another edition.
+      // One region changes within its edition, one gets other packs, one another edition.
       try shelf.writeVariety(last: #", "edition": "2""#, parcels: 600_000)
     }
     try first()
@@ -41,7 +41,7 @@ import TileIndex
         let build = try Command(built: "tilecut").start(
           ["build", shelf.manifest, "-o", shelf.output, "--prune", "--progress", "plain"])
         if round % 3 == 0, attempt == 0 {
-          // Under way for certain, however fast this machine is by now.
+          // Certainly in progress, however fast the machine is.
           _ = build.wait { FileManager.default.fileExists(atPath: shelf.path(".tilecut/work/whole")) }
         } else {
           usleep(UInt32(Double.random(in: 0...max(whole.seconds, next.seconds), using: &random) * 1e6))
@@ -55,7 +55,7 @@ import TileIndex
       kept += run.stderrLines.count { $0.contains(": unchanged") }
       try shelf.expectConsistent(when)
       #expect(try shelf.contents() == (goesForward ? atSecond : atFirst), when)
-      // Nothing half done is left, also where the builder keeps its own.
+      // Nothing unfinished is left in the builder's own folders either.
       for folder in ["work", "finished"] {
         #expect(try FileManager.default.contentsOfDirectory(atPath: shelf.path(".tilecut/\(folder)")).isEmpty, when)
       }
@@ -64,7 +64,7 @@ import TileIndex
     #expect(kept > 0, "what a killed build had finished was never kept")
   }
 
-  @Test func onlyOneBuildAtATime() throws {
+  @Test func secondBuildInAFolderIsRefusedAsBusy() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": [0, 12]"#)
     let first = try Command(built: "tilecut").start(["build", shelf.manifest, "-o", shelf.output])
@@ -78,14 +78,14 @@ import TileIndex
   }
 
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func stoppedBuildKeepsWhatIsFinished(_ signal: (number: Int32, status: Int32)) throws {
+  func signalEndsABuildAndKeepsFinishedRegions(_ signal: (number: Int32, status: Int32)) throws {
     let shelf = try Shelf()
     try shelf.write(
       [Shelf.region("a"), Shelf.region("b", #", "zooms": [0, 12]"#)].joined(separator: ","))
     let build = try Command(built: "tilecut").start(
       ["build", shelf.manifest, "-o", shelf.output, "--jobs", "1", "--progress", "plain"])
     #expect(build.wait(timeout: 60) { build.stderr.contains("[1/2] a 1: built") })
-    // The first signal asks, and may come before the region's cut can be asked.
+    // The first signal asks the cut to stop, so the cut must have begun.
     #expect(build.wait { FileManager.default.fileExists(atPath: shelf.path(".tilecut/work/b")) })
     build.send(signal.number)
     let run = build.wait(timeout: 60)

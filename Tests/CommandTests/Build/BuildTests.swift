@@ -9,11 +9,9 @@ import TileImage
 
 /// `tilecut build` from one state of the manifest to the next.
 @Suite(.ownThread) struct BuildTests {
-  @Test func shelfHasWhatTheCatalogueSays() throws {
-    let shelf = try Shelf()
-    try shelf.writeVariety()
-    let run = try shelf.build("--json")
-    #expect(run.status == 0, "\(run)")
+  @Test func buildWritesTheFilesThatTheCatalogLists() throws {
+    let shelf = try Shelf.built()
+    let run = try Shelf.buildRun()
     #expect(run.stderrLines.count == 4 && run.stderr.contains("] levels 1: built, "), "\(run)")
     let catalogue = try shelf.catalogue()
     #expect(catalogue.regions.map(\.id) == ["whole", "degrees", "levels", "jpeg"])
@@ -32,11 +30,9 @@ import TileImage
     #expect(try PlaceIndex(whole)?.places().map(\.name) == ["Here"])
   }
 
-  /// Parcels are under the limit, and together they are the whole: also merged by the tool.
-  @Test func parcelsMergeToTheWhole() throws {
-    let shelf = try Shelf()
-    try shelf.writeVariety()
-    #expect(try shelf.build("--jobs", "2").status == 0)
+  /// Packs are smaller than the limit, and merged by the tool they give the region's bundle.
+  @Test func packsOfARegionMergeToTheWholeRegion() throws {
+    let shelf = try Shelf.built()
     for (id, limit) in [("degrees", 400_000), ("levels", 400_000)] {
       let catalogue = try shelf.catalogue()
       let region = try #require(catalogue[id])
@@ -64,16 +60,14 @@ import TileImage
       #expect(run.status == 0, "\(run)")
       let reader = try MBTilesReader(path: merged)
       #expect(try TilesHash.of(reader).description == region.tilesHash)
-      // It says of itself what the whole does, and no more that it is a parcel.
+      // Its metadata is that of the whole, without what marks a pack.
       #expect(reader.metadata["parcel"] == nil && reader.metadata["region"] == id)
       #expect(reader.metadata.bounds == region.boundingBox && reader.metadata.name == whole.metadata.name)
     }
   }
 
-  @Test func nothingIsMadeTwice() throws {
-    let shelf = try Shelf()
-    try shelf.writeVariety()
-    #expect(try shelf.build().status == 0)
+  @Test func unchangedRegionsAreNotBuiltAgain() throws {
+    let shelf = try Shelf.built()
     let before = try shelf.contents()
     let stamps = try shelf.names.map {
       try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary
@@ -91,13 +85,13 @@ import TileImage
     let copied = try tilecut("build", shelf.manifest, "-o", copy)
     #expect(copied.stdout.contains("0 made"), "\(copied)")
 
-    // What only the catalogue says costs no cut.
+    // A fact that only the catalogue has needs no cut.
     try shelf.writeVariety(last: #", "priceTier": "low""#)
     let priced = try shelf.build()
     let tier = try shelf.catalogue()["jpeg"]?.priceTier
     #expect(priced.stdout.contains("0 made") && tier == "low", "\(priced)")
 
-    // Of a region with other parcels only those are made.
+    // If only the size of packs changes, only they are built.
     try shelf.writeVariety(last: #", "priceTier": "low""#, parcels: 600_000)
     let split = try shelf.build()
     #expect(split.stdout.contains("4 regions, 1 made") && split.stderr.contains("degrees 1: updated"), "\(split)")
@@ -106,10 +100,21 @@ import TileImage
     #expect(shelf.names == (try shelf.catalogue().regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
   }
 
-  @Test func changedInputsAreNoticed() throws {
+  /// The short form of ``everyKindOfChangedInputIsBuiltAgain()``.
+  @Test func changedSourceIsBuiltAgain() throws {
     let shelf = try Shelf()
-    try shelf.writeVariety()
+    try shelf.write([Shelf.region("a"), Shelf.region("b", #", "sources": ["other.png"]"#)].joined(separator: ","))
     #expect(try shelf.build().status == 0)
+    _ = try shelf.folder.writePlacedPicture("other.png", edge: 32)
+    let run = try shelf.build()
+    #expect(run.stderr.contains("b 1: built") && run.stdout.contains("1 made, 1 unchanged"), "\(run)")
+    try Data("x".utf8).write(to: URL(fileURLWithPath: shelf.path("a-1.mbtiles")))
+    let mended = try shelf.build()
+    #expect(mended.stderr.contains("a 1: built") && mended.stdout.contains("1 made, 1 unchanged"), "\(mended)")
+  }
+
+  @Test(.long) func everyKindOfChangedInputIsBuiltAgain() throws {
+    let shelf = try Shelf.built()
     // A source of one region; a source's side file; a gazetteer.
     _ = try shelf.folder.writePlacedPicture("other.png", edge: 32)
     let first = try shelf.build()
@@ -121,7 +126,7 @@ import TileImage
     try shelf.folder.write("places.geojson", places.replacingOccurrences(of: "Here", with: "There"))
     let third = try shelf.build()
     #expect(third.stderr.contains("whole 1: built") && third.stdout.contains("1 made"), "\(third)")
-    // Damage on the shelf itself.
+    // Damage of the output itself.
     try Data("x".utf8).write(to: URL(fileURLWithPath: shelf.path("jpeg-1.mbtiles")))
     let fourth = try shelf.build()
     #expect(fourth.stderr.contains("jpeg 1: built") && fourth.stdout.contains("1 made"), "\(fourth)")
@@ -132,8 +137,8 @@ import TileImage
     #expect(try shelf.build("--rebuild").stdout.contains("4 made"))
   }
 
-  /// The command's own version is fixed, so the library is asked.
-  @Test func anotherVersionOfTheToolMakesAllAnew() throws {
+  /// The command's own version is fixed, so this test calls the library.
+  @Test func anotherToolVersionBuildsEverythingAgain() throws {
     let shelf = try Shelf()
     try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
     func outcomes(_ version: String) throws -> [RegionReport.Outcome] {
@@ -146,7 +151,7 @@ import TileImage
     #expect(try outcomes("2") == [.built, .built])
   }
 
-  @Test func oneBuildAtATimeInAFolder() throws {
+  @Test func onlyOneOfTwoBuildsInAFolderRuns() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"))
     #expect(try shelf.build().status == 0)
@@ -158,8 +163,8 @@ import TileImage
     #expect(try shelf.build().status == 0)
   }
 
-  /// A catalogue that cannot be read may be somebody else's; the message says how to go on.
-  @Test func damagedCatalogueIsNotOverwritten() throws {
+  /// A catalogue that cannot be read may have another owner; the message names the remedy.
+  @Test func damagedCatalogIsNotOverwritten() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"))
     #expect(try shelf.build().status == 0)
@@ -175,8 +180,8 @@ import TileImage
     #expect(try shelf.contents() == whole)
   }
 
-  /// What took long is not made again because of what came after it.
-  @Test func bundleIsKeptWhenItsParcelsCannotBeMade() throws {
+  /// The bundle, which takes long, is not built again because its packs failed.
+  @Test func bundleIsKeptWhenItsPacksCannotBeBuilt() throws {
     let shelf = try Shelf()
     let noise =
       #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
@@ -186,15 +191,15 @@ import TileImage
     let line = try #require(run.stderrLines.first { $0.contains("] n: failed: ") })
     #expect(line.contains("alone does not fit into a parcel of 256000 bytes; allow parcels of at least"), "\(run)")
     #expect(shelf.names.isEmpty)
-    // The remedy holds.
+    // The limit that the message names is enough.
     let wanted = try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }, "\(run)")
     let mended = try shelf.build("--max-bytes", "\(wanted)")
     #expect(mended.status == 0 && mended.stderr.contains("n 1: updated"), "\(mended)")
     try shelf.expectConsistent()
   }
 
-  /// Bounds, and a boundary that is cut in two: the shelf knows on which side of the world they lie.
-  @Test func regionsAcrossTheAntimeridian() throws {
+  /// Bounds across the antimeridian, and a boundary that it cuts in two, stay one region of its own width.
+  @Test func regionsMayCrossTheAntimeridian() throws {
     let shelf = try Shelf()
     _ = try shelf.folder.writePicture("world.png", width: 256, height: 128)
     try shelf.folder.write("world.pgw", "1.40625\n0\n0\n-1.40625\n-179.296875\n89.296875\n")
@@ -207,7 +212,7 @@ import TileImage
         Shelf.region("b", #", "bounds": [170, -25, -170, -5], "grid": "WorldCRS84Quad", "parcelBytes": 256000"#),
         Shelf.region("c", #", "boundary": \#(boundary)"#),
       ].joined(separator: ","),
-      defaults: #""edition": "1", "sources": ["world.png"], "zooms": [0, 5], "preview": {"width": 64}"#)
+      defaults: #""edition": "1", "sources": ["world.png"], "zooms": [0, 3], "preview": {"width": 64}"#)
     let run = try shelf.build()
     #expect(run.status == 0, "\(run)")
     try shelf.expectConsistent()
@@ -224,8 +229,19 @@ import TileImage
     #expect(try found("0,-15").isEmpty)
   }
 
-  /// The same inputs give the same bytes, wherever, on however many threads, in whatever order.
-  @Test func buildsAreReproducible() throws {
+  /// The short form of ``bytesDoNotDependOnFolderThreadsOrOrder()``.
+  @Test func twoBuildsGiveTheSameBytes() throws {
+    let (one, two) = (try Shelf(), try Shelf())
+    for shelf in [one, two] {
+      try shelf.write([Shelf.region("a"), Shelf.region("b", #", "format": "jpeg""#)].joined(separator: ","))
+    }
+    #expect(try one.build("--jobs", "1").status == 0)
+    #expect(try two.build("--jobs", "2", "--memory", "128MB").status == 0)
+    #expect(try one.contents() == two.contents())
+  }
+
+  /// The same inputs give the same bytes in any folder, on any number of threads, in any order.
+  @Test(.long) func bytesDoNotDependOnFolderThreadsOrOrder() throws {
     let (one, two) = (try Shelf(), try Shelf())
     try one.writeVariety()
     try two.writeVariety()
@@ -236,10 +252,8 @@ import TileImage
     #expect(try one.contents() == two.contents())
   }
 
-  @Test func editionsLeavePatches() throws {
-    let shelf = try Shelf()
-    try shelf.writeVariety()
-    #expect(try shelf.build().status == 0)
+  @Test func newEditionComesWithAPatchFromTheOldOne() throws {
+    let shelf = try Shelf.built()
     let first = try shelf.catalogue()
     _ = try shelf.folder.writePlacedPicture("other.png", edge: 47)
     try shelf.writeVariety(edition: "2026-2")
@@ -251,13 +265,13 @@ import TileImage
       let old = try #require(first[region.id])
       let patch = try #require(region.patches.first, "\(region.id): \(run)")
       #expect(patch.fromEdition == "1" && patch.fromTilesHash == old.tilesHash && patch.bytes < region.bytes)
-      // The bundle of the earlier edition is still there, and the patch makes the new one of it.
+      // The bundle of the earlier edition is still there, and the patch turns it into the new one.
       let output = shelf.folder.file("applied.mbtiles")
       let applied = try tilecut("apply", shelf.path(patch.file), shelf.path(old.file), "-o", output, "--force")
       #expect(applied.status == 0, "\(applied)")
       #expect(try FileHash.sha256(ofFile: output) == region.sha256, "\(region.id)")
     }
-    // Parcels and previews of the earlier edition are gone.
+    // Packs and previews of the earlier edition are gone.
     let listed = second.regions.flatMap(\.files).map(\.file)
     #expect(Set(shelf.names) == Set(listed + ["catalogue.json"] + first.regions.map(\.file)))
     #expect(try shelf.build("--patches-from", shelf.output).stdout.contains("0 made"))
@@ -266,8 +280,8 @@ import TileImage
       pruned.status == 0 && Set(shelf.names) == Set(listed + ["catalogue.json"]).filter { !$0.hasSuffix(".patch") })
   }
 
-  /// A file that is not what its name says is told of, unless it may be another region's.
-  @Test func editionsThatAreNoneAreNamed() throws {
+  /// A file whose metadata contradicts its name gives a warning, unless it may be another region's.
+  @Test func unusableOldEditionsAreNamed() throws {
     let shelf = try Shelf()
     try shelf.write([Shelf.region("a"), Shelf.region("a-b")].joined(separator: ","))
     #expect(try shelf.build().status == 0)
@@ -288,8 +302,8 @@ import TileImage
       ], "\(run)")
   }
 
-  /// A patch as large as the bundle helps nobody.
-  @Test func patchesThatAreNotSmallerAreNotListed() throws {
+  /// A patch as large as the bundle is of no use.
+  @Test func patchThatIsNotSmallerThanTheBundleIsNotListed() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": 0"#)
     #expect(try shelf.build().status == 0)
@@ -302,7 +316,7 @@ import TileImage
     #expect(shelf.names.contains { $0.hasSuffix(".patch") } == !region.patches.isEmpty)
   }
 
-  @Test func regionsComeAndGo() throws {
+  @Test func addedRegionsAreListedAndRemovedOnesDisappear() throws {
     let shelf = try Shelf()
     try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
     #expect(try shelf.build().status == 0)
@@ -311,15 +325,15 @@ import TileImage
     let run = try shelf.build()
     let ids = try shelf.catalogue().regions.map(\.id)
     #expect(run.status == 0 && ids == ["c", "a"], "\(run)")
-    // What was sold stays; what is somebody else's stays in any case.
+    // Sold bundles stay until --prune; files that the builder did not write always stay.
     #expect(shelf.names.contains("b-1.mbtiles") && !shelf.names.contains("b-1.png"))
     #expect(try shelf.build("--prune").stdout.contains("1 old file removed"))
     #expect(!shelf.names.contains("b-1.mbtiles") && shelf.names.contains("notes.txt"))
     try shelf.expectConsistent()
   }
 
-  /// A failure keeps the shelf as it was, and what was made for the next time.
-  @Test func failureLeavesTheShelfAsItWas() throws {
+  /// After a failure the catalogue and its files are unchanged, and finished regions are kept for the next build.
+  @Test func failedBuildLeavesTheCatalogUnchanged() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("a"))
     #expect(try shelf.build().status == 0)
@@ -338,7 +352,7 @@ import TileImage
     try shelf.expectConsistent()
   }
 
-  @Test func everyMissingFileIsNamed() throws {
+  @Test func allMissingFilesAreReportedTogether() throws {
     let shelf = try Shelf()
     try shelf.write(
       [
@@ -353,7 +367,7 @@ import TileImage
     #expect(shelf.names.isEmpty)
   }
 
-  @Test func optionsThatMakeNoSense() throws {
+  @Test func contradictoryOptionsAreWrongUsage() throws {
     let shelf = try Shelf()
     try shelf.write(Shelf.region("alps"))
     for options in [["--jobs", "0"], ["--memory", "1MB"], ["--max-bytes", "5kB"], ["--max-bytes", "x"]] {
@@ -365,7 +379,7 @@ import TileImage
     expectRefusal(try tilecut("build", "/nowhere.json", "-o", shelf.output), status: 66, naming: "/nowhere.json")
     let file = try shelf.folder.write("file", "x")
     expectRefusal(try tilecut("build", shelf.manifest, "-o", file), status: 74, naming: file)
-    // Nothing a few lines could say, the manifest says all at once.
+    // All errors of a manifest are reported together.
     try shelf.folder.write("regions.json", #"{"regions": [{"id": "a"}, {"titel": 3}]}"#)
     let run = try shelf.build()
     expectRefusal(

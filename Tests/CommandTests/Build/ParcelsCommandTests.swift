@@ -4,29 +4,19 @@ import TestSupport
 import Testing
 import TileIndex
 
+/// `tilecut parcels`: which files of a catalogue cover a place.
 @Suite(.ownThread) struct ParcelsCommandTests {
-  /// One shelf for all tests.
-  static let shelf: Result<Shelf, any Error> = Result {
-    let shelf = try Shelf()
-    try shelf.writeVariety()
-    let run = try shelf.build()
-    try #require(run.status == 0, "\(run)")
-    atexit {
-      if let shelf = try? ParcelsCommandTests.shelf.get() {
-        try? FileManager.default.removeItem(atPath: shelf.folder.path)
-      }
-    }
-    return shelf
-  }
+  private let shelf: Shelf
+
+  init() throws { shelf = try Shelf.built() }
 
   private func files(_ options: String...) throws -> [CoveringFile] {
-    let run = try Command(built: "tilecut").run(["parcels", Self.shelf.get().output, "--json"] + options)
+    let run = try Command(built: "tilecut").run(["parcels", shelf.output, "--json"] + options)
     #expect(run.status == 0, "\(run)")
     return try JSONDecoder().decode([CoveringFile].self, from: Data(run.stdout.utf8))
   }
 
-  @Test func pointBoxAndTrack() throws {
-    let shelf = try Self.shelf.get()
+  @Test func packsCoveringAPointABoxAndATrackAreListed() throws {
     let point = try files("--point", "15,45", "--region", "degrees")
     #expect(point.first?.kind == .overview && point.contains { $0.kind == .detail })
     let catalogue = try shelf.catalogue()
@@ -42,14 +32,13 @@ import TileIndex
     try shelf.folder.write("way.json", #"{"type": "LineString", "coordinates": [[10.5, 49.5], [19.5, 40.5]]}"#)
     let track = try files("--track", shelf.folder.file("way.json"), "--region", "degrees")
     #expect(track.count > point.count && track.count < region.parcels.count)
-    // All regions; where nothing is, nothing is found.
+    // All regions cover the first place, none of the two the second.
     #expect(Set(try files("--point", "15,45").map(\.region)) == ["whole", "degrees", "levels", "jpeg"])
     #expect(try files("--point=-70,-45", "--region", "whole", "jpeg").isEmpty)
   }
 
-  /// A device that has what the answer names, and no more, has every tile there.
-  @Test(arguments: [1, 2, 3] as [UInt64]) func answersAreEnough(seed: UInt64) throws {
-    let shelf = try Self.shelf.get()
+  /// A device that has the listed files, and no others, has every tile of the place.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func listedPacksHoldEveryTileOfTheArea(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     for id in ["degrees", "levels"] {
       let catalogue = try shelf.catalogue()
@@ -70,16 +59,15 @@ import TileIndex
     }
   }
 
-  @Test func plainTextNamesTheBytes() throws {
-    let run = try tilecut("parcels", Self.shelf.get().path("catalogue.json"), "--point", "15,45")
+  @Test func plainTextListsSizes() throws {
+    let run = try tilecut("parcels", shelf.path("catalogue.json"), "--point", "15,45")
     #expect(run.status == 0 && run.stdout.contains("overview") && run.stdout.contains("whole region"), "\(run)")
     #expect(run.stdoutLines.last?.contains(" files, ") == true, "\(run)")
-    let nothing = try tilecut("parcels", Self.shelf.get().output, "--point", "0,0", "--region", "jpeg")
+    let nothing = try tilecut("parcels", shelf.output, "--point", "0,0", "--region", "jpeg")
     #expect(nothing.stdout == "nothing on the shelf covers it\n")
   }
 
-  @Test func refusals() throws {
-    let shelf = try Self.shelf.get()
+  @Test func unusableArgumentsAreRefused() throws {
     for options in [
       [], ["--point", "1"], ["--point", "1,95"], ["--bbox", "1,2,3"], ["--point", "1,2", "--bbox", "1,2,3,4"],
     ] {

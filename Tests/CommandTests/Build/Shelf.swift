@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// A small shelf in a folder of a test's own.
+/// A small manifest with its sources, and what `tilecut build` makes of it, in a folder of the test's own.
 struct Shelf {
   let folder: TemporaryFolder
   var manifest: String { folder.file("regions.json") }
@@ -17,8 +17,35 @@ struct Shelf {
     try folder.writeNoise("noise.png")
   }
 
+  /// A copy of a folder in which the four regions of ``writeVariety(edition:last:parcels:)`` were built once for all
+  /// tests: a debug build takes seconds for them.
+  static func built() throws -> Shelf {
+    let shelf = Shelf(folder: try TemporaryFolder())
+    for name in try variety.get().folder.names {
+      try FileManager.default.copyItem(atPath: variety.get().folder.file(name), toPath: shelf.folder.file(name))
+    }
+    return shelf
+  }
+
+  /// What the build of ``built()`` printed.
+  static func buildRun() throws -> CommandRun { try variety.get().run }
+
+  private static let variety: Result<(folder: TemporaryFolder, run: CommandRun), any Error> = Result {
+    let shelf = try Shelf()
+    try shelf.writeVariety()
+    let run = try shelf.build("--json", "--jobs", "2")
+    try #require(run.status == 0, "\(run)")
+    // A static value is never released.
+    atexit {
+      if let variety = try? Shelf.variety.get() { try? FileManager.default.removeItem(atPath: variety.folder.path) }
+    }
+    return (shelf.folder, run)
+  }
+
+  private init(folder: TemporaryFolder) { self.folder = folder }
+
   /// Writes the manifest.
-  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 4]"#)
+  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 1]"#)
     throws
   {
     try folder.write("regions.json", "{\"defaults\": {\(defaults)}, \"regions\": [\(regions)]}")
@@ -43,7 +70,7 @@ struct Shelf {
         ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
-      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 4], "preview": {"width": 64}"#)
+      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 3], "preview": {"width": 64}"#)
     try folder.write(
       "places.geojson",
       #"{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "Here"}, "geometry": {"type": "Point", "coordinates": [15, 45]}}, {"type": "Feature", "properties": {"name": "Far"}, "geometry": {"type": "Point", "coordinates": [150, 45]}}]}"#
@@ -59,19 +86,19 @@ struct Shelf {
 
   func path(_ name: String) -> String { "\(output)/\(name)" }
 
-  /// What lies on the shelf, without the builder's own folder.
+  /// The names of the files that were built, without the builder's own folder.
   var names: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: output)) ?? []).filter { $0 != ".tilecut" }.sorted()
   }
 
-  /// Name and content of everything on the shelf.
+  /// Names and hashes of the files that were built.
   func contents() throws -> [String: String] {
     try Dictionary(uniqueKeysWithValues: names.map { ($0, try FileHash.sha256(ofFile: path($0))) })
   }
 
-  /// The catalogue, if there is one, names only files that are there and are what it says.
+  /// Expects that every file that the catalogue lists exists, with the size and hash of its entry.
   ///
-  /// - Returns: the number of its regions; nil when there is no catalogue.
+  /// - Returns: the number of the catalogue's regions; nil when there is no catalogue.
   @discardableResult
   func expectConsistent(_ when: Comment = "", sourceLocation: SourceLocation = #_sourceLocation) throws -> Int? {
     guard FileManager.default.fileExists(atPath: path("catalogue.json")) else { return nil }

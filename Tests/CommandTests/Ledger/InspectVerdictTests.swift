@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every verdict of the data set, through the command.
+/// Every verdict of the test data, through the command.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, "\(TestData.skipMessage)"))
 struct InspectVerdictTests {
   struct Entry: Sendable, CustomTestStringConvertible {
@@ -31,9 +31,9 @@ struct InspectVerdictTests {
     }
   }()
 
-  @Test func thereAreTwentyFive() { #expect(Self.entries.count == 25) }
+  @Test func everyVerdictHasItsFile() { #expect(Self.entries.count == 25) }
 
-  @Test(arguments: entries) func verdictHolds(_ entry: Entry) throws {
+  @Test(arguments: entries) func inspectGivesTheExpectedVerdict(_ entry: Entry) throws {
     let run = try Command(built: "purchase-ledger").run(["inspect", entry.file, "--json"] + entry.options)
     #expect(run.status == (entry.isValid ? 0 : 1), "\(run)")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any])

@@ -4,15 +4,15 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Copies that are made while others write, and what is in the file itself when nobody does.
+/// Backups while others write, and the content of the ledger's own file while nobody does.
 @Suite(.ownThread) struct LedgerBackupTests {
   private func expectClean(_ shop: LedgerShop, _ path: String, _ comment: Comment) throws {
     let run = try shop.run("verify", "--ledger", path)
     #expect(run.status == 0, "\(comment): \(run)")
   }
 
-  /// What is acknowledged before a backup begins is in it; what comes while it is made harms it as little as it waits.
-  @Test func aBackupHoldsWhatWasAcknowledgedBefore() async throws {
+  /// A backup holds everything committed before it begins; it neither blocks writers nor is damaged by them.
+  @Test func backupHoldsEverythingCommittedBeforeIt() async throws {
     let shop = try LedgerShop(buyers: 40)
     try shop.makeLedger()
     let ledger = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .system)
@@ -28,7 +28,7 @@ import Testing
     let importing = try shop.start("import", shop.folder.file("evidence.jsonl"), "--batch", "2", "--report", "json")
     for round in 0..<3 {
       #expect(importing.wait { importing.stdout.count(where: \.isNewline) > 20 * round })
-      // A line counts when it ends.
+      // Only complete lines count.
       let accepted = importing.stdout.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         .count { $0.contains("\"outcome\":\"accepted\"") }
       let before = try SQLiteFile.rows(shop.ledgerPath, "SELECT seq, hex(hash) FROM event ORDER BY seq DESC LIMIT 1")[0]
@@ -50,7 +50,7 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".unfinished") })
   }
 
-  @Test func aBackupReplacesNothingUnasked() throws {
+  @Test func backupReplacesAFileOnlyWithForce() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let copy = try shop.folder.write("copy.sqlite", "somebody's")
@@ -58,7 +58,7 @@ import Testing
     #expect(refused.status == 2 && refused.stderr.contains("copy.sqlite: there is a file already"), "\(refused)")
     #expect(try String(decoding: shop.folder.bytes("copy.sqlite"), as: UTF8.self) == "somebody's")
     #expect(try shop.run("backup", copy, "--force").status == 0)
-    // A terminal obeys no name, and a line break in one makes no line.
+    // Control characters and line breaks in names are escaped.
     let odd = try shop.run("backup", shop.folder.file("\u{1b}[2J\n.sqlite"))
     #expect(odd.status == 0 && odd.stdout.contains(#"/\u001b[2J\n.sqlite: "#), "\(odd)")
     try expectClean(shop, copy, "replaced")
@@ -73,8 +73,8 @@ import Testing
     try expectClean(shop, shop.ledgerPath, "the ledger")
   }
 
-  /// A chain that is broken is no backup.
-  @Test func aDamagedLedgerIsNotCopied() throws {
+  /// A ledger whose hash chain is broken is not copied.
+  @Test func damagedLedgerIsNotBackedUp() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     var connection: OpaquePointer?
@@ -86,7 +86,7 @@ import Testing
     #expect(!shop.folder.names.contains { $0.contains("copy") })
   }
 
-  @Test func aKilledBackupLeavesNoHalfOfIt() throws {
+  @Test func killedBackupLeavesNoPartialFile() throws {
     let shop = try LedgerShop(buyers: 20)
     try shop.makeLedger()
     #expect([0, 1].contains(try shop.run("import", shop.folder.file("evidence.jsonl")).status))
@@ -108,8 +108,8 @@ import Testing
     try expectClean(shop, shop.folder.file("copy.sqlite"), "the end")
   }
 
-  /// Also while another process has the ledger open, which keeps its log.
-  @Test func aCommandLeavesNothingInTheLog() throws {
+  /// Also while another process has the ledger open, which keeps the log.
+  @Test func commandsEmptyTheWriteAheadLog() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     var other: OpaquePointer?
@@ -128,8 +128,8 @@ import Testing
     #expect((try? shop.folder.bytes("ledger.sqlite-wal"))?.isEmpty ?? true)
   }
 
-  /// The name of a file may be the person's.
-  @Test func anErasedLoginIsNowhereInTheFile() throws {
+  /// The file's name may be the person's, too.
+  @Test func erasedLoginIsNowhereInTheLedgersFiles() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let login = "jane@example.org"

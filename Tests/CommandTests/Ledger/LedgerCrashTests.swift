@@ -3,11 +3,11 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// `kill -9` at random instants. LEDGER_LONG=1 makes it 200 rounds.
-@Suite(.ownThread) struct LedgerCrashTests {
-  static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 200 : 10
+/// `kill -9` at random instants. LONG_TESTS=full makes it 200 rounds.
+@Suite(.ownThread, .long) struct LedgerCrashTests {
+  static let rounds = TestEffort.isFull ? 200 : 10
 
-  /// What the books say, without the head: the order of events may differ, the sums may not.
+  /// The journal without its head: the order of events may differ, the sums may not.
   private func journal(_ shop: LedgerShop) throws -> [Substring] {
     try shop.run("export", "--format", "hledger").stdoutLines.filter { !$0.hasPrefix("; head") }
   }
@@ -28,14 +28,14 @@ import Testing
     #expect(verified.status == 0, "\(when): \(verified)")
   }
 
-  /// Kills after a random part of the time that the whole takes; returns what was printed until then.
+  /// Kills the process after a random part of the time that it takes; returns what it printed until then.
   private func killed(_ child: ChildProcess, within seconds: Double, _ random: inout SeededGenerator) -> CommandRun {
     usleep(UInt32(Double.random(in: 0...seconds, using: &random) * 1e6))
     child.send(SIGKILL)
     return child.wait()
   }
 
-  /// The ids of transactions that lines of a report in CSV say were booked.
+  /// The ids of transactions that a report's CSV lines mark as recorded.
   private static func applied(_ lines: [Substring]) -> [Substring] {
     var ids: [Substring] = []
     for line in lines {
@@ -45,7 +45,7 @@ import Testing
     return ids
   }
 
-  @Test func nothingAcknowledgedIsLostAndNothingIsGrantedTwice() throws {
+  @Test func killedImportsLoseNothingCommittedAndGrantNothingTwice() throws {
     let shop = try LedgerShop(buyers: 30, seed: 11)
     let evidence = shop.folder.file("evidence.jsonl")
     let store = shop.folder.file("store.jsonl")
@@ -62,7 +62,7 @@ import Testing
       let run = killed(
         try shop.start("import", evidence, "--batch", "16", "--report", "json"), within: whole.seconds, &random)
       try expectClean(shop, "round \(round), import")
-      // A line counts when it ends: a kill may tear one that is being written.
+      // Only complete lines count: a kill may cut one off.
       let acknowledged = run.stdout.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         .filter { $0.contains("\"outcome\":\"accepted\"") }
       let again = try shop.run("import", evidence, "--batch", "16", "--report", "json").stdoutLines
@@ -74,8 +74,8 @@ import Testing
       let reconciled = killed(
         try shop.start("reconcile", "--apply", "--store", store, "--report", "csv"), within: applied.seconds, &random)
       try expectClean(shop, "round \(round), reconcile")
-      // What was printed as booked is booked: the next run finds it in both books.
-      // A line counts when it ends, here too.
+      // What was printed as recorded is recorded: the next run finds no difference there.
+      // Here, too, only complete lines count.
       let printed = reconciled.stdout.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       let booked = Self.applied(Array(printed))
       let rest = Self.applied(

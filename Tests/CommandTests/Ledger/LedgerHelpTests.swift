@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `purchase-ledger` says of itself; `make bless` writes the golden files anew.
+/// The help texts of `purchase-ledger`; `make bless` rewrites the golden files.
 @Suite(.ownThread) struct LedgerHelpTests {
   @Test(arguments: [
     ["--help"], ["help", "inspect"], ["help", "init"], ["help", "account"], ["help", "account", "add"],
@@ -10,7 +10,7 @@ import Testing
     ["help", "reconcile"], ["help", "entitlements"], ["help", "history"], ["help", "verify"], ["help", "export"],
     ["help", "backup"], ["help", "rebuild"], ["help", "demo"], ["help", "dismiss"],
   ])
-  func helpIsTheGoldenFile(_ arguments: [String]) throws {
+  func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "purchase-ledger").run(arguments)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let names = arguments.count == 1 ? ["help"] : Array(arguments.dropFirst())
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func readmeListsTheStatusesOfTheHelp() throws {
+  @Test func readmeAndHelpListTheSameExitCodes() throws {
     let help = try purchaseLedger("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
     let statuses = statusesInReadme(of: "purchase-ledger")
     for status in statuses { #expect(help.contains(" \(status)"), "\(status)") }

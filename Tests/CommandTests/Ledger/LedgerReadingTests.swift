@@ -4,7 +4,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Commands that only look into a ledger do not write to it, and wait for nobody who does.
+/// Commands that only read a ledger do not write to it, and do not wait for writers.
 @Suite(.ownThread) struct LedgerReadingTests {
   private func readers(_ shop: LedgerShop) -> [[String]] {
     [
@@ -14,7 +14,7 @@ import Testing
     ]
   }
 
-  /// 2 is that history found nothing; the books may agree or not.
+  /// `history` ends with 2 where it finds nothing, `reconcile` with 0 or 1.
   private func expectRead(_ shop: LedgerShop) throws {
     for arguments in readers(shop) {
       let run = try Command(built: "purchase-ledger").run(arguments + ["--config", shop.folder.file("config.json")])
@@ -30,8 +30,8 @@ import Testing
     return shop
   }
 
-  /// A command that waited would give up after 30 seconds, with 3.
-  @Test func readersDoNotWaitForAWriter() throws {
+  /// A command that waited for the lock would give up after 30 seconds and exit with 3.
+  @Test func readingCommandsDoNotWaitForAWriter() throws {
     let shop = try filled()
     var writer: OpaquePointer?
     defer { sqlite3_close(writer) }
@@ -43,19 +43,19 @@ import Testing
     try expectRead(shop)
   }
 
-  @Test func readersLeaveTheFileAsItIs() throws {
+  @Test func readingCommandsDoNotChangeTheFile() throws {
     let shop = try filled()
     let before = try shop.folder.bytes("ledger.sqlite")
-    // Who writes puts the log back into the file when it ends.
+    // A writer merges the log into the file when it ends.
     #expect(!shop.folder.names.contains("ledger.sqlite-wal"))
     try expectRead(shop)
     #expect(try shop.folder.bytes("ledger.sqlite") == before)
-    // A log without a word in it says nothing.
+    // An empty log changes nothing.
     #expect((try? shop.folder.bytes("ledger.sqlite-wal"))?.isEmpty ?? true)
   }
 
-  /// On media that nobody writes to. Whoever runs the tests as root can write there all the same.
-  @Test func aLedgerThatNobodyCanWriteIsRead() throws {
+  /// On read-only media. Root can write there all the same.
+  @Test func readOnlyLedgerCanBeRead() throws {
     let shop = try filled()
     let files = FileManager.default
     try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: shop.ledgerPath)
@@ -63,8 +63,8 @@ import Testing
     try expectRead(shop)
   }
 
-  /// Policies of the configuration are recorded by whoever writes.
-  @Test func aPolicyThatIsNotInForceYetIsSaid() throws {
+  /// Only commands that write record the policies of the configuration.
+  @Test func readingCommandsWarnOfPoliciesNotYetInForce() throws {
     let shop = try filled()
     let text = try String(decoding: shop.folder.bytes("config.json"), as: UTF8.self)
       .replacing("{\"ledger\"", with: "{\"policy\": {\"family-sharing\": \"withhold\"}, \"ledger\"")

@@ -3,7 +3,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// The command from an empty folder to books that agree.
+/// `purchase-ledger` from an empty folder to a reconciled ledger.
 @Suite(.ownThread) struct LedgerRoundTripTests {
   private func lines(_ run: CommandRun) throws -> [[String: Any]] {
     try run.stdoutLines.map {
@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  @Test func booksAreMadeFilledComparedAndExported() throws {
+  @Test func initImportReconcileAndExportWorkTogether() throws {
     let shop = try LedgerShop()
     try shop.makeLedger()
     let imported = try shop.run("import", shop.folder.file("evidence.jsonl"), "--report", "json")
@@ -43,7 +43,7 @@ import Testing
     let after = try shop.run("reconcile", "--store", store, "--report", "csv")
     #expect(!after.stdout.contains("\nstore-only,") && !after.stdout.contains("\nstate-differs,"), "\(after)")
 
-    // A line that cannot be read is none that agrees.
+    // An unreadable line is a difference.
     let torn = try shop.folder.write(
       "torn.jsonl", bytes: Array(shop.shop.storeLists.joined(separator: [0x0a])) + Array("\n{\"to".utf8))
     let partly = try shop.run("reconcile", "--store", torn)
@@ -71,7 +71,7 @@ import Testing
     #expect(try shop.run("rebuild").status == 0)
     #expect(try shop.run("export", "--format", "hledger").stdout == journal)
 
-    // Into a file: whole, in place of what was there, nothing beside it.
+    // Into a file: it is replaced as a whole, and no other file is left.
     let file = try shop.folder.write("journal", "what was there")
     let written = try shop.run("export", "--format", "hledger", "--output", file, "--progress", "json")
     #expect(written.status == 0 && written.stdout.isEmpty, "\(written)")
@@ -84,7 +84,7 @@ import Testing
     #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
   }
 
-  @Test func anExportIsForItsOwnerAlone() throws {
+  @Test func exportedFileIsReadableByItsOwnerOnly() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let file = shop.folder.file("events.jsonl")
@@ -95,7 +95,7 @@ import Testing
 
   private static let hasHledger = (try? run("hledger", ["--version"])) != nil
 
-  @Test(.enabled(if: hasHledger, "hledger is not installed")) func hledgerFindsNothingToObjectTo() throws {
+  @Test(.enabled(if: hasHledger, "hledger is not installed")) func hledgerAcceptsTheExportedJournal() throws {
     let shop = try LedgerShop(buyers: 40)
     try shop.makeLedger()
     _ = try shop.run("import", shop.folder.file("evidence.jsonl"))
@@ -107,7 +107,7 @@ import Testing
     #expect(balance.status == 0 && balance.output.contains("income:sales"), "\(balance.output)")
   }
 
-  @Test func anExportDoesNotReplaceTheLedger() throws {
+  @Test func exportRefusesToReplaceTheLedger() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
     let folder = shop.folder.path
@@ -144,7 +144,7 @@ import Testing
     #expect(file.range(of: Data("anna@".utf8)) == nil, "the login is still in the file")
   }
 
-  @Test func demoEndsInCleanBooks() throws {
+  @Test func demoEndsWithACleanLedger() throws {
     let folder = try TemporaryFolder()
     let run = try purchaseLedger("demo", "--buyers", "20", "--output", folder.file("shop"))
     #expect(run.status == 0, "\(run)")
@@ -153,7 +153,7 @@ import Testing
     let verified = try purchaseLedger("verify", "--signatures", "--config", config)
     #expect(verified.status == 0 && verified.stdout.contains("the operator's word"), "\(verified)")
     #expect(try purchaseLedger("demo", "--output", folder.file("shop")).status == 2)
-    // A terminal obeys no name.
+    // Control characters in names do not reach the terminal.
     let kept = folder.file("kept\u{7}.sqlite")
     let printed = folder.file(#"kept\u0007.sqlite"#)
     let keeping = try purchaseLedger("demo", "--buyers", "3", "--ledger", kept, "--now", "2027-03-01")
@@ -162,7 +162,7 @@ import Testing
     #expect(try purchaseLedger("export", "--ledger", kept).stdout.contains("1803859200000"))
     let twice = try purchaseLedger("demo", "--buyers", "3", "--ledger", kept)
     #expect(twice.status == 2 && twice.stderr.contains(printed), "\(twice)")
-    // A shop's configuration shapes the made-up ledger, and does not say where it goes.
+    // A configuration changes the demonstration's policies, but not where its ledger is written.
     let shop = try folder.write("c.json", "{\"ledger\": \"shop.sqlite\", \"policy\": {\"second-claim\": \"transfer\"}}")
     #expect(try purchaseLedger("demo", "--buyers", "3", "--config", shop, "--output", folder.file("b")).status == 0)
     #expect(try purchaseLedger("export", "--config", folder.file("b/config.json")).stdout.contains("transfer"))

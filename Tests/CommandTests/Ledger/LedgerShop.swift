@@ -3,7 +3,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// A small made-up shop in a folder, with its configuration, and `purchase-ledger` on it.
+/// A small generated shop in a folder, with its configuration, and `purchase-ledger` on it.
 struct LedgerShop {
   let folder: TemporaryFolder
   let shop: ShopGenerator
@@ -26,7 +26,7 @@ struct LedgerShop {
 
   var ledgerPath: String { folder.file("ledger.sqlite") }
 
-  /// Makes the ledger with the buyers' accounts, which the command would take a second each to hash.
+  /// Makes the ledger with the buyers' accounts, without the command, which takes a second to hash each password.
   func makeLedger(_ path: String? = nil) throws {
     let ledger = try Ledger.create(
       at: path ?? ledgerPath, policy: LedgerPolicy(), clock: .fixed(ShopGenerator.end))

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `tileserve replay` as its users run it.
+/// The command `tileserve replay`.
 @Suite(.ownThread) struct ReplayCommandTests {
-  @Test func helpIsTheGoldenFile() throws {
+  @Test func helpMatchesTheGoldenFile() throws {
     let run = try tileserve("replay", "--help")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let golden = ProjectFiles.path("Tests/CommandTests/Goldens/tileserve-replay.txt")
@@ -30,7 +30,7 @@ import Testing
     var total: Line
   }
 
-  @Test func jsonSumsItsSessions() throws {
+  @Test func jsonReportSumsItsSessions() throws {
     let run = try tileserve(
       "replay", "--synthetic", "3:2", "--budget", "64MiB", "--policy", "default", "--json", timeout: 120)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
@@ -42,7 +42,7 @@ import Testing
     #expect(report.total.hitRate > 0.5 && report.total.precision != nil)
   }
 
-  @Test func aSessionFileIsReplayed() throws {
+  @Test func sessionFileIsReplayed() throws {
     let folder = try TemporaryFolder()
     let file = folder.file("walk.jsonl")
     try """
@@ -58,11 +58,12 @@ import Testing
     #expect(folderRun.status == 0 && folderRun.stdout.contains("\"walk\""), "\(folderRun)")
   }
 
-  @Test func aSampleRegionIsReplayedInRealTime() throws {
+  @Test func bundleIsReplayedInRealTime() throws {
     let folder = try TemporaryFolder()
     let bundle = folder.file("fault.mbtiles")
     let raster = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
-    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-12").status == 0)
+    // JPEG, because a debug build takes long to write a PNG.
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-12", "--format", "jpeg").status == 0)
     let run = try tileserve(
       "replay", "--synthetic", "5", "--bundle", bundle, "--real-time", "--speed", "60", "--budget", "48MiB", "--json",
       timeout: 120)
@@ -73,13 +74,13 @@ import Testing
     #expect(census.status == 0 && census.stdout.contains("\"paletteShare\":"), "\(census)")
   }
 
-  @Test func evictionAlone() throws {
+  @Test func evictionAloneComparesPolicies() throws {
     let run = try tileserve("replay", "--synthetic", "3:2", "--eviction-alone", "--budget", "32MiB", timeout: 60)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     #expect(run.stdoutLines.filter { $0.hasPrefix("total ") }.count == 2, "one table for each way to count: \(run)")
   }
 
-  @Test func whatCannotBeReplayedIsRefused() throws {
+  @Test func unusableReplayArgumentsAreRefused() throws {
     let folder = try TemporaryFolder()
     let broken = folder.file("broken.jsonl")
     try "{\"op\": \"start\"}\n".write(toFile: broken, atomically: true, encoding: .utf8)

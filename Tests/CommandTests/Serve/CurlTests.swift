@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// Conversations of curl with the built command as golden files, to be read as examples too. `make bless` writes them anew.
+/// Conversations of curl with the built command as golden files, which are examples, too. `make bless` rewrites them.
 @Suite(.ownThread) struct CurlTests {
-  /// Name of the file, and what curl is given before the path.
+  /// The file's name, and curl's arguments.
   static let conversations: [(name: String, arguments: [String])] = [
     ("tile", ["/relief/1/0/1.png"]),
     ("tile-head", ["--head", "/relief/1/0/1.png"]),
@@ -65,7 +65,7 @@ import TileIndex
   ]
 
   @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
-  func conversationsAreTheGoldenFiles() throws {
+  func conversationsWithCurlMatchTheGoldenFiles() throws {
     let folder = try Self.shelf()
     let server = try RunningServer([folder.path])
     let tag = try #require(try server.get("/relief/1/0/1.png")["ETag"])
@@ -74,7 +74,7 @@ import TileIndex
       let body = folder.file("body")
       let head = folder.file("head")
       let said = arguments.map { $0.replacing("TAG", with: tag) }
-      // With --head curl writes the head where the body would go, and no file at all where there is no body.
+      // With --head curl writes the head in place of the body, and without a body it writes no file.
       let url = "http://127.0.0.1:\(server.port)\(said.last!)"
       let run = try curl.run(
         ["-q", "--silent", "--show-error", "--globoff", "--max-time", "30", "--noproxy", "*", "-D", head, "-o", body]
@@ -94,13 +94,14 @@ import TileIndex
     }
   }
 
-  @Test func everyGoldenFileHasItsConversation() throws {
+  @Test func everyGoldenFileIsUsed() throws {
     let names = try FileManager.default.contentsOfDirectory(
       atPath: ProjectFiles.path("Tests/CommandTests/Goldens/curl"))
     #expect(names.sorted() == Self.conversations.map { "\($0.name).txt" }.sorted())
   }
 
-  /// Bundles whose bytes and times are always the same; the tiles do not come from an encoder, whose bytes depend on its version.
+  /// Bundles whose bytes and times are always the same. No encoder makes the tiles: its bytes would depend on its
+  /// version.
   private static func shelf() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
@@ -141,7 +142,7 @@ import TileIndex
         "iVBORw0KGgoAAAANSUhEUgAAAQAAAAEAAQAAAAB0CZXLAAAAH0lEQVR42u3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAvg0hAAABYOSdlwAAAABJRU5ErkJggg=="
     )!)
 
-  /// The golden file's text: command, head with what changes from run to run made the same, body.
+  /// The golden file's text: command, head without what changes from run to run, body.
   private static func conversation(_ arguments: [String], head: String, body: [UInt8], _ port: Int) throws -> String {
     let words = arguments.dropLast().map { $0.contains(" ") || $0.contains("\"") ? "'\($0)'" : $0 }
     var text =
@@ -149,7 +150,7 @@ import TileIndex
     let isPage = head.contains("Content-Type: text/html")
     for line in head.split(separator: "\r\n") {
       let name = line.prefix { $0 != ":" }
-      // Pages change with every word in them; their tests are elsewhere.
+      // Pages change often, and have their own tests.
       let changes = name == "Date" || isPage && ["Content-Length", "ETag"].contains(name)
       text += changes ? "\(name): \(name.uppercased())\n" : "\(line)\n"
     }
@@ -167,7 +168,7 @@ import TileIndex
     return normalised(text)
   }
 
-  /// Documents that name the port have another length and tag with each.
+  /// The length and entity tag of documents that name the port change with it.
   private static func normalised(_ text: String) -> String {
     guard text.contains("127.0.0.1:PORT", after: "\n\n") else { return text }
     return text.replacing(/Content-Length: \d+/, with: "Content-Length: CONTENT-LENGTH")
@@ -175,7 +176,7 @@ import TileIndex
   }
 
   private static func crc32(_ bytes: [UInt8]) -> String {
-    // The gzip stream ends with it and the length.
+    // A gzip stream ends with the CRC and the length.
     String(SampleTiles.gzip(bytes).suffix(8).prefix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }, radix: 16)
   }
 }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A process that may open no more files says so. It must not look like broken bundles or missing rights.
+/// A process that reaches its limit of open files reports that, not broken bundles or missing permissions.
 @Suite(.ownThread) struct DescriptorShortageTests {
-  /// Runs `tileserve` with a limit that it cannot raise.
+  /// Runs `tileserve` with a limit of open files that it cannot raise.
   private func start(limit: Int, _ arguments: [String]) throws -> ChildProcess {
     let line = "ulimit -n \(limit) && exec \"$0\" \"$@\""
     return try Command(path: "/bin/sh").start(
@@ -12,14 +12,14 @@ import Testing
       environment: RunningServer.environment)
   }
 
-  @Test func itIsSaidByItsName() throws {
+  @Test func descriptorShortageIsReportedAsSuch() throws {
     let folder = try TemporaryFolder()
     for number in 0..<40 { try folder.writeBundle("map-\(number).mbtiles", zooms: 0...0, edge: 64) }
     let process = try start(limit: 48, [folder.path, "--connections", "8"])
     let hasBegun = process.wait(timeout: 60) { process.stdout.contains("viewer: ") && process.stdout.hasSuffix("\n") }
     let port = try #require(
       hasBegun ? process.stdout.firstMatch(of: /:(\d+)\//).flatMap { Int($0.output.1) } : nil, "\(process.stderr)")
-    // Each bundle that was asked for keeps a file open.
+    // Each bundle that was requested keeps a file open.
     let connection = try HTTPConnection(port: port)
     let answers = try (0..<40).map { try connection.request("/map-\($0)/0/0/0.png") }
     #expect(answers[0].status == 200)
@@ -31,7 +31,7 @@ import Testing
       #expect(!answer.text.contains(folder.path), "\(answer)")
     }
     #expect(process.wait { process.stderr.contains("\n") })
-    // A look at the folder takes a descriptor, and so does a client.
+    // Reading the folder takes a descriptor, and so does a client.
     let waiting = try? HTTPConnection(port: port)
     #expect(process.wait { process.stderr.contains("cannot be listed: too many open files; ") }, "\(process.stderr)")
     withExtendedLifetime(waiting) {}
@@ -44,7 +44,7 @@ import Testing
     #expect(run.status == 0, "\(run)")
   }
 
-  @Test func aLimitThatIsTooLowIsRefused() throws {
+  @Test func descriptorLimitThatIsTooLowIsRefused() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("map.mbtiles", zooms: 0...0, edge: 64)
     let run = try start(limit: 16, [folder.path]).wait(timeout: 60)

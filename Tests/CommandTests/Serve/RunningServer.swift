@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built `tileserve` under way. It is killed when this goes.
+/// A running `tileserve` of this build. It is killed when the object is released.
 struct RunningServer {
   let process: ChildProcess
-  /// The port it chose.
+  /// The port that the server chose.
   let port: Int
 
-  /// Starts it on a port of its own and waits until it serves.
+  /// Starts the server on a free port and waits until it serves.
   init(_ arguments: [String], environment: [String: String] = [:], in folder: String? = nil) throws {
     process = try Command(built: "tileserve").start(
       arguments + ["--port", "0"], in: folder, environment: Self.environment.merging(environment) { $1 })
@@ -22,7 +22,7 @@ struct RunningServer {
 
   struct NotServing: Error { let text: String }
 
-  /// None of the variables that who runs the tests may have.
+  /// Without variables of the caller's environment.
   static let environment: [String: String] = {
     let names = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("TILESERVE_") }
     return Dictionary(uniqueKeysWithValues: names.map { ($0, "") })

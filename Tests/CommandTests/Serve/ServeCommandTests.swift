@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built `tileserve`: what it says, how it ends, where it listens.
+/// The built `tileserve`: its output, how it ends, where it listens.
 @Suite(.ownThread) struct ServeCommandTests {
   let folder: TemporaryFolder
   init() throws {
@@ -10,7 +10,7 @@ import Testing
     try folder.writeBundle("a map.mbtiles", zooms: 0...1)
   }
 
-  @Test func itSaysWhatItServesAndWhere() throws {
+  @Test func startPrintsTilesetsAndAddress() throws {
     try folder.write("broken.mbtiles", "no bundle")
     let server = try RunningServer([folder.path])
     let root = "http://127.0.0.1:\(server.port)/"
@@ -23,7 +23,7 @@ import Testing
 
         """)
     #expect(try server.get("/metrics").text.contains("\ntileserve_tilesets 1\n"))
-    // Said when it was seen, and not again for each who asks.
+    // Reported when it was found, and not again for each request.
     let words = "tileserve: warning: broken cannot be served: \(folder.file("broken.mbtiles"))"
     #expect(server.process.wait(timeout: 20) { server.process.stderr.contains(words) }, "\(server.process.stderr)")
     for _ in 0..<3 { #expect(try server.get("/broken/0/0/0").status == 503) }
@@ -33,13 +33,13 @@ import Testing
     #expect(try server.get("/a%20map/0/0/0").status == 200)
   }
 
-  @Test func aStopAnswersWhatWasAskedAndEndsWell() throws {
+  @Test func stopAnswersStartedRequestsAndExitsWith0() throws {
     let server = try RunningServer([folder.path])
     let idle = try server.connect()
     #expect(try idle.request("/health").status == 200)
     let late = try server.connect()
     try late.send("GET /ready HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
-    // The half request must have arrived before the signal does: answers come from the same loops.
+    // The half request must arrive before the signal: the same event loops answer both.
     for _ in 0..<20 { #expect(try server.get("/health").status == 200) }
     server.process.send(SIGTERM)
     #expect(idle.isAtEnd())
@@ -52,14 +52,14 @@ import Testing
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
   }
 
-  /// Who shares out requests looks at /ready, and needs some time to see it and send them elsewhere.
-  @Test func notBeingReadyIsSaidBeforeThePortCloses() throws {
+  /// A load balancer needs some time to notice /ready and to send requests elsewhere.
+  @Test func readyAnswers503BeforeThePortCloses() throws {
     let server = try RunningServer([folder.path], environment: ["TILESERVE_DRAIN_DELAY": "3600"])
     let known = try server.connect()
     #expect(try known.request("/ready").text == "ready\n")
     server.process.send(SIGTERM)
     #expect(try eventually { try server.get("/ready").status == 503 })
-    // All else is answered as before, on new connections and on old ones.
+    // Everything else is answered as before, on new and on open connections.
     for connection in [known, try server.connect()] {
       for _ in 0..<2 {
         let response = try connection.request("/a%20map/0/0/0.png")
@@ -69,20 +69,20 @@ import Testing
       }
     }
     #expect(try server.get("/health").status == 200)
-    // It would go on for an hour; whoever does not want to wait signals again.
+    // The delay would last an hour; a second signal ends it.
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).ending == .signal(SIGTERM))
   }
 
   @Test(arguments: [(SIGTERM, "0"), (SIGTERM, "1"), (SIGINT, "3600")])
-  func thePortClosesAfterTheDelay(_ signal: Int32, _ delay: String) throws {
+  func portClosesAfterTheDrainDelay(_ signal: Int32, _ delay: String) throws {
     let server = try RunningServer([folder.path, "--drain-delay", delay])
     server.process.send(signal)
     let run = server.process.wait(timeout: 60)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
   }
 
-  @Test(arguments: [SIGINT, SIGTERM]) func aSecondSignalKills(_ signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGTERM]) func secondSignalKillsTheServer(_ signal: Int32) throws {
     let server = try RunningServer([folder.path])
     let late = try server.connect()
     try late.send("GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
@@ -95,7 +95,7 @@ import Testing
     withExtendedLifetime(late) {}
   }
 
-  @Test func theAccessLogIsInCombinedFormat() throws {
+  @Test func accessLogHasTheCombinedFormat() throws {
     let log = folder.file("access.log")
     try folder.write("access.log", "what was there\n")
     let server = try RunningServer([folder.path, "--access-log", log])
@@ -113,8 +113,8 @@ import Testing
       first.1 == "/a%20map/0/0/0??q" && first.2 == "200" && first.4 == "http://a.example/?x" && first.5 == "Test (1.0)")
     let second = try #require(found[2].wholeMatch(of: format), "\(found[2])").output
     #expect(second.1 == "/nothing" && second.2 == "404" && second.4 == "-" && second.5 == "-")
-    // Behind a proxy on this machine the client is whom the proxy names, if that is an address.
-    // A port is none of the client's address, and a proxy that is trusted none of the clients.
+    // Behind a proxy on this machine the client is the address that the proxy names.
+    // A port is not part of the client's address, and a trusted proxy is not the client.
     for (given, logged) in [
       ("10.0.0.7, 2001:db8::1", "2001:db8::1"), ("\" x", "127.0.0.1"), ("my host", "127.0.0.1"),
       ("10.0.0.7:51234", "10.0.0.7"), ("[2001:db8::1]:443", "2001:db8::1"),
@@ -125,21 +125,21 @@ import Testing
       #expect(try eventually { try lines().count == count + 1 })
       #expect(try lines().last?.hasPrefix("\(logged) - - ") == true)
     }
-    // What is asked shortly before the end is not lost.
+    // The log has requests of the last moment, too.
     #expect(try server.get("/health").status == 200)
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).status == 0)
     #expect(try lines().count == 10)
   }
 
-  @Test func theAccessLogMayGoToStandardOutput() throws {
+  @Test func accessLogMayGoToStandardOutput() throws {
     let server = try RunningServer([folder.path, "--access-log", "-"])
     #expect(try server.get("/health").status == 200)
     #expect(server.process.wait(timeout: 20) { server.process.stdout.contains("\"GET /health HTTP/1.1\" 200 3 ") })
   }
 
-  /// A damaged page of a bundle costs the tiles on it, and is said once for each of them, with the file.
-  @Test func damagedPages() throws {
+  /// A damaged page of a bundle makes the tiles on it unreadable; each is logged once, with the file.
+  @Test func damagedPagesOfABundleGiveErrorsAndNotCrashes() throws {
     let path = folder.file("flat.mbtiles")
     var statements = "CREATE TABLE metadata (name text, value text); INSERT INTO metadata VALUES ('format', 'png');"
     statements += "CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);"
@@ -149,7 +149,7 @@ import Testing
     }
     statements += "UPDATE tiles SET tile_row = 0 WHERE zoom_level = 0;"
     try SQLiteFile.execute(path, "PRAGMA page_size = 4096; " + statements)
-    // The last page holds one of the last tiles.
+    // The last page has one of the last tiles.
     var bytes = try folder.bytes("flat.mbtiles")
     for index in bytes.count - 4096..<bytes.count - 4088 { bytes[index] = 0x55 }
     try bytes.write(to: URL(fileURLWithPath: path))
@@ -168,8 +168,8 @@ import Testing
     }
   }
 
-  /// Two servers do not take each other's socket; one that was killed has none to lose.
-  @Test func aUnixSocketIsItsServers() throws {
+  /// A running server keeps its socket; the socket of a killed one is replaced.
+  @Test func unixSocketBelongsToItsServer() throws {
     let path = folder.file("s")
     func start() throws -> ChildProcess {
       let process = try Command(built: "tileserve").start([folder.path, "--unix-socket", path])
@@ -192,7 +192,7 @@ import Testing
     third.send(SIGTERM)
     #expect(third.wait(timeout: 30).status == 0)
     #expect(!folder.names.contains("s"))
-    // A socket that is not its own any more stays when it ends.
+    // A server that ends leaves a socket that is not its own any more.
     let fourth = try start()
     try FileManager.default.removeItem(atPath: path)
     let fifth = try start()
@@ -204,19 +204,19 @@ import Testing
     #expect(!folder.names.contains("s"))
   }
 
-  @Test func aUnixSocket() throws {
+  @Test func serverListensOnAUnixSocket() throws {
     let path = folder.file("s")
     let process = try Command(built: "tileserve").start([folder.path, "--unix-socket", path])
     #expect(process.wait(timeout: 60) { process.stdout.contains("listening on \(path)") }, "\(process.stderr)")
     let connection = HTTPConnection(try Socket(unixSocket: path))
     #expect(try connection.request("/health").text == "ok\n")
-    // The peer is a program of this machine: a proxy.
+    // The peer is a program on this machine: a proxy.
     let json = try connection.request("/a%20map.json", ["X-Forwarded-Host": "m.example"]).text.replacing(
       "\\/", with: "/")
     #expect(json.contains("http://m.example/a%20map/"), "\(json)")
     process.send(SIGTERM)
     #expect(process.wait(timeout: 30).status == 0)
-    // A socket that a dead server left is no obstacle.
+    // A socket that a killed server left is replaced.
     let next = try Command(built: "tileserve").start([folder.path, "--unix-socket", path])
     #expect(next.wait(timeout: 60) { next.stdout.contains("listening on") }, "\(next.stderr)")
     #expect(try HTTPConnection(try Socket(unixSocket: path)).request("/health").status == 200)
@@ -225,7 +225,7 @@ import Testing
   @Test(
     .enabled(if: Command(installed: "openssl") != nil, "openssl is not installed"),
     .enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
-  func tls() throws {
+  func serverSpeaksTLS() throws {
     let (certificate, key) = (folder.file("cert.pem"), folder.file("key.pem"))
     let made = try #require(Command(installed: "openssl")).run([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
@@ -241,7 +241,7 @@ import Testing
     ])
     #expect(run.status == 0 && run.stdout.hasPrefix("ok\n"), "\(run)")
     #expect(run.stdout.replacing("\\/", with: "/").contains("\"\(url)/a%20map/"), "\(run)")
-    // Who speaks plain HTTP to it gets no answer, and nobody else is troubled.
+    // A client that speaks plain HTTP gets no answer, and others are not affected.
     let plain = try server.connect()
     try plain.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
     _ = plain.rest()
@@ -257,8 +257,8 @@ import Testing
     }
   }
 
-  /// The issue's bound is 50 ms in a release build; a debug build on a busy machine gets more.
-  @Test func aThousandBundlesDoNotSlowTheStart() throws {
+  /// The limit is 50 ms in a release build; a debug build on a busy machine gets more.
+  @Test func startWithAThousandBundlesIsFast() throws {
     let shelf = try TemporaryFolder()
     for number in 0..<1000 {
       try FileManager.default.linkItem(
@@ -272,7 +272,7 @@ import Testing
     #expect(server.process.stdout.hasPrefix("serving 1000 tilesets"))
     let list = try server.get("/tilesets.json")
     #expect(list.status == 200 && list.text.contains("map-999"))
-    // Most of them are closed again.
+    // Most of the files are closed again.
     if let count = openDescriptorCount(ofProcess: "\(server.process.processID)") { #expect(count < 400, "\(count)") }
     #expect(try server.get("/map-500/0/0/0.png").status == 200)
   }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `tileserve` says of itself; `make bless` writes the golden file anew.
+/// The help text of `tileserve`; `make bless` rewrites the golden file.
 @Suite(.ownThread) struct ServeHelpTests {
-  @Test func helpIsTheGoldenFile() throws {
+  @Test func helpMatchesTheGoldenFile() throws {
     let run = try tileserve("--help")
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let golden = ProjectFiles.path("Tests/CommandTests/Goldens/tileserve-help.txt")
@@ -15,7 +15,7 @@ import Testing
     #expect(try tileserve("--version").stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
   }
 
-  @Test func readmeListsTheStatusesOfTheHelp() throws {
+  @Test func readmeAndHelpListTheSameExitCodes() throws {
     let help = try tileserve("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
     let documented = statusesInReadme(of: "tileserve")
     #expect(documented.isSuperset(of: [0, 64, 66, 69, 70, 78, 130, 143]))

@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What clients leave behind in the process that serves them: nothing.
+/// Clients leave no open descriptors in the server's process.
 @Suite(.ownThread) struct ServeLeakTests {
   @Test(.enabled(if: openDescriptorCount() != nil, "this system does not list a process's descriptors"))
-  func descriptorsComeBack() throws {
+  func descriptorsOfConnectionsAreClosed() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("relief.mbtiles", zooms: 0...1)
     let server = try RunningServer([folder.path])
     func count() -> Int { openDescriptorCount(ofProcess: "\(server.process.processID)") ?? 0 }
-    // Readers are opened once for each of a few threads, and stay.
+    // Readers are opened once for each of a few threads, and stay open.
     for _ in 0..<20 { #expect(try server.get("/relief/1/0/0.webp").status == 200) }
     let before = count()
     let pieces = [
@@ -30,14 +30,14 @@ import Testing
         _ = connection.rest()
       }
     }
-    // At most six readers of the one bundle, and the asker's connection.
+    // At most six readers of the one bundle, and the connection of this test.
     #expect(eventually(seconds: 30) { count() <= before + 12 }, "\(before) before, \(count()) after")
-    // Some get a second to read the last answer.
+    // Some clients get a second to read the last answer.
     #expect(try eventually { try server.get("/metrics").text.contains("\ntileserve_connections 1\n") })
   }
 
-  /// Ten thousand clients that ask nothing, or half a question, take nothing from the one that asks.
-  @Test(.enabled(if: isLong, "takes TILESERVE_LONG=1")) func tenThousandConnections() throws {
+  /// Ten thousand clients that send nothing, or half a request, do not slow down the one that sends requests.
+  @Test(.veryLong) func tenThousandIdleConnectionsDoNotSlowOthers() throws {
     let folder = try TemporaryFolder()
     try folder.writeBundle("relief.mbtiles", zooms: 0...1)
     let server = try RunningServer([folder.path])
@@ -46,14 +46,14 @@ import Testing
       let connection = try server.connect()
       if index % 2 == 0 { try connection.send("GET / HTTP/1.1\r\n") }
       held.append(connection)
-      // Nobody waits longer for the ten thousandth than for the first.
+      // New requests are answered while the connections accumulate.
       if index % 1000 == 999 { #expect(try server.get("/relief/1/0/0.png").status == 200) }
     }
     func metric(_ name: String) throws -> Double {
       let line = try server.get("/metrics").text.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
       return line.flatMap { Double($0.dropFirst(name.utf8.count + 1)) } ?? 0
     }
-    // On a slow machine the first have used up their ten seconds by now, and are gone.
+    // On a slow machine the first connections have reached their timeout of ten seconds by now.
     #expect(try metric("tileserve_connections_opened_total") >= 10_000)
     let open = try metric("tileserve_connections")
     let asking = try server.connect()
@@ -65,5 +65,3 @@ import Testing
     #expect(try eventually(seconds: 30) { try metric("tileserve_connections") == 1 })
   }
 }
-
-private let isLong = ProcessInfo.processInfo.environment["TILESERVE_LONG"] == "1"

@@ -5,7 +5,7 @@ import TileImage
 import TileIndex
 
 #if os(Linux)
-  /// A built server in a real control group whose limit is lowered around it.
+  /// The built server in a real control group whose limit is lowered while it runs.
   @Suite(.ownThread) struct ServePressureTests {
     private static let hierarchy = "/sys/fs/cgroup/memory"
 
@@ -29,7 +29,7 @@ import TileIndex
         return fclose(file) == 0 && count >= 0
       }
 
-      /// What the group holds without pages of files, in bytes.
+      /// The group's memory without file pages, in bytes.
       var used: Int {
         func text(_ name: String) -> String {
           (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)) ?? ""
@@ -46,7 +46,7 @@ import TileIndex
       return Int(try #require(line).dropFirst(name.utf8.count + 1)) ?? -1
     }
 
-    /// A bundle whose tiles are noise: what is drawn from them takes 100 kB and more.
+    /// A bundle whose tiles are noise: tiles drawn from them take 100 kB and more.
     private func writeNoise(_ folder: TemporaryFolder) throws {
       var random = SeededGenerator(seed: 5)
       let writer = try BundleWriter(path: folder.file("noise.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
@@ -64,7 +64,7 @@ import TileIndex
       _ = try writer.finish(BundleMetadata(name: "Noise"))
     }
 
-    @Test func memoryReallyGoes() throws {
+    @Test func memoryPressureFreesMemory() throws {
       guard let group = Group() else {
         print("skipped: no control group of version 1 can be made here (it takes root)")
         return
@@ -84,7 +84,7 @@ import TileIndex
         print("skipped: this machine is short of memory already")
         return
       }
-      // Memory is charged to the group from now on.
+      // From here on memory is charged to the group.
       let connection = try server.connect()
       var count = 0
       while count < 120, try metric(server, "tileserve_cache_bytes") < 6 << 20 {
@@ -98,19 +98,19 @@ import TileIndex
       let budget = try metric(server, "tileserve_cache_budget_bytes")
       let before = try metric(server, "process_resident_anonymous_bytes")
       #expect(try metric(server, "tileserve_memory_pressure") == 0)
-      // What it has is 96% of what it may have.
+      // It has 96 % of its limit.
       let limit = group.used * 100 / 96
-      // The kernel may have to give pages of files back first.
+      // The kernel may have to release file pages first.
       #expect(eventually { group.write("\(limit)", "memory.limit_in_bytes") })
       #expect(
         try eventually { try metric(server, "tileserve_memory_pressure") == 2 }, "\(group.used) of \(limit) bytes")
       #expect(try eventually { try metric(server, "tileserve_cache_bytes") < kept / 4 })
-      // Freed, and given back: the process is smaller by most of what the cache held.
+      // The process is smaller by most of what the cache held.
       #expect(
         try eventually { try before - metric(server, "process_resident_anonymous_bytes") > kept / 2 },
         "\(before) before, \(kept) kept")
       #expect(try server.get("/noise/5/1/1.png").status == 200)
-      // And when there is room again, it is used again.
+      // With room again, the cache fills again.
       #expect(group.write("-1", "memory.limit_in_bytes"))
       #expect(try eventually(seconds: 60) { try metric(server, "tileserve_memory_pressure") == 0 })
       #expect(try metric(server, "tileserve_cache_budget_bytes") == budget)

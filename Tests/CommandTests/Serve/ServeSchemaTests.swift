@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// docs/tileserve.schema.json says of the configuration file what the command takes.
+/// docs/tileserve.schema.json agrees with what the command accepts.
 @Suite(.ownThread) struct ServeSchemaTests {
   private static let path = ProjectFiles.path("docs/tileserve.schema.json")
   private let schema: JSONValue
@@ -14,7 +14,8 @@ import TileIndex
     folder = try TemporaryFolder()
   }
 
-  /// What the command says of a file, without serving: nothing lies at the path, which is found out after the file was read.
+  /// The command's error for a configuration file. The path to serve does not exist, which is noticed after the file
+  /// was read.
   private func complaint(_ text: String) throws -> (isAccepted: Bool, text: String) {
     let file = try folder.write("serve.json", text)
     let run = try tileserve(folder.file("none"), "--config", file)
@@ -24,7 +25,7 @@ import TileIndex
 
   private var properties: [JSONValue.Member] { schema["properties"]?.members ?? [] }
 
-  @Test func membersAreTheOptions() throws {
+  @Test func schemaListsTheOptions() throws {
     let help = try tileserve("--help").stdout
     let options = Set(help.matches(of: /(?m)^  --([a-z-]+)/).map { String($0.output.1) })
     let others: Set = ["config", "version"]
@@ -32,7 +33,7 @@ import TileIndex
     let members = Set(properties.map(\.name))
     #expect(members.subtracting(["$schema", "path", "tilesets"]) == options.subtracting(others))
     #expect(schema["additionalProperties"] == .bool(false))
-    // And the command knows each, by its name in the file.
+    // The command knows each by its name in the file.
     for name in members where name != "$schema" {
       let complaint = try complaint(#"{"\#(name)": null}"#)
       #expect(!complaint.isAccepted && complaint.text.contains(": \(name): must be "), "\(complaint)")
@@ -44,7 +45,7 @@ import TileIndex
     #expect(tileset?["additionalProperties"] == .bool(false))
   }
 
-  @Test func wordsAndRangesAreTheCommands() throws {
+  @Test func schemaHasTheCommandsWordsAndRanges() throws {
     for member in properties {
       if let words = member.value["enum"]?.array?.compactMap(\.string) {
         let complaint = try complaint(#"{"\#(member.name)": "nonsense"}"#).text
@@ -88,9 +89,9 @@ import TileIndex
   static let hasValidator =
     (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
 
-  /// Another program's validator and the command are of one mind.
+  /// Another program's validator accepts and refuses the same documents as the command.
   @Test(.enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"))
-  func validatorAgrees() throws {
+  func jsonSchemaValidatorAndCommandAgree() throws {
     var paths: [String] = []
     for (index, document) in Self.documents.enumerated() {
       #expect(try complaint(document.text).isAccepted == document.isRight, "\(document.text)")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// Two built servers, one of which is another's upstream.
+/// Two built servers, of which one is the other's upstream.
 @Suite(.ownThread) struct ServeUpstreamTests {
   private func describe(_ folder: TemporaryFolder, _ port: Int, id: String = "relief") throws {
     let text = """
@@ -13,8 +13,8 @@ import TileIndex
     try text.write(toFile: folder.file("kept.upstream.json"), atomically: true, encoding: .utf8)
   }
 
-  /// Killed while tiles come in, again and again: every tile that was answered is there afterwards, whole, without a network.
-  @Test func growthSurvivesKilling() throws {
+  /// After each of several kills every tile that was served once is served again without the upstream.
+  @Test func upstreamTilesSurviveAKill() throws {
     let far = try TemporaryFolder()
     let bundle = try far.writeBundle("relief.mbtiles", zooms: 0...5, seed: 7, edge: 64)
     let near = try TemporaryFolder()
@@ -35,7 +35,7 @@ import TileIndex
           #expect(response.status == 200, "round \(round): \(response)")
           answered[wanted] = response.body
         }
-        // With requests and fetching ahead under way.
+        // With requests and prefetching in progress.
         for row in 0..<4 { try connection.send(HTTPConnection.head("/kept/5/31/\(row).png")) }
         server.process.send(SIGKILL)
         _ = server.process.wait()
@@ -51,14 +51,14 @@ import TileIndex
       let response = try connection.request("/kept/\(tile.zoom)/\(tile.column)/\(tile.row).png")
       #expect(response.status == 200 && response.body == bytes, "\(tile)")
     }
-    // And it is a bundle like any other.
+    // The file is a valid bundle.
     let reader = try BundleFile.open(path)
     #expect(reader.metadata.name == "Relief, kept")
     let original = try BundleFile.open(bundle)
     for tile in answered.keys { #expect(try reader.tile(tile) == original.tile(tile)) }
   }
 
-  @Test func mistakesAreNamedWhenItStarts() throws {
+  @Test func upstreamErrorsAreNamedAtStart() throws {
     let folder = try TemporaryFolder()
     try #"{"url": "https://a/{z}/{x}/{y}", "format": "png"}"#.write(
       toFile: folder.file("far.upstream.json"), atomically: true, encoding: .utf8)

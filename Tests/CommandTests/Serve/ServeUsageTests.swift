@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where options come from, and what happens to those that cannot be met.
+/// Where options come from, and errors for those that cannot be used.
 @Suite(.ownThread) struct ServeUsageTests {
   let folder: TemporaryFolder
   let bundle: String
@@ -11,7 +11,7 @@ import Testing
     bundle = try folder.writeBundle("relief.mbtiles", zooms: 0...0)
   }
 
-  @Test func flagsWinOverTheEnvironmentAndThatOverTheFile() throws {
+  @Test func flagsWinOverTheEnvironmentAndItOverTheFile() throws {
     let file = try folder.write(
       "serve.json", #"{"base-path": "/file", "cache-control": "max-age=1", "missing": "204", "port": 1}"#)
     let environment = ["TILESERVE_BASE_PATH": "/environment", "TILESERVE_CACHE_CONTROL": "max-age=2"]
@@ -34,8 +34,8 @@ import Testing
     #expect(found.path == "/file/")
   }
 
-  /// Options that keep others out, or say who they are.
-  @Test func optionsAboutOthersReachTheServer() throws {
+  /// Options about clients and proxies.
+  @Test func hostOriginAndAddressOptionsReachTheServer() throws {
     let library = folder.file("web")
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
     try "this.is = 'ours'".write(toFile: "\(library)/leaflet.js", atomically: true, encoding: .utf8)
@@ -55,9 +55,9 @@ import Testing
     #expect(try server.get("/_assets/leaflet/leaflet.js", ["Host": "maps.example"]).text == "this.is = 'ours'")
   }
 
-  /// A proxy elsewhere is one of another address of this machine here.
+  /// Another address of this machine stands for a proxy elsewhere.
   @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
-  func onlyTrustedProxiesAreBelieved() throws {
+  func forwardedFieldsOfTrustedProxiesOnlyCount() throws {
     let curl = try #require(Command(installed: "curl"))
     let addresses = try Command(installed: "hostname")?.run(["-I"]).stdout.split(whereSeparator: \.isWhitespace) ?? []
     guard let address = addresses.first(where: { $0.contains(".") && !$0.hasPrefix("127.") }) else {
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func tilesetsHaveSettingsOfTheirOwn() throws {
+  @Test func tilesetsMayHaveTheirOwnSettings() throws {
     try FileManager.default.createDirectory(atPath: folder.file("sub.d"), withIntermediateDirectories: false)
     try folder.writeBundle("sub.d/hill shade.mbtiles", zooms: 0...0)
     let file = try folder.write(
@@ -88,7 +88,7 @@ import Testing
     #expect(blank.status == 200 && blank["Cache-Control"] == "no-store", "\(blank)")
   }
 
-  /// What the file has, the member that is named, and a word of the reason.
+  /// The file's text, the member that the error names, and a word of the reason.
   static let wrongFiles: [(text: String, member: String, reason: String)] = [
     (#"{"prot": 80}"#, "prot", "not known"), (#"{"port": "80"}"#, "port", "number"),
     (#"{"port": 99999}"#, "port", "65535"),
@@ -104,7 +104,7 @@ import Testing
     (#"{"tilesets": {"relief": {"cache-control": "a\nb"}}}"#, "tilesets: relief", "characters"),
   ]
 
-  @Test(arguments: wrongFiles.indices) func mistakesInTheFileAreNamed(_ index: Int) throws {
+  @Test(arguments: wrongFiles.indices) func configurationErrorsNameTheFileAndTheMember(_ index: Int) throws {
     let wrong = Self.wrongFiles[index]
     let file = try folder.write("serve.json", wrong.text)
     let run = try tileserve(bundle, "--config", file)
@@ -113,7 +113,7 @@ import Testing
       run.stderr.hasPrefix("tileserve: \(file): \(wrong.member): ") && run.stderr.contains(wrong.reason), "\(run)")
   }
 
-  @Test(arguments: ["", "[]", "{", "{'port': 80}", "7", "\u{feff}"]) func filesThatAreNoJSONObject(_ text: String)
+  @Test(arguments: ["", "[]", "{", "{'port': 80}", "7", "\u{feff}"]) func configurationMustBeAJSONObject(_ text: String)
     throws
   {
     let file = try folder.write("serve.json", text)
@@ -121,7 +121,7 @@ import Testing
     #expect(run.status == 78 && run.stderr.hasPrefix("tileserve: \(file): "), "\(run)")
   }
 
-  /// Where the text stops being JSON.
+  /// Where the syntax error is.
   static let syntaxErrors: [(text: String, place: String, reason: String)] = [
     ("{\n  \"port\": 80,\n  \"host\" \"a\"\n}\n", "line 3, column 10", "colon"),
     ("{\"port\": 80,\n}", "line 2, column 1", "name"), ("{\n\n  'port': 80}", "line 3, column 3", "name"),
@@ -129,7 +129,7 @@ import Testing
     ("// a comment\n{}", "line 1, column 1", "value"), ("{} {}", "line 1, column 4", "follows"),
   ]
 
-  @Test(arguments: syntaxErrors.indices) func syntaxErrorsHaveTheirPlace(_ index: Int) throws {
+  @Test(arguments: syntaxErrors.indices) func syntaxErrorsHaveLineAndColumn(_ index: Int) throws {
     let wrong = Self.syntaxErrors[index]
     let file = try folder.write("serve.json", wrong.text)
     let run = try tileserve(bundle, "--config", file)
@@ -137,7 +137,7 @@ import Testing
     #expect(run.stderr.contains(wrong.reason), "\(run)")
   }
 
-  @Test func settingsOfNoTilesetAreRefused() throws {
+  @Test func settingsOfUnknownTilesetsAreRefused() throws {
     try folder.writeBundle("roads.mbtiles", zooms: 0...0, seed: 1)
     for id in ["releif", "relief,roads", "relief.mbtiles", ""] {
       let file = try folder.write(
@@ -148,13 +148,13 @@ import Testing
         run.stderr == "tileserve: \(file): tilesets: \(id): there is no such tileset; there are relief, roads\n",
         "\(run)")
     }
-    // One that is there and broken today may be whole tomorrow.
+    // A broken bundle may be replaced later, so it is no error.
     try folder.write("broken.mbtiles", "no bundle")
     let file = try folder.write("serve.json", #"{"tilesets": {"broken": {"missing": "204"}}}"#)
     _ = try RunningServer([folder.path, "--config", file])
   }
 
-  @Test func theFileMustBeThere() throws {
+  @Test func missingConfigurationFileIsNamed() throws {
     let run = try tileserve(bundle, "--config", folder.file("none.json"))
     #expect(run.status == 78 && run.stderr.contains("none.json"), "\(run)")
   }
@@ -165,24 +165,24 @@ import Testing
     ["--tls-cert", "a.pem", "."],
     ["--threads", "0", "."], ["--connections", "-1", "."], ["--cache-control", "a\r\nb", "."], ["--nonsense", "."],
   ])
-  func wrongUsage(_ arguments: [String]) throws {
+  func wrongFlagsExitWith64(_ arguments: [String]) throws {
     let run = try Command(built: "tileserve").run(arguments, in: folder.path)
     #expect(run.status == 64 && run.stdout.isEmpty, "\(run)")
     let name = arguments.first.map { String($0.dropFirst(2)) } ?? "nothing to serve"
     #expect(run.stderr.contains(name), "\(run)")
   }
 
-  @Test func wrongEnvironment() throws {
+  @Test func wrongEnvironmentValueExitsWith64() throws {
     let run = try tileserve(bundle, environment: ["TILESERVE_PORT": "eighty"])
     #expect(run.status == 64 && run.stderr.contains("port") && run.stderr.contains("eighty"), "\(run)")
   }
 
-  @Test func aPathThatIsNotThere() throws {
+  @Test func missingPathExitsWith66() throws {
     let run = try tileserve(folder.file("none"), bundle, "--port", "0")
     #expect(run.status == 66 && run.stderr.contains("\(folder.path)/none: "), "\(run)")
   }
 
-  @Test func anAddressThatIsTaken() throws {
+  @Test func unusableAddressExitsWith69() throws {
     let server = try RunningServer([bundle])
     let run = try tileserve(bundle, "--port", "\(server.port)")
     #expect(
@@ -191,7 +191,7 @@ import Testing
     #expect(none.status == 69 && none.stderr.contains("192.0.2.1"), "\(none)")
     let socket = try tileserve(bundle, "--unix-socket", folder.file("none/s"))
     #expect(socket.status == 69 && socket.stderr.contains("none/s"), "\(socket)")
-    // A file that is no socket is not replaced by one.
+    // A file that is no socket is not replaced.
     let file = try tileserve(bundle, "--unix-socket", bundle)
     #expect(file.status == 69 && folder.names == ["relief.mbtiles"], "\(file)")
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `mapstore client` says of itself; `make bless` writes the golden files anew.
+/// The help texts of `mapstore client`; `make bless` rewrites the golden files.
 @Suite(.ownThread) struct ClientHelpTests {
   static let commands = [
     "register", "login", "logout", "library", "list", "buy", "get", "around", "pause", "remove", "sync", "check",
@@ -10,7 +10,7 @@ import Testing
   ]
 
   @Test(arguments: [["help", "client"]] + commands.map { ["help", "client", $0] })
-  func helpIsTheGoldenFile(_ arguments: [String]) throws {
+  func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "mapstore").run(arguments)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     let name = "mapstore-\(arguments.dropFirst().joined(separator: "-")).txt"
@@ -22,7 +22,7 @@ import Testing
     #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
   }
 
-  /// Wrong usage, unknown stores and files that are none end with their documented statuses.
+  /// Wrong usage, unknown stores and unusable files end with their documented exit codes.
   @Test(arguments: [
     (["list", "--folder", "new"], 2 as Int32, "--server"), (["get"], 64, "region"),
     (["get", "a", "--folder", "new", "--piece", "1"], 64, "--piece"),
@@ -32,7 +32,7 @@ import Testing
     (["buy", "a", "--folder", "new", "--store-key", "none"], 66, "store-key"),
     (["login", "anna", "--folder", "new", "--server", "http://127.0.0.1:1"], 69, "127.0.0.1"),
   ])
-  func refusals(_ arguments: [String], status: Int32, naming: String) async throws {
+  func unusableArgumentsAreRefused(_ arguments: [String], status: Int32, naming: String) async throws {
     let folder = try TemporaryFolder()
     let run = try await onThread {
       try Command(built: "mapstore").run(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the client says to what it cannot do, before it asks anybody.
+/// The client's errors before it sends a request.
 @Suite(.ownThread) struct ClientUsageTests {
   private let folder: TemporaryFolder
 
@@ -15,18 +15,18 @@ import Testing
   }
 
   @Test(arguments: ["127.0.0.1:8791", "maps.example.com", "ftp://maps.example.com", "https://", ""])
-  func anAddressWithoutScheme(address: String) throws {
+  func serverAddressNeedsAScheme(address: String) throws {
     let run = try client("login", "anna", "--server", address)
     #expect(run.status == 64 && run.stderr.contains("must begin with http:// or https://"), "\(run)")
   }
 
-  @Test(arguments: ["remove", "pause"]) func nothingOfThatName(verb: String) throws {
+  @Test(arguments: ["remove", "pause"]) func unknownRegionsAreNamed(verb: String) throws {
     let run = try client(verb, "nosuch", "--server", "http://127.0.0.1:1")
     #expect(run.status == 66 && run.stderr.contains("mapstore: nosuch: nothing of it is in"), "\(run)")
   }
 
-  @Test func aMemoryThatCannotBeRead() throws {
-    // Even the superuser cannot read a folder as a file.
+  @Test func unreadableClientStateIsNamed() throws {
+    // Not even root can read a folder as a file.
     try FileManager.default.createDirectory(
       atPath: folder.file("maps/.mapstore-client.json"), withIntermediateDirectories: true)
     let run = try client("list")

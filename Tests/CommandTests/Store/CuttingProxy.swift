@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Stands between clients and a server as a bad network does: ends connections after so many bytes of answers, while it is told to.
+/// A proxy between clients and a server that behaves like a bad network: it ends connections after a number of bytes of
+/// answers.
 final class CuttingProxy: Sendable {
   private struct State {
-    /// Counts on from connection to connection.
+    /// Continues over all connections.
     var seed: UInt64
     var serverPort = 0
     var cutsWithin: ClosedRange<Int>?
@@ -14,7 +15,7 @@ final class CuttingProxy: Sendable {
     var losses = 0
   }
 
-  /// What is lost of a request: from its first byte on its connection goes nowhere, or what is answered to it does not arrive.
+  /// What is lost: the request from its first byte on, or its answer.
   struct Loss {
     var request: String
     var isOfAnswer: Bool
@@ -60,19 +61,20 @@ final class CuttingProxy: Sendable {
     close(listener)
   }
 
-  /// Where the server listens by now.
+  /// The server's current address.
   func forward(to port: Int) { state.withLock { $0.serverPort = port } }
 
-  /// From now on each connection is cut off after a random number of bytes of answers within the range; nil leaves them alone.
+  /// Each new connection is cut off after a random number of bytes of answers within the range; nil cuts none.
   func cut(within bytes: ClosedRange<Int>?) { state.withLock { $0.cutsWithin = bytes } }
 
-  /// How many connections were cut off.
+  /// The number of connections that were cut off.
   var cuts: Int { state.withLock { $0.cuts } }
 
-  /// From now on requests that begin so are lost, or the answers to them; nil loses nothing. The connection stays open.
+  /// Requests that begin with this text are lost from now on, or their answers; nil loses nothing. The connection stays
+  /// open.
   func lose(_ loss: Loss?) { state.withLock { $0.loss = loss } }
 
-  /// How many requests, or answers, were lost.
+  /// The number of lost requests or answers.
   var losses: Int { state.withLock { $0.losses } }
 
   private static func serve(_ client: Int32, _ state: Locked<State>) {
@@ -82,7 +84,7 @@ final class CuttingProxy: Sendable {
       var random = SeededGenerator(seed: state.seed)
       return (state.serverPort, state.cutsWithin.map { Int.random(in: $0, using: &random) } ?? .max)
     }
-    // A server that is down is a connection that ends at once.
+    // If the server is down the connection ends at once.
     guard let server = try? Socket(port: port) else { return }
     let upstream = server.descriptor
     let requests = DispatchSemaphore(value: 0)
@@ -106,13 +108,13 @@ final class CuttingProxy: Sendable {
     if sent == most { state.withLock { $0.cuts += 1 } }
     shutdown(client, Int32(SHUT_RDWR))
     shutdown(upstream, Int32(SHUT_RDWR))
-    // Neither descriptor may be another's while the other thread uses it.
+    // A descriptor must not be reused while the other thread still uses it.
     requests.wait()
     server.close()
   }
 
-  /// - Parameter arrives: whether bytes that came are passed on.
-  /// - Returns: the bytes that went through, at most as many as may.
+  /// - Parameter arrives: whether received bytes are passed on.
+  /// - Returns: the number of bytes passed on.
   private static func pump(
     from source: Int32, to target: Int32, most: Int, arrives: (ArraySlice<UInt8>) -> Bool
   ) -> Int {

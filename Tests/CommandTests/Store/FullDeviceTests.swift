@@ -5,8 +5,8 @@ import Testing
 /// A device without a free byte.
 @Suite(.ownThread, .enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
 struct FullDeviceTests {
-  /// Looking works, and above all removing, which is what makes room.
-  @Test func removingMakesRoom() async throws {
+  /// Lists work, and removing, which frees space.
+  @Test func removingARegionMakesRoomOnAFullDisk() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 2)
       try story.open()

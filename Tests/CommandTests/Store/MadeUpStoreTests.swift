@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mapstore client buy` and what it asks of the store: nobody pays twice for what lasts.
+/// `mapstore client buy` and the fake store: nobody pays twice for a product that lasts.
 @Suite(.ownThread) struct MadeUpStoreTests {
-  /// The purchase's request, its answer, or the device's list of what is outstanding is lost, and the client is killed. Then the same is bought again.
-  @Test func buyingAgainAfterAKillSellsOnce() async throws {
+  /// The purchase's request, its answer, or the device's list of outstanding transactions is lost, and the client is
+  /// killed. Then the same is bought again.
+  @Test func buyingAgainAfterAKillPaysOnce() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 4, hasMadeUpStore: true)
       try story.open()
@@ -14,13 +15,13 @@ import Testing
         try Self.buyTwice("r\(index)", lost, story)
         #expect(try story.madeUpBook().count == index + 1, "\(lost)")
       }
-      // Named twice is meant once.
+      // A region that is named twice is bought once.
       let both = try story.client("anna", "buy", "r0", "r3", "r3", "--store-key", story.madeUpStore)
       #expect(both.status == 0 && both.stderr.contains("r0: owned, not installed; nothing was bought"), "\(both)")
       #expect(try story.madeUpBook().count == 4)
       let grants = try story.ledger("entitlements", "anna", "--json").stdoutLines
       #expect(grants.count == 4 && grants.allSatisfy { $0.contains("\"status\":\"active\"") }, "\(grants)")
-      // Given back is not owned, and may be bought again.
+      // A refunded region is not owned, and can be bought again.
       #expect(try story.client("anna", "refund", "r0", "--store-key", story.madeUpStore).status == 0)
       let again = try story.client("anna", "buy", "r0", "--store-key", story.madeUpStore)
       #expect(try again.status == 0 && story.madeUpBook().count == 5, "\(again)")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mapstore client pause` and what goes on without it.
+/// `mapstore client pause`, and syncs of the other regions.
 @Suite(.ownThread) struct PausedRegionTests {
-  @Test func syncAllLeavesThePausedAlone() async throws {
+  @Test func syncAllDoesNotResumePausedDownloads() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 2)
       try story.open()

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One device, one person after the other.
+/// One device, used by one person after another.
 @Suite(.ownThread) struct SharedDeviceTests {
-  /// Ends all sessions of who is signed in on the tablet, from somewhere else.
+  /// Ends all sessions of the tablet's account from another device.
   private func endSessions(_ story: StoreStory) throws {
     let phone = story.folder.file("phone")
     try? FileManager.default.removeItem(atPath: phone)
@@ -15,8 +15,9 @@ import Testing
     #expect(run.status == 0, "\(run)")
   }
 
-  /// Dora's session has ended elsewhere, so nobody signed her out here; what she installed is not the next one's.
-  @Test func theNextPersonDoesNotGetWhatTheLastOneInstalled() async throws {
+  /// Dora's session was ended on another device, so nobody signed her out here; what she installed does not pass to the
+  /// next account.
+  @Test func nextAccountOnADeviceCannotOpenTheLastOnesRegions() async throws {
     try await onThread {
       let story = try StoreStory(seed: 1, regions: 1)
       try story.open()
@@ -25,12 +26,12 @@ import Testing
       #expect(synced.status == 0, "\(synced)")
       try endSessions(story)
       #expect(try story.client("tablet", "library").status == 77)
-      // Still hers, as far as is known here.
+      // The device does not know of it yet.
       #expect(try !story.client("tablet", "list").stdout.contains("r0: "))
       try story.signUp("tablet", "bert")
       let berts = try story.client("tablet", "list")
       #expect(berts.stdout.contains("r0: is not owned by this account"), "\(berts)")
-      // A session that is over is signed out of all the same, and what was known of its owner is forgotten.
+      // Signing out of an ended session works, and removes what the device knew of its owner.
       try endSessions(story)
       let out = try story.client("tablet", "logout")
       #expect(out.status == 0, "\(out)")

@@ -5,7 +5,8 @@ import PurchaseLedger
 import TestSupport
 import TileIndex
 
-/// A shop and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`; between client and server a network that can be bad.
+/// A shop and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`, and
+/// between client and server a proxy that cuts connections.
 final class StoreStory {
   static let bundleID = "org.example.maps"
 
@@ -17,15 +18,15 @@ final class StoreStory {
   private var server: ChildProcess?
   private var port = 0
   private var nextID = 1_000_000_000_000
-  /// What the store sold: the last state of every transaction.
+  /// The app store's sales: the last state of every transaction.
   private(set) var sold: [StoreTransaction] = []
   private let start = WallClock.now()
   private(set) var clientKills = 0
   private(set) var serverKills = 0
-  /// Kills of clients that left a part of a file.
+  /// The number of kills that left a partial file.
   private(set) var killsWithinFiles = 0
 
-  /// - Parameter hasMadeUpStore: the server believes the made-up store of `mapstore client buy` too.
+  /// - Parameter hasMadeUpStore: the server also trusts the fake store of `mapstore client buy`.
   init(seed: UInt64, regions: Int, hasMadeUpStore: Bool = false) throws {
     random = SeededGenerator(seed: seed)
     (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try ThrowAwayAuthority())
@@ -56,7 +57,7 @@ final class StoreStory {
 
   var madeUpStore: String { folder.file("made-up.key") }
 
-  /// What the made-up store sold, a line each.
+  /// The fake store's sales, a line each.
   func madeUpBook() throws -> [Substring] {
     String(decoding: try Data(contentsOf: URL(fileURLWithPath: madeUpBookPath)), as: UTF8.self).split(separator: "\n")
   }
@@ -75,7 +76,7 @@ final class StoreStory {
       ], timeout: 120)
   }
 
-  /// Starts the server, on the port that it had before.
+  /// Starts the server on the port that it had before.
   func open() throws {
     let arguments = ["serve", "--config", folder.file("store.json"), "--port", "\(port)"]
     let process = try Command(built: "mapstore").start(arguments)
@@ -88,7 +89,7 @@ final class StoreStory {
     network.forward(to: port)
   }
 
-  /// Kills the server as a loss of power does, and opens the shop again.
+  /// Kills the server and starts it again.
   func crashServer() throws {
     server?.send(SIGKILL)
     _ = server?.wait(timeout: 30) as CommandRun?
@@ -101,7 +102,7 @@ final class StoreStory {
     return server?.wait(timeout: 60)
   }
 
-  /// Where clients go.
+  /// The address for clients.
   var address: String { "http://127.0.0.1:\(network.port)" }
 
   private func arguments(_ device: String, _ words: [String]) -> [String] {
@@ -123,7 +124,7 @@ final class StoreStory {
     guard run.status == 0 else { throw Unexpected(description: "\(run)") }
   }
 
-  /// Somebody signs up and buys from the store; the shop has not heard of it yet.
+  /// Somebody signs up and buys from the app store; the shop does not know of it yet.
   func signUp(_ device: String, _ login: String, buying products: [String]) throws {
     try signUp(device, login)
     let token = try appAccountToken(device)
@@ -139,14 +140,14 @@ final class StoreStory {
 
   private static let syncWords = ["sync", "--all", "--reserve", "1", "--progress", "none"]
 
-  /// Starts a sync over a network that cuts connections off at any byte, and kills client or server while a file comes.
+  /// Starts a sync over a network that cuts connections at any byte, and kills client or server during a download.
   func disturbedSync(_ device: String, killing victim: Victim) throws {
     network.cut(within: 4_000...250_000)
     defer { network.cut(within: nil) }
     let before = partBytes(device)
     let process = try Command(built: "mapstore").start(
       arguments(device, Self.syncWords + ["--piece", "\(Self.pieceBytes)", "--rate", "300000"]))
-    // Unless nothing is left to come.
+    // Unless everything is installed.
     _ = process.wait(timeout: 60) {
       partBytes(device).contains { $0.value > before[$0.key] ?? 0 }
     }
@@ -165,7 +166,7 @@ final class StoreStory {
 
   static let pieceBytes = 16_384
 
-  /// What lies in a device's folder of files that are on their way.
+  /// The sizes of partial files in a device's folder.
   func partBytes(_ device: String) -> [String: Int] {
     let work = folder.file("\(device)/.mapstore")
     let names = (try? FileManager.default.contentsOfDirectory(atPath: work)) ?? []
@@ -176,7 +177,7 @@ final class StoreStory {
     return Dictionary(uniqueKeysWithValues: parts)
   }
 
-  /// Bytes of files that the server has sent since it was started.
+  /// Bytes of files that the server has sent since its start.
   func sentBytes() throws -> Int {
     let text = try HTTPConnection(port: port).request("/metrics").text
     guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("mapstore_file_bytes_total ") }),
@@ -185,7 +186,7 @@ final class StoreStory {
     return bytes
   }
 
-  /// Several devices at the same time.
+  /// Syncs several devices at the same time.
   func sync(together devices: [String]) throws -> [CommandRun] {
     try devices.map { try Command(built: "mapstore").start(arguments($0, Self.syncWords)) }.map {
       $0.wait(timeout: 120)
@@ -208,7 +209,7 @@ final class StoreStory {
     return token
   }
 
-  /// Somebody pays; or gets back what was paid before, under a new transaction.
+  /// Sells a product; or restores an earlier purchase under a new transaction.
   func sell(_ product: String, to token: String, restoring original: String? = nil) throws -> OutstandingTransaction {
     nextID += 1
     let time = start - 1_000_000 + Int64(sold.count)
@@ -224,7 +225,7 @@ final class StoreStory {
       signed: String(decoding: try authority.transaction(fact, bundleID: Self.bundleID), as: UTF8.self))
   }
 
-  /// The store's list of what a device's app has not finished.
+  /// The app store's list of transactions that a device's app has not finished.
   func setQueue(_ device: String, _ transactions: [OutstandingTransaction]) throws {
     try OutputFile.write(
       try WireJSON.encode(transactions), to: folder.file("\(device)/.mapstore-queue.json"), replacing: true)
@@ -235,7 +236,7 @@ final class StoreStory {
     return try WireJSON.decode([OutstandingTransaction].self, from: bytes).count
   }
 
-  /// The store gives the money back for every transaction of a grant, and says so, twice.
+  /// The app store refunds every transaction of a grant, and sends the notification twice.
   func refund(original id: String) throws {
     for index in sold.indices where sold[index].originalTransactionID == id {
       sold[index].statement = .revoked
@@ -257,7 +258,7 @@ final class StoreStory {
     }
   }
 
-  /// The store's own book, as an export of it.
+  /// The app store's records as an export.
   func writeStoresBook() throws -> String {
     let lines = try sold.map { try authority.transaction($0, bundleID: Self.bundleID) }
     return try folder.write("store.jsonl", bytes: Array(lines.joined(separator: [0x0a])))
@@ -265,7 +266,7 @@ final class StoreStory {
 
   // MARK: What is there
 
-  /// The regions whose bundle in a device's folder is the shop's, byte for byte; nil when another file is among them.
+  /// The regions whose bundle in a device's folder equals the shop's byte for byte; nil when there is another file.
   func installed(_ device: String) throws -> Set<String>? {
     var regions: Set<String> = []
     for region in shop.catalogue.regions {

@@ -4,13 +4,15 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// One story with real processes: two accounts, twelve regions, 200 purchases; connections cut at random bytes, kills of client and server while files come, refunds, a reset phone, a second and a
-/// third phone, a new edition. At the end every owned region is installed byte for byte, what had come was not loaded again, nothing was granted twice, and the books agree.
+/// One story with real processes: two accounts, twelve regions, 200 purchases; connections cut at random bytes, kills
+/// of client and server during downloads, refunds, a reset phone, a second and a
+/// third phone, a new edition. At the end every owned region is installed byte for byte, no byte was downloaded twice,
+/// nothing was granted twice, and ledger and store agree.
 @Suite(.ownThread) struct StoreStoryTests {
-  private static let isLong = ProcessInfo.processInfo.environment["MAPSTORE_LONG"] != nil
+  private static let isLong = TestEffort.isFull
 
   @Test(arguments: [1] as [UInt64])
-  func everybodyHasWhatTheyPaidFor(seed: UInt64) async throws {
+  func afterKillsAndLostConnectionsEveryDeviceHasWhatWasBought(seed: UInt64) async throws {
     try await onThread { try Self.tell(seed: seed) }
   }
 
@@ -21,7 +23,7 @@ import TileIndex
     let people = ["anna", "bert"]
     for name in people { try story.signUp(name, name) }
 
-    // 1. Purchases: everybody buys most regions, and the store restores them again and again under new transactions.
+    // 1. Purchases: everybody buys most regions, and the store restores them under many new transactions.
     var originals: [String: [String: String]] = [:]
     var queues: [String: [OutstandingTransaction]] = [:]
     let ids = story.shop.catalogue.regions.map(\.id)
@@ -41,7 +43,8 @@ import TileIndex
     }
     for name in people { try story.setQueue(name, queues[name]!.shuffled(using: &story.random)) }
 
-    // 2. Syncs that are cut off at any byte, and killed while files come: anna's in the client, bert's in the server. Then one of each that is not.
+    // 2. Syncs that are cut off at any byte and killed during downloads: anna's client, bert's server. Then an
+    // undisturbed sync of each.
     for _ in 0..<disturbances {
       try story.disturbedSync("anna", killing: .client)
       try story.disturbedSync("bert", killing: .server)
@@ -55,7 +58,7 @@ import TileIndex
       let run = try story.sync(name)
       #expect(run.status == 0, "seed \(seed): \(run)")
       if name == "anna" {
-        // What had come before the kill does not come again, but for what was not noted on the disk yet.
+        // Bytes from before the kill are not downloaded again, except those that were not recorded on the disk yet.
         let most =
           missing.reduce(0) { $0 + story.shop.region($1)!.bytes } - parts.values.reduce(0, +)
           + parts.count * (StoreStory.pieceBytes + 65_536)
@@ -65,7 +68,7 @@ import TileIndex
       #expect(try story.queueCount(name) == 0, "seed \(seed)")
     }
 
-    // 3. Refunds, told twice each, with the server's death between.
+    // 3. Refunds, each notified twice, with a crash of the server between.
     let refunded = originals["anna"]!.keys.sorted()[0]
     try story.refund(original: originals["anna"]![refunded]!)
     try story.crashServer()
@@ -73,7 +76,7 @@ import TileIndex
     #expect(listed.stdoutLines.contains { $0.hasPrefix(refunded) && $0.contains("revoked") }, "\(listed)")
     #expect(listed.stdoutLines.count { $0.contains(" installed") } == ids.count - 1, "\(listed)")
 
-    // 4. A reset phone, and two more, of which both sync at once: only the account remembers.
+    // 4. A reset phone and two more, which sync at once: only the account knows what is owned.
     try FileManager.default.removeItem(atPath: story.folder.file("bert"))
     func owned(_ name: String) -> Set<String> {
       Set(originals[name]!.keys).subtracting(name == "anna" ? [refunded] : [])
@@ -88,7 +91,7 @@ import TileIndex
       #expect(try story.installed(device) == owned(name), "seed \(seed): \(device)")
     }
 
-    // 5. A new edition of some regions: by patch, and by nothing else.
+    // 5. A new edition of some regions comes as patches only.
     let renewed = Array(ids.filter { $0 != refunded && owned("bert").contains($0) }.prefix(3))
     for id in renewed { try story.shop.publish(id) }
     try story.shop.writeCatalogue()
@@ -110,7 +113,7 @@ import TileIndex
       }
     }
 
-    // 6. The books.
+    // 6. The ledger and the store's records.
     for name in people {
       let lines = try story.ledger("entitlements", name, "--json").stdoutLines
       let active = lines.filter { $0.contains("\"status\":\"active\"") }

@@ -14,9 +14,9 @@ extension Revision {
   }
 }
 
-/// The fold does not depend on the order in which evidence arrives. LEDGER_LONG=1 runs 16,000 histories.
+/// The fold does not depend on the order in which evidence arrives. LONG_TESTS=full runs 16,000 histories.
 @Suite(.ownThread) struct FoldPropertyTests {
-  static let histories = ProcessInfo.processInfo.environment["LEDGER_LONG"] == "1" ? 2000 : 12
+  static let histories = TestEffort.isFull ? 2000 : 12
 
   @Test(arguments: 0..<8)
   func theOrderOfEvidenceDoesNotChangeTheProjections(_ part: Int) throws {

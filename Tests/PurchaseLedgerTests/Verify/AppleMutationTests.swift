@@ -5,8 +5,8 @@ import Testing
 
 /// Fuzzing: damaged evidence is accepted or rejected and never traps.
 @Suite(.ownThread) struct AppleMutationTests {
-  /// `LEDGER_LONG` increases the number of mutations.
-  private static let rounds = ProcessInfo.processInfo.environment["LEDGER_LONG"] == nil ? 500 : 200_000
+  /// `LONG_TESTS=full` increases the number of mutations.
+  private static let rounds = !TestEffort.isFull ? 500 : 200_000
   private static let seed: UInt64 = 20_261_121
 
   @Test func damagedSignedJSONNeverTraps() async throws {

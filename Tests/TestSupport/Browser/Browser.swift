@@ -2,9 +2,9 @@ import Foundation
 
 /// A browser of Chromium's family without a window, driven by its DevTools protocol through a pipe.
 ///
-/// It keeps everything in a folder of its own, knows only this machine's addresses, and ends with the object.
+/// It has its own profile folder, can reach this machine's addresses only, and ends when the object is released.
 public final class Browser {
-  /// The browser of this machine, or nil; tests that need it skip with ``skipMessage``.
+  /// This machine's browser, or nil; tests that need it are skipped with ``skipMessage``.
   public static let installed = ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap {
     Command(installed: $0)
   }
@@ -12,19 +12,19 @@ public final class Browser {
   public static var isInstalled: Bool { installed != nil }
   public static let skipMessage = "chromium is not installed (apt-get install chromium)"
 
-  /// What the browser did not do as it was told.
+  /// A command that the browser refused or did not answer.
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
   }
 
-  /// A message that nobody asked for.
+  /// An event: a message without request.
   struct Event {
     let session: String?
     let method: String
     let parameters: [String: Any]
   }
 
-  /// Is told of all events.
+  /// Receives all events.
   var handler: (Event) -> Void = { _ in }
   private let process: ChildProcess
   private let pipe: MessagePipe
@@ -40,25 +40,25 @@ public final class Browser {
       "--headless=new", "--remote-debugging-pipe", "--user-data-dir=\(profile.path)", "--no-first-run",
       "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-sync",
       "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb", "--lang=en",
-      // Without a graphics card WebGL is computed.
+      // Without a graphics card WebGL is drawn in software.
       "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
       "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     ]
-    // Chromium refuses to make its sandbox for root, as which containers run.
+    // Chromium refuses to make its sandbox for root, the user of containers.
     if geteuid() == 0 { flags.append("--no-sandbox") }
     process = try command.start(flags + ["about:blank"], environment: ["HOME": profile.path], descriptors: pipe.theirs)
     pipe.closeTheirs()
   }
 
   deinit {
-    // It would go with the pipe, but not before its folder does.
+    // The process would end with the pipe, but after its folder is removed.
     _ = try? call("Browser.close")
     _ = process.wait(timeout: 5)
   }
 
   /// Calls a method of the protocol and waits for its result.
   ///
-  /// - Throws: ``Failure`` with the browser's words.
+  /// - Throws: ``Failure`` with the browser's message.
   @discardableResult
   func call(_ method: String, _ parameters: [String: Any] = [:], session: String? = nil) throws -> [String: Any] {
     let id = try post(method, parameters, session: session)
@@ -72,7 +72,7 @@ public final class Browser {
     return answer["result"] as? [String: Any] ?? [:]
   }
 
-  /// Calls a method whose result is of no interest; the result is dropped when it comes.
+  /// Calls a method without waiting; its result is dropped.
   @discardableResult
   func post(_ method: String, _ parameters: [String: Any] = [:], session: String? = nil) throws -> Int {
     lastID += 1
@@ -86,7 +86,7 @@ public final class Browser {
     return lastID
   }
 
-  /// Takes in what has come, waiting for at most some seconds.
+  /// Reads the messages that are there, waiting for at most some seconds.
   func pump(_ seconds: Double) throws {
     let messages: [Data]
     do {

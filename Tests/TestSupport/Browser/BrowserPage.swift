@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One page in a browser: opens URLs, moves the mouse, asks the page's own scripts.
+/// One page in a browser: opens URLs, moves the mouse, evaluates scripts in the page.
 ///
 /// ```swift
 /// let page = try BrowserPage()
@@ -15,8 +15,8 @@ public final class BrowserPage {
   private var session: String?
 
   /// - Parameters:
-  ///   - isDark: what the page learns as `prefers-color-scheme`.
-  ///   - density: device pixels for a CSS pixel.
+  ///   - isDark: the value of `prefers-color-scheme`.
+  ///   - density: device pixels per CSS pixel.
   public init(width: Int = 1280, height: Int = 800, isDark: Bool = false, density: Double = 1) throws {
     size = (width, height)
     browser = try Browser()
@@ -37,12 +37,12 @@ public final class BrowserPage {
       ["features": [["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]]])
   }
 
-  /// Everything that a developer would find fault with so far, in words.
+  /// The errors and warnings so far, as text.
   public var complaints: [String] { record.complaints }
   /// The URLs of all requests so far.
   public var requests: [String] { record.requests }
 
-  /// Opens a URL and waits until nothing goes on.
+  /// Opens a URL and waits until the network is quiet.
   public func open(_ url: String, ready: String = "true") throws {
     let answer = try call("Page.navigate", ["url": url])
     if let error = answer["errorText"] as? String { throw Browser.Failure(description: "\(url): \(error)") }
@@ -51,7 +51,7 @@ public final class BrowserPage {
 
   /// Waits until the network has been quiet for a moment and a condition of the page holds.
   ///
-  /// - Throws: `Browser.Failure` when that is not so within some seconds.
+  /// - Throws: `Browser.Failure` when that takes longer than some seconds.
   public func settle(_ condition: String = "true", timeout: Double = 30) throws {
     let deadline = ContinuousClock.now + .seconds(timeout)
     let start = ContinuousClock.now
@@ -67,7 +67,7 @@ public final class BrowserPage {
     }
   }
 
-  /// The value of a JavaScript expression, by way of JSON.
+  /// The value of a JavaScript expression, passed as JSON.
   public func evaluate<Value: Decodable>(_ expression: String, as type: Value.Type) throws -> Value {
     let answer = try call(
       "Runtime.evaluate", ["expression": "JSON.stringify([\(expression)])", "returnByValue": true])
@@ -87,7 +87,7 @@ public final class BrowserPage {
     _ = try evaluate("(() => { \(statement); return true; })()", as: Bool.self)
   }
 
-  /// Presses the left button, moves the mouse in small steps and lets go, as a hand does.
+  /// Drags with the left button, in small steps as a hand does.
   public func drag(from start: SIMD2<Double>, by way: SIMD2<Double>, steps: Int = 12) throws {
     try move(to: start)
     try mouseEvent("mousePressed", at: start, ["button": "left", "buttons": 1, "clickCount": 1])
@@ -105,14 +105,14 @@ public final class BrowserPage {
     try mouseEvent("mouseWheel", at: place, ["deltaX": 0, "deltaY": pixels])
   }
 
-  /// Presses and lets go of the left button.
+  /// Clicks with the left button.
   public func click(at place: SIMD2<Double>) throws {
     try move(to: place)
     try mouseEvent("mousePressed", at: place, ["button": "left", "buttons": 1, "clickCount": 1])
     try mouseEvent("mouseReleased", at: place, ["button": "left", "clickCount": 1])
   }
 
-  /// Presses the middle of the first element that a selector finds.
+  /// Clicks the middle of the first element that a selector finds.
   public func click(_ selector: String) throws {
     let place = try evaluate(
       "(() => { const r = document.querySelector(\(quoted(selector))).getBoundingClientRect(); "
@@ -120,10 +120,10 @@ public final class BrowserPage {
     try click(at: SIMD2(place[0], place[1]))
   }
 
-  /// Types into whatever has the focus.
+  /// Types into the element that has the focus.
   public func type(_ text: String) throws { try call("Input.insertText", ["text": text]) }
 
-  /// A picture of the window as PNG.
+  /// A screenshot of the window as PNG.
   public func screenshot() throws -> Data {
     let answer = try call("Page.captureScreenshot", ["format": "png"])
     guard let data = (answer["data"] as? String).flatMap({ Data(base64Encoded: $0) }) else {
@@ -147,10 +147,10 @@ public final class BrowserPage {
     try browser.call(method, parameters, session: session)
   }
 
-  /// Asks for the events of a page or of one of its workers.
+  /// Subscribes to the events of a page or of one of its workers.
   private func listen(_ session: String?) throws {
     for method in ["Network.enable", "Runtime.enable", "Log.enable"] { try browser.post(method, session: session) }
-    // Workers make requests too; they wait until we listen.
+    // Workers make requests, too; they wait until we have subscribed.
     try browser.post(
       "Target.setAutoAttach", ["autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true], session: session)
   }
@@ -160,7 +160,7 @@ public final class BrowserPage {
     guard event.method == "Target.attachedToTarget", let worker = event.parameters["sessionId"] as? String,
       event.parameters["waitingForDebugger"] as? Bool == true
     else { return }
-    // Should the worker be gone already there is nothing to listen to.
+    // The worker may have ended already.
     try? listen(worker)
     _ = try? browser.post("Runtime.runIfWaitingForDebugger", session: worker)
   }

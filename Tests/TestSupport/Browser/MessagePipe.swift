@@ -8,9 +8,9 @@ import Foundation
   import Darwin
 #endif
 
-/// Two pipes to a process, over which messages go that end with a zero byte.
+/// Two pipes to a process, for messages that end with a zero byte.
 final class MessagePipe {
-  /// The ends of the process: where it reads, where it writes.
+  /// The process's ends: it reads from one and writes to the other.
   let theirs: [Int32]
   private let input: Int32
   private let output: Int32
@@ -22,14 +22,14 @@ final class MessagePipe {
       var ends: [Int32] = [0, 0]
       guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
       defer { for end in ends { close(end) } }
-      // High numbers, so that none is in the way of those that the process will see; not inherited by other processes.
+      // High numbers, so that they do not collide with those that the process gets; not inherited by other processes.
       return (fcntl(ends[0], F_DUPFD_CLOEXEC, 20), fcntl(ends[1], F_DUPFD_CLOEXEC, 20))
     }
     let (toProcess, fromProcess) = (try pair(), try pair())
     theirs = [toProcess.read, fromProcess.write]
     input = fromProcess.read
     output = toProcess.write
-    // A process that is gone shows by an error, not by a signal.
+    // An ended process gives an error, not a signal.
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -38,10 +38,10 @@ final class MessagePipe {
     close(output)
   }
 
-  /// To be called when the process has its ends.
+  /// To be called when the process has inherited its ends.
   func closeTheirs() { for end in theirs { close(end) } }
 
-  /// - Throws: `POSIXError` when the process is gone.
+  /// - Throws: `POSIXError` when the process has ended.
   func send(_ message: Data) throws {
     var rest = Array(message)[...] + [0]
     while !rest.isEmpty {
@@ -51,9 +51,9 @@ final class MessagePipe {
     }
   }
 
-  /// The messages that come within some seconds: as soon as there is one, and empty when there is none.
+  /// Waits some seconds for messages and returns as soon as there is one; empty when there is none.
   ///
-  /// - Throws: `POSIXError` when the process is gone.
+  /// - Throws: `POSIXError` when the process has ended.
   func receive(timeout: Double) throws -> [Data] {
     var wanted = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
     guard poll(&wanted, 1, Int32(max(timeout, 0) * 1000)) > 0 else { return [] }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What went on in a page: its requests, and everything that a developer's console would show.
+/// A page's requests, and what a developer's console would show.
 final class PageRecord {
-  /// What should not be: errors and warnings of the console, requests that failed, violations of the content security policy. Each in words.
+  /// Errors and warnings of the console, failed requests, and violations of the content security policy, as text.
   private(set) var complaints: [String] = []
-  /// The URLs of all requests but those that stay inside the page (`data:`, `blob:`), in their order.
+  /// The URLs of all requests in order, without those inside the page (`data:`, `blob:`).
   private(set) var requests: [String] = []
-  /// The moment of the last event of the network.
+  /// The time of the last network event.
   private(set) var lastActivity = ContinuousClock.now
   private var underWay: [String: String] = [:]
 
@@ -35,7 +35,7 @@ final class PageRecord {
     case "Network.loadingFailed":
       let url = underWay.removeValue(forKey: request)
       lastActivity = .now
-      // Maps give up tiles that moved out of sight.
+      // Maps cancel requests for tiles that moved out of view.
       guard parameters["canceled"] as? Bool != true else { return }
       complaints.append("failed: \(url ?? request): \(parameters["errorText"] ?? "")")
     case "Runtime.consoleAPICalled":
@@ -50,7 +50,7 @@ final class PageRecord {
       let entry = parameters["entry"] as? [String: Any] ?? [:]
       guard let level = entry["level"] as? String, ["error", "warning"].contains(level) else { return }
       let text = entry["text"] as? String ?? ""
-      // Of the emulated graphics card while a picture is taken; the page has no part in it.
+      // Comes from the emulated graphics card while a screenshot is taken, not from the page.
       if entry["source"] as? String == "rendering", text.contains("GPU stall due to ReadPixels") { return }
       complaints.append("log \(level): \(text) \(entry["url"] ?? "")")
     case "Audits.issueAdded":

@@ -1,7 +1,7 @@
 public import TileIndex
 
 extension TemporaryFolder {
-  /// Writes a bundle with all tiles of some zooms, but those left out.
+  /// Writes a bundle with all tiles of some zooms, except those to leave out.
   ///
   /// - Parameters:
   ///   - name: with its extension, `.mbtiles`.

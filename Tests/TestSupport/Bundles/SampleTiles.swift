@@ -3,7 +3,7 @@ public import TileIndex
 
 /// Small tiles, repeatable from a seed.
 public enum SampleTiles {
-  /// A picture of two colours that depend on the seed: a frame and what is in it. Opaque, unless it is hollow.
+  /// A frame and its inside in two colours that depend on the seed. Opaque, unless it is hollow.
   public static func picture(_ seed: Int, edge: Int = 256, hollow: Bool = false) -> PixelBuffer {
     let pixels = PixelBuffer(width: edge, height: edge)
     let colour = UInt32(truncatingIfNeeded: 0x20_4060 &+ seed &* 0x1d_3357) & 0xff_ffff
@@ -31,7 +31,7 @@ public enum SampleTiles {
     }
   }
 
-  /// A zlib stream (RFC 1950) that holds the bytes as they are.
+  /// A zlib stream (RFC 1950) of the uncompressed bytes.
   public static func zlib(_ bytes: [UInt8]) -> [UInt8] {
     var (a, b): (UInt32, UInt32) = (1, 0)
     for byte in bytes {
@@ -41,7 +41,7 @@ public enum SampleTiles {
     return [0x78, 0x01] + stored(bytes) + little(b << 16 | a, 4).reversed()
   }
 
-  /// The bytes in one block of deflate (RFC 1951, section 3.2.4) that does not pack them.
+  /// The bytes in one stored block of deflate (RFC 1951, section 3.2.4).
   private static func stored(_ bytes: [UInt8]) -> [UInt8] {
     precondition(bytes.count < 65_536, "one stored block")
     let count = UInt32(bytes.count)
@@ -52,7 +52,7 @@ public enum SampleTiles {
     (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
   }
 
-  /// A gzip stream (RFC 1952) that holds the bytes as they are.
+  /// A gzip stream (RFC 1952) of the uncompressed bytes.
   public static func gzip(_ bytes: [UInt8]) -> [UInt8] {
     var crc: UInt32 = .max
     for byte in bytes {

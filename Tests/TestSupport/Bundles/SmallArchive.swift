@@ -1,6 +1,6 @@
 import CZlib
 
-/// Writes PMTiles v3 archives for tests, honest ones and others.
+/// Writes PMTiles v3 archives for tests, valid and invalid ones.
 package struct SmallArchive {
   package struct Entry {
     package var id: UInt64
@@ -63,7 +63,7 @@ package struct SmallArchive {
     return archive(root: pack(Self.directory(entries)), leaves: leaves, data: data)
   }
 
-  /// Puts an archive together from parts.
+  /// Assembles an archive from parts.
   package func archive(root: [UInt8], leaves: [UInt8] = [], data: [UInt8] = []) -> [UInt8] {
     let text = metadata.isEmpty ? [] : pack(metadata)
     var offset: UInt64 = 127

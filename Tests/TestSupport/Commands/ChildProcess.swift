@@ -8,32 +8,33 @@ import Foundation
   import Darwin
 #endif
 
-/// A program under way. Its output goes into files, so that it never waits for a reader and can be looked at while it runs.
+/// A running program. Its output goes into files, so that it never waits for a reader and can be read while it runs.
 ///
-/// Not Foundation's `Process`, which tells nothing of the memory that the child has used.
+/// Not Foundation's `Process`, which does not report the child's memory.
 public final class ChildProcess {
   private let words: [String]
   private let process: pid_t
   private let start = ContinuousClock.now
   private let output: TemporaryFolder
   private var ending: CommandRun.Ending?
-  /// The most resident memory seen, in bytes.
+  /// The highest resident memory, in bytes.
   ///
-  /// On Linux the kernel's own figure for a dead child includes what its parent held when it was born. Where it is larger than that it is the child's;
-  /// otherwise it is what was seen every few milliseconds of the mark that the kernel keeps in /proc.
+  /// On Linux the kernel's figure for an ended child includes its parent's memory at the start. Where it is larger than
+  /// that it is the child's;
+  /// otherwise it is the high-water mark in /proc, read every few milliseconds.
   public private(set) var peakBytes = 0
   private let parentPeakBytes: Int
 
   public var processID: Int { Int(process) }
 
-  /// - Parameter descriptors: what the process finds open beside its standard streams, from 3 on, by our numbers for it. Must be 10 or more.
+  /// - Parameter descriptors: our numbers, 10 or more, of what the process inherits from descriptor 3 on.
   init(
     path: String, arguments: [String], folder: String?, environment: [String: String], descriptors: [Int32] = []
   ) throws {
     words = [path.split(separator: "/").last.map(String.init) ?? path] + arguments
     output = try TemporaryFolder()
     var variables = ProcessInfo.processInfo.environment
-    // What a terminal or a locale would change in the output.
+    // Variables of terminal and locale that would change the output.
     variables.merge(["COLUMNS": "80", "LC_ALL": "C"].merging(environment) { $1 }) { $1 }
     // The shell changes folders and is then replaced by the program, under the same process id.
     let line = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0] } ?? []
@@ -50,14 +51,14 @@ public final class ChildProcess {
     waitpid(process, nil, 0)
   }
 
-  /// What it has written to standard output so far.
+  /// Standard output so far.
   public var stdout: String { text("stdout") }
-  /// What it has written to standard error so far.
+  /// Standard error so far.
   public var stderr: String { text("stderr") }
 
   public func send(_ signal: Int32) { kill(process, signal) }
 
-  /// Waits until something has come true; false when the process ended or `timeout` seconds passed before.
+  /// Waits until a condition is true; false when the process ended or `timeout` seconds passed before.
   public func wait(timeout: Double = 20, until condition: () throws -> Bool) rethrows -> Bool {
     let deadline = ContinuousClock.now + .seconds(timeout)
     while ContinuousClock.now < deadline {
@@ -85,7 +86,7 @@ public final class ChildProcess {
       words: words, ending: ending!, stdout: stdout, stderr: stderr, seconds: seconds, peakBytes: peakBytes)
   }
 
-  /// Looks whether the process has ended.
+  /// Checks whether the process has ended.
   private func collect() -> Bool {
     if ending != nil { return true }
     if let peak = Self.peak(ofProcess: "\(process)") { peakBytes = max(peakBytes, peak) }
@@ -134,7 +135,7 @@ public final class ChildProcess {
       posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + number))
     }
 
-    // Whoever started the tests may ignore signals; a command on a terminal does not.
+    // The caller of the tests may ignore signals, which children inherit; a command on a terminal does not.
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     var signals = sigset_t()

@@ -2,7 +2,7 @@ import Foundation
 
 /// A program that tests run.
 public struct Command: Sendable {
-  /// Where the program lies.
+  /// The program's path.
   public let path: String
 
   public init(path: String) { self.path = path }
@@ -16,14 +16,15 @@ public struct Command: Sendable {
     self.path = path
   }
 
-  /// A command of this package, as it was built beside the tests. The environment variable of its name in capitals (`TILECUT`) names another one, such as
+  /// A command of this package, built beside the tests. The environment variable of its name in capitals (`TILECUT`)
+  /// names another one, such as
   /// a release build.
   public init(built name: String) throws {
     if let path = ProcessInfo.processInfo.environment[name.uppercased()], !path.isEmpty {
       self.path = path
       return
     }
-    // The tests are an executable beside the commands, or lie some folders below them in a bundle.
+    // The tests are an executable beside the commands, or in a bundle some folders below them.
     var folder = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     var folders = [Bundle.main.bundleURL, Bundle.main.executableURL].compactMap { $0?.deletingLastPathComponent().path }
     for _ in 0..<5 {
@@ -45,9 +46,9 @@ public struct Command: Sendable {
   /// Starts the program.
   ///
   /// - Parameters:
-  ///   - folder: where it runs; here when nil.
-  ///   - environment: beside the variables that every run gets.
-  ///   - descriptors: what it finds open from file descriptor 3 on.
+  ///   - folder: the working folder; that of the tests when nil.
+  ///   - environment: variables in addition to those of every run.
+  ///   - descriptors: what the program inherits from descriptor 3 on.
   public func start(
     _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], descriptors: [Int32] = []
   ) throws -> ChildProcess {

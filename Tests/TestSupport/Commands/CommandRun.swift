@@ -1,12 +1,12 @@
-/// What a finished command has done.
+/// The result of a finished command.
 public struct CommandRun: Sendable, CustomStringConvertible {
-  /// How a process came to its end.
+  /// How a process ended.
   public enum Ending: Hashable, Sendable {
-    /// It ended itself, with this status.
+    /// The process exited with this status.
     case status(Int32)
-    /// This signal ended it.
+    /// This signal ended the process.
     case signal(Int32)
-    /// It ran too long and was killed.
+    /// The process ran too long and was killed.
     case timeout
   }
 
@@ -15,12 +15,12 @@ public struct CommandRun: Sendable, CustomStringConvertible {
   public let ending: Ending
   public let stdout: String
   public let stderr: String
-  /// From start to end.
+  /// Seconds from start to end.
   public let seconds: Double
-  /// The most memory that was resident at one time (see ``ChildProcess/peakBytes``).
+  /// The highest resident memory (see ``ChildProcess/peakBytes``).
   public let peakBytes: Int
 
-  /// The exit status, if it has one.
+  /// The exit status; nil after a signal or timeout.
   public var status: Int32? {
     guard case .status(let status) = ending else { return nil }
     return status
@@ -29,7 +29,7 @@ public struct CommandRun: Sendable, CustomStringConvertible {
   public var stdoutLines: [Substring] { stdout.split(separator: "\n") }
   public var stderrLines: [Substring] { stderr.split(separator: "\n") }
 
-  /// For the comment of an expectation: everything needed to see why it failed.
+  /// For comments of expectations: everything needed to see why one failed.
   public var description: String {
     "\(words.joined(separator: " ")) -> \(ending) after \(seconds) s, \(peakBytes / 1_000_000) MB\n"
       + "stdout: \(stdout.prefix(2000))\nstderr: \(stderr.prefix(2000))"

@@ -1,4 +1,4 @@
-/// One connection of a client, with a parser for the responses: small, strict, and without any opinion on what is sent.
+/// One connection of a client, with a strict parser for responses. Requests may be any bytes.
 public final class HTTPConnection {
   public struct Failure: Error, CustomStringConvertible { public let description: String }
 
@@ -31,7 +31,7 @@ public final class HTTPConnection {
 
   /// Reads the next response.
   ///
-  /// - Throws: ``Failure`` when the connection ends before or within it, or when it is none that HTTP/1.1 allows.
+  /// - Throws: ``Failure`` when the connection ends before or within it, or when it violates HTTP/1.1.
   public func response(to method: String = "GET") throws -> HTTPResponse {
     var lines: [String] = []
     while true {
@@ -65,7 +65,7 @@ public final class HTTPConnection {
     }
   }
 
-  /// Everything until the connection ends, however it ends.
+  /// All bytes until the connection ends or is reset.
   public func rest() -> [UInt8] {
     var all = Array(buffer[start...])
     while let more = try? socket.receive(), !more.isEmpty { all += more }
@@ -108,6 +108,6 @@ public final class HTTPConnection {
 }
 
 extension Socket.Failure {
-  /// True when the other side ended the connection the hard way.
+  /// Whether the other side reset the connection.
   public var isReset: Bool { description.contains("reset") }
 }

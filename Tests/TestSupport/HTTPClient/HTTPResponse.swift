@@ -1,4 +1,4 @@
-/// A response as it came over the wire.
+/// A response as it was received.
 public struct HTTPResponse: Sendable, CustomStringConvertible {
   public struct Field: Hashable, Sendable {
     public let name: String
@@ -11,7 +11,7 @@ public struct HTTPResponse: Sendable, CustomStringConvertible {
   public let fields: [Field]
   public let body: [UInt8]
 
-  /// The value of a field; several of one name joined by commas. Nil when there is none.
+  /// The value of a field, with several of one name joined by commas; nil where there is none.
   public subscript(_ name: String) -> String? {
     let values = fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -19,10 +19,10 @@ public struct HTTPResponse: Sendable, CustomStringConvertible {
 
   public var text: String { String(decoding: body, as: UTF8.self) }
 
-  /// True when the server said that it closes.
+  /// Whether the server announced that it closes the connection.
   public var closes: Bool { self["Connection"]?.lowercased() == "close" }
 
-  /// For the comment of an expectation.
+  /// For comments of expectations.
   public var description: String {
     "\(statusLine)\n" + fields.map { "\($0.name): \($0.value)\n" }.joined() + "\(text.prefix(300))"
   }

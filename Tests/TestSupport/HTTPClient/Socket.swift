@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// A client's stream socket that does just what it is told: any bytes, in any pieces. All calls block, for 30 seconds at most.
+/// A client's stream socket that sends any bytes in any pieces. All calls block, for 30 seconds at most.
 public final class Socket {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
-    /// The system's number.
+    /// The system's error number.
     public let code: Int32
 
     init(_ call: String, code: Int32 = errno) {
@@ -21,7 +21,7 @@ public final class Socket {
 
   public private(set) var descriptor: Int32
 
-  /// - Parameter receiveBytes: the size of the system's receive buffer, for clients that are to be slow.
+  /// - Parameter receiveBytes: the size of the system's receive buffer, for slow clients.
   public init(port: Int, isIPv6: Bool = false, receiveBytes: Int? = nil) throws {
     descriptor = try Self.make(isIPv6 ? AF_INET6 : AF_INET)
     if let receiveBytes { set(SOL_SOCKET, SO_RCVBUF, Int32(receiveBytes)) }
@@ -106,7 +106,7 @@ public final class Socket {
     }
   }
 
-  /// Says that nothing more will be sent.
+  /// Ends the sending half of the connection.
   public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   public func close() {
@@ -115,7 +115,7 @@ public final class Socket {
     descriptor = -1
   }
 
-  /// Ends the connection the hard way: the other side gets a reset.
+  /// Ends the connection with a reset.
   public func reset() {
     set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     close()

@@ -2,7 +2,8 @@ import TileImage
 public import RegionCatalog
 public import TileIndex
 
-/// A shop's shelf that is made up on the spot: regions with editions, patches between them and parcels, all of them real bundles of some hundred kilobytes, beside a catalogue.
+/// A generated shop: regions with editions, patches between them and packs, all of them real bundles of some hundred
+/// kilobytes, and a catalogue.
 public final class SampleShop: Sendable {
   public let folder: TemporaryFolder
   private let published = Locked<[Catalogue.Region]>([])
@@ -19,7 +20,7 @@ public final class SampleShop: Sendable {
 
   /// Publishes the next edition of a region, `1`, `2`, ..., with a patch from the one before. A fifth of the tiles changes each time.
   ///
-  /// - Parameter parcels: also publish it in two parcels: the coarse levels, and the finest.
+  /// - Parameter parcels: also publish it as two packs: the coarse levels, and the finest.
   @discardableResult
   public func publish(_ id: String, parcels: Bool = false) throws -> Catalogue.Region {
     let old = region(id)
@@ -63,7 +64,7 @@ public final class SampleShop: Sendable {
     return next
   }
 
-  /// Has the catalogue name another file as a region's patch, with the right size and hash.
+  /// Lists another file as a region's patch in the catalogue, with the right size and hash.
   public func replaceFile(of id: String, patch file: String, with bytes: [UInt8]) throws {
     try folder.write(file, bytes: bytes)
     let sha256 = try FileHash.sha256(ofFile: folder.file(file))
@@ -108,7 +109,7 @@ public final class SampleShop: Sendable {
       tilesHash: try TilesHash.of(reader).description)
   }
 
-  /// Tests publish the same regions again and again, and packing takes most of the time.
+  /// Tests publish the same regions many times, and compressing takes most of the time.
   private static let images = Locked<[String: [UInt8]]>([:])
 
   private static func image(_ seed: String) throws -> [UInt8] {
@@ -118,7 +119,7 @@ public final class SampleShop: Sendable {
     return image
   }
 
-  /// A picture that does not get smaller by packing it.
+  /// A picture that does not compress.
   private static func noise(seed: String) throws -> [UInt8] {
     var random = SeededGenerator(
       seed: seed.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })
@@ -131,7 +132,7 @@ public final class SampleShop: Sendable {
   }
 }
 
-/// All tiles of a zoom of the web's grid.
+/// All tiles of a zoom of the Web Mercator grid.
 enum WebTiles {
   static func all(zoom: Int) -> [TileID] { Array(TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom)) }
 }

@@ -6,21 +6,12 @@ import Testing
 @testable import TileIndex
 @testable import TileServe
 
-<<<<<<<< HEAD:Tests/TileIndexTests/MBTiles/TilePlaceTests.swift
-/// Positions of tiles in the file, parsed from SQLite's pages and compared with SQLite's own results.
-@Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system with non-blocking file reads"))
-struct TilePlaceTests {
-  /// All page sizes, blobs with and without overflow pages, the schemas of this and other tools.
-  @Test(arguments: [512, 1024, 4096, 16384, 65536], ["flat", "pair", "text ids", "columns before"])
-  func piecesConcatenateToTheTile(pageSize: Int, layout: String) throws {
-========
 /// The places of tiles in the file, found by reading SQLite's pages.
 @Suite(.ownThread, .enabled(if: ResidentFileSystem.isAvailable, "needs a system that can tell what is in memory"))
 struct TilePlaceTests {
   /// Pages of every size, blobs within one page and over many pages, layouts of this and of other tools.
   @Test(arguments: [512, 1024, 4096, 16384, 65536], ["flat", "pair", "text ids", "columns before"])
   func piecesAreTheBytesOfTheTile(pageSize: Int, layout: String) throws {
->>>>>>>> serve2:Tests/TileServeTests/FastPath/TilePlaceTests.swift
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     var random = SeededGenerator(seed: UInt64(pageSize))
@@ -53,13 +44,8 @@ struct TilePlaceTests {
     #expect(pieceCounts.count > 1)
   }
 
-<<<<<<<< HEAD:Tests/TileIndexTests/MBTiles/TilePlaceTests.swift
-  /// The bytes at the position are compared with the given ones.
-  @Test func mismatchingBytesHaveNoPosition() throws {
-========
   /// The bytes at the place are compared with the tile.
   @Test func otherBytesHaveNoPlace() throws {
->>>>>>>> serve2:Tests/TileServeTests/FastPath/TilePlaceTests.swift
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     let bytes = [UInt8](repeating: 7, count: 30_000)
@@ -72,13 +58,8 @@ struct TilePlaceTests {
     #expect(bytes.withUnsafeBytes { reader.pieces(of: tile(0, 0, 0), matching: $0) } != nil)
   }
 
-<<<<<<<< HEAD:Tests/TileIndexTests/MBTiles/TilePlaceTests.swift
-  /// Damaged pages give no position or the right one, and never crash.
-  @Test func damagedPagesGiveNoWrongPosition() throws {
-========
   /// Overwritten pages give no place or the right one, and never crash.
   @Test func damagedPagesGiveNoWrongPlace() throws {
->>>>>>>> serve2:Tests/TileServeTests/FastPath/TilePlaceTests.swift
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     var random = SeededGenerator(seed: 3)
@@ -105,7 +86,7 @@ struct TilePlaceTests {
     }
   }
 
-  @Test func tablesWithoutRowidsHaveNoPositions() throws {
+  @Test func tablesWithoutRowidsHaveNoPlaces() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     let bytes = [UInt8](repeating: 7, count: 30_000)
@@ -117,7 +98,7 @@ struct TilePlaceTests {
 
   private func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
 
-  /// Writes a bundle with SQLite directly.
+  /// Writes a bundle with SQLite alone.
   private static func write(
     _ path: String, pageSize: Int, layout: String, _ body: ((Int, Int, Int, [UInt8]) throws -> Void) throws -> Void
   ) throws {

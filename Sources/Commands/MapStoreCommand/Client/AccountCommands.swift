@@ -76,7 +76,7 @@ struct LogoutCommand: AsyncParsableCommand {
     do {
       if everywhere { try await device.client.signOutEverywhere() } else { try await device.client.signOut() }
     } catch let error as MapStoreError where error.code == .signedOut {
-      // Over here already, whatever is left elsewhere.
+      // The session has ended already: the device forgets it all the same.
       try await device.shelf.forgetAccount()
       throw error
     }
@@ -88,13 +88,13 @@ struct LogoutCommand: AsyncParsableCommand {
 private enum SignIn {
   static func run(_ device: ClientDevice, _ credentials: Credentials, _ flags: ClientFlags) async throws {
     let details = try await device.client.signIn(credentials)
-    // Also when the session of the one before had ended long ago.
+    // Also if the previous account's session ended long ago.
     try await device.shelf.belong(to: details.account.id)
     let keys = try await device.client.grantKeys().keys
     try ClientMemory(
       server: device.client.address, session: details, deviceToken: device.client.session.deviceToken, grantKeys: keys
     ).write(device.folder)
-    // What this person owns opens without network from now on; where that fails, sync says why.
+    // Grants let owned regions open without network. If this fails, sync reports why.
     try? await device.shelf.refreshGrants(from: device.client)
     if flags.json {
       printJSON(details.account)

@@ -4,8 +4,66 @@ import Foundation
 import MapStoreClient
 import MapStoreWire
 import Synchronization
+import TileIndex
 
-/// The shelf in a folder, and the store that it belongs to.
+/// The flags of every client command.
+struct ClientFlags: ParsableArguments {
+  @Option(name: [.short, .long], help: "The folder of installed bundles; made if it is not there.")
+  var folder = "maps"
+  @Option(
+    help: ArgumentHelp("The store, such as https://maps.example.com; remembered in the folder.", valueName: "url"))
+  var server: String?
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  /// - Throws: `ExitCode` 2 when no server is known.
+  func device(_ options: OfflineRegionOptions = OfflineRegionOptions()) throws -> ClientDevice {
+    try ClientDevice(self, options: options)
+  }
+
+  func validate() throws {
+    guard let server else { return }
+    let address = server.lowercased()
+    guard ["http://", "https://"].contains(where: { address.hasPrefix($0) && address.count > $0.count }) else {
+      throw ValidationError("--server \(server): must begin with http:// or https://")
+    }
+  }
+}
+
+/// The flags of commands that download.
+struct DownloadFlags: ParsableArguments {
+  @Option(help: ArgumentHelp("The most that installed bundles may take together.", valueName: "bytes"))
+  var quota: BytesArgument?
+  @Option(help: ArgumentHelp("What is to stay free on the disk.", valueName: "bytes"))
+  var reserve = BytesArgument(bytes: 64_000_000)
+  @Option(help: ArgumentHelp("Files that are loaded at the same time.", valueName: "n"))
+  var downloads = 3
+  @Option(
+    help: ArgumentHelp("How much a kill may cost: a piece that is put on the disk and noted.", valueName: "bytes"))
+  var piece = BytesArgument(bytes: 4 << 20)
+  @Option(help: ArgumentHelp("The most that each download takes of the network in a second.", valueName: "bytes"))
+  var rate: BytesArgument?
+  @Option(help: "auto, bar, plain, json or none.")
+  var progress: ProgressStyle = .auto
+
+  func validate() throws {
+    if !(1...64).contains(downloads) { throw ValidationError("--downloads goes from 1 to 64") }
+    if let rate, rate.bytes < 16_384 { throw ValidationError("--rate must be at least 16384") }
+    if piece.bytes < 4096 { throw ValidationError("--piece must be at least 4096") }
+  }
+
+  var options: OfflineRegionOptions {
+    var options = OfflineRegionOptions()
+    options.quotaBytes = quota?.bytes
+    options.reserveBytes = reserve.bytes
+    options.downloadsMax = downloads
+    options.pieceBytes = piece.bytes
+    options.bytesPerSecondMax = rate?.bytes
+    return options
+  }
+}
+
+/// A device: the installed regions in a folder, and the store that they come from.
 struct ClientDevice: Sendable {
   let folder: String
   let shelf: RegionShelf
@@ -15,9 +73,9 @@ struct ClientDevice: Sendable {
     let remembered = try ClientMemory.read(flags.folder)
     guard let server = flags.server ?? remembered?.server else {
       printError("mapstore: \(flags.folder) belongs to no store yet; name one with --server")
-      throw ExitCode(2)
+      throw ExitCode(.unusableOption)
     }
-    // Another store's session and keys mean nothing here.
+    // Session and keys are of one store.
     let known = remembered.flatMap { $0.server == server ? $0 : nil } ?? ClientMemory(server: server)
     let folder = flags.folder
     self.folder = folder
@@ -28,7 +86,7 @@ struct ClientDevice: Sendable {
         box.memory.withLock { memory in
           memory.session = details
           memory.deviceToken = details?.deviceToken ?? memory.deviceToken
-          // The command goes on without; the next one has to sign in.
+          // A failure is no reason to stop this command: the next one has to sign in.
           try? memory.write(folder)
         }
       })
@@ -38,40 +96,75 @@ struct ClientDevice: Sendable {
       keysChanged: { keys in
         box.memory.withLock { memory in
           memory.grantKeys = keys
-          // The next command asks for them again.
+          // After a failure the next command asks for them again.
           try? memory.write(folder)
         }
       })
     shelf = try RegionShelf(folder: folder, options: options, grants: grants)
   }
 
-  /// A lock that closures can share.
+  /// A reference, since closures cannot share a `Mutex`.
   private final class MemoryBox: Sendable {
     let memory: Mutex<ClientMemory>
     init(_ memory: ClientMemory) { self.memory = Mutex(memory) }
   }
 
-  /// Runs what may take long; a signal ends it in order, with what was loaded noted.
+  /// Runs work that may take long. A signal cancels it; what was downloaded so far is kept and recorded.
   func interruptibly<Value: Sendable>(_ work: @escaping @Sendable (ClientDevice) async throws -> Value) async throws
     -> Value
   {
     let device = self
     let task = Task { try await work(device) }
-    CommandSignals.watch.whenStopped { task.cancel() }
-    defer { CommandSignals.watch.stop() }
+    SignalWatch.process.whenStopped { task.cancel() }
+    defer { SignalWatch.process.stop() }
     do {
       return try await task.value
     } catch {
-      guard let signal = CommandSignals.watch.received else { throw error }
+      guard let signal = SignalWatch.process.received else { throw error }
       printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
-      throw ExitCode(128 + signal)
+      throw ExitCode(.signal(signal))
     }
   }
 }
 
-extension ClientFlags {
-  /// - Throws: `ExitCode` 2 when no server is known.
-  func device(_ options: OfflineRegionOptions = OfflineRegionOptions()) throws -> ClientDevice {
-    try ClientDevice(self, options: options)
+/// What the command stores in the folder, `.mapstore-client.json`: the server, the session and the keys of grants. Only
+/// the file's owner can read it.
+///
+/// An app keeps the session in the system's key store instead, and has the keys built in.
+struct ClientMemory: Codable {
+  var server: String
+  var session: SessionDetails?
+  /// From the last sign-in; it outlives the session.
+  var deviceToken: String?
+  /// The server's keys at the last sign-in, or when it began to sign with another one.
+  var grantKeys: [GrantKey] = []
+
+  private static func path(_ folder: String) -> String { "\(folder)/.mapstore-client.json" }
+
+  /// Nil where there is no file.
+  static func read(_ folder: String) throws -> ClientMemory? {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(path(folder))
+    } catch let error as JSONFile.Unreadable {
+      if error.isMissing { return nil }
+      throw BundleError(
+        .readFailed, path: path(folder), "cannot be read: \(error)",
+        remedy: "check its permissions, or remove it and sign in again")
+    }
+    do {
+      return try WireJSON.decode(ClientMemory.self, from: bytes)
+    } catch {
+      throw BundleError(.malformed, path: path(folder), "\(error)", remedy: "remove it and sign in again")
+    }
+  }
+
+  func write(_ folder: String) throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let path = Self.path(folder)
+    // Created private, not made so afterwards: it holds a session.
+    let before = umask(0o077)
+    defer { umask(before) }
+    try OutputFile.write(try WireJSON.encode(self), to: path, replacing: true)
   }
 }

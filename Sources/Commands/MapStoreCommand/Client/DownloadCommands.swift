@@ -44,15 +44,15 @@ struct GetCommand: AsyncParsableCommand {
     try Self.failures(results)
   }
 
-  /// Throws the first failure; others are printed.
+  /// Prints all failures but the first, and throws that.
   static func failures(_ results: [Result<InstalledFile, any Error>]) throws {
     var failures: [any Error] = []
     for result in results {
       if case .failure(let error) = result { failures.append(error) }
     }
-    if let signal = CommandSignals.watch.received {
+    if let signal = SignalWatch.process.received {
       printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
-      throw ExitCode(128 + signal)
+      throw ExitCode(.signal(signal))
     }
     for error in failures {
       guard let error = error as? MapStoreError, !error.suggestions.isEmpty else { continue }
@@ -128,7 +128,7 @@ struct AroundCommand: AsyncParsableCommand {
     if isJSON { printJSON(files) }
     if files.isEmpty {
       printError("mapstore: \(region) has nothing there")
-      throw ExitCode(ClientExitStatus.leftUndone)
+      throw ExitCode(.leftUndone)
     }
   }
 }

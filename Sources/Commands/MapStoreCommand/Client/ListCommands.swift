@@ -72,7 +72,7 @@ struct CheckCommand: AsyncParsableCommand {
       printLine(
         damaged.isEmpty ? "all as they were published" : "damaged and removed: \(damaged.joined(separator: ", "))")
     }
-    if !damaged.isEmpty { throw ExitCode(ClientExitStatus.leftUndone) }
+    if !damaged.isEmpty { throw ExitCode(.leftUndone) }
   }
 }
 
@@ -112,9 +112,9 @@ struct PauseCommand: AsyncParsableCommand {
   }
 }
 
-/// Looks whether there is anything to do before something of it is done.
+/// Checks all regions before work begins on the first.
 private enum HereCheck {
-  /// - Throws: `MapStoreError` `.unknown` for the first region that has nothing of the kind here.
+  /// - Throws: `MapStoreError` `.unknown` for the first region that is not in the folder.
   static func run(_ regions: [String], on device: ClientDevice, _ hasSome: (OfflineRegion) -> Bool) throws {
     let here = Set(try device.shelf.regions().filter(hasSome).map(\.id))
     guard let missing = regions.first(where: { !here.contains($0) }) else { return }

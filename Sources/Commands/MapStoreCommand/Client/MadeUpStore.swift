@@ -4,7 +4,8 @@ import MapStoreWire
 import PurchaseLedger
 import TileIndex
 
-/// An app store for tests and demonstrations: signs as Apple does, with an authority that nobody has to believe. It keeps a book of what it sold beside its keys.
+/// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only a
+/// server trusts that was given its root, and lists its sales in a file beside its keys.
 struct MadeUpStore {
   private let authority: ThrowAwayAuthority
   private let bundleID: String
@@ -29,7 +30,7 @@ struct MadeUpStore {
     do {
       bytes = try JSONFile.bytes(keyFile)
     } catch {
-      throw StoreKeyError(
+      throw FakeStoreFileError(
         description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", isUnreadable: true
       )
     }
@@ -37,7 +38,7 @@ struct MadeUpStore {
       let file = try WireJSON.decode(File.self, from: bytes)
       (authority, bundleID) = (try ThrowAwayAuthority(file.authority), file.bundleId)
     } catch {
-      throw StoreKeyError(
+      throw FakeStoreFileError(
         description:
           "\(keyFile): is none of a made-up store's keys; make one under a new name: mapstore client store-key NEW-FILE",
         isUnreadable: false)
@@ -45,7 +46,8 @@ struct MadeUpStore {
     book = MadeUpBook(path: "\(keyFile).book.jsonl")
   }
 
-  /// A signed transaction of somebody who has just paid. As in the real stores nobody pays twice for what lasts: who has it gets the transaction of then.
+  /// A signed transaction for a purchase. As in real stores a product that lasts is paid once: who owns it gets the
+  /// transaction of the first purchase.
   func sell(_ product: String, to token: String, isSandbox: Bool) throws -> OutstandingTransaction {
     let environment: StoreEnvironment = isSandbox ? .sandbox : .production
     if let known = try book.standing(product, of: token, environment: environment.rawValue) {
@@ -63,9 +65,9 @@ struct MadeUpStore {
     return OutstandingTransaction(id: id, signed: signed)
   }
 
-  /// Gives the money back for what an account bought last of a product.
+  /// Refunds an account's last purchase of a product.
   ///
-  /// - Returns: the notification that the store sends to the shop; nil when it sold no such thing.
+  /// - Returns: the notification that the store sends to the shop; nil when there was no such purchase.
   func refund(_ product: String, of token: String) throws -> [UInt8]? {
     guard let line = try book.last(product, of: token) else { return nil }
     let sold = line.sale
@@ -85,4 +87,117 @@ struct MadeUpStore {
     try book.replace(line.number, with: String(decoding: signed, as: UTF8.self))
     return Array("{\"signedPayload\":\"\(String(decoding: notification, as: UTF8.self))\"}".utf8)
   }
+}
+
+/// The sales of a fake store in their last state: a signed transaction a line, as `purchase-ledger reconcile --store`
+/// reads them.
+private struct MadeUpBook {
+  let path: String
+
+  /// The fields of a transaction that are needed to sign it again.
+  struct Sale: Decodable {
+    let transactionId: String
+    let originalTransactionId: String
+    let productId: String
+    let purchaseDate: Int64
+    let environment: String
+    let appAccountToken: String?
+    /// When it was refunded.
+    let revocationDate: Int64?
+  }
+
+  func add(_ signed: String) throws { try write(try lines() + [signed]) }
+
+  func replace(_ number: Int, with signed: String) throws {
+    var lines = try lines()
+    lines[number] = signed
+    try write(lines)
+  }
+
+  /// The last sale of a product to an account.
+  func last(_ product: String, of token: String) throws -> (number: Int, sale: Sale, signed: String)? {
+    try find { $0.productId == product && $0.appAccountToken?.lowercased() == token.lowercased() }
+  }
+
+  /// An account's sale of a product that was not refunded.
+  func standing(
+    _ product: String, of token: String, environment: String
+  ) throws -> (number: Int, sale: Sale, signed: String)? {
+    try find {
+      $0.productId == product && $0.appAccountToken?.lowercased() == token.lowercased()
+        && $0.environment == environment && $0.revocationDate == nil
+    }
+  }
+
+  private func find(_ isWanted: (Sale) -> Bool) throws -> (number: Int, sale: Sale, signed: String)? {
+    let lines = try lines()
+    for number in lines.indices.reversed() {
+      let sale = try sale(lines[number])
+      if isWanted(sale) { return (number, sale, lines[number]) }
+    }
+    return nil
+  }
+
+  private func sale(_ signed: String) throws -> Sale {
+    let parts = signed.split(separator: ".")
+    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8),
+      let sale = try? WireJSON.decode(Sale.self, from: payload)
+    else {
+      throw FakeStoreFileError(
+        description: "\(path): holds a line that is no transaction; remove that line", isUnreadable: false)
+    }
+    return sale
+  }
+
+  private func lines() throws -> [String] {
+    do {
+      return String(decoding: try JSONFile.bytes(path), as: UTF8.self).split(separator: "\n").map(String.init)
+    } catch let error as JSONFile.Unreadable where error.isMissing {
+      return []
+    }
+  }
+
+  private func write(_ lines: [String]) throws {
+    try OutputFile.write(Array(lines.map { $0 + "\n" }.joined().utf8), to: path, replacing: true)
+  }
+}
+
+/// The fake store's queue of purchases that were paid and not finished, in the device's folder: `.mapstore-queue.json`.
+final class MadeUpQueue: StoreQueue {
+  private let path: String
+
+  init(folder: String) { path = "\(folder)/.mapstore-queue.json" }
+
+  func outstanding() async throws -> [OutstandingTransaction] { try read() }
+
+  func add(_ transaction: OutstandingTransaction) throws {
+    try write(try read().filter { $0.id != transaction.id } + [transaction])
+  }
+
+  func finish(_ id: String) async throws { try write(try read().filter { $0.id != id }) }
+
+  private func read() throws -> [OutstandingTransaction] {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(path)
+    } catch let error as JSONFile.Unreadable where error.isMissing {
+      return []
+    }
+    do {
+      return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
+    } catch {
+      throw FakeStoreFileError(
+        description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
+    }
+  }
+
+  private func write(_ transactions: [OutstandingTransaction]) throws {
+    try OutputFile.write(try WireJSON.encode(transactions), to: path, replacing: true)
+  }
+}
+
+/// A file of the fake store cannot be used.
+struct FakeStoreFileError: Error, CustomStringConvertible {
+  let description: String
+  let isUnreadable: Bool
 }

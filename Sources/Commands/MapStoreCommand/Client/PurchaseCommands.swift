@@ -32,7 +32,7 @@ struct BuyCommand: AsyncParsableCommand {
     let device = try flags.device()
     let account = try await device.client.account()
     let queue = MadeUpQueue(folder: device.folder)
-    // What was paid and is not booked yet would look as if it were for sale.
+    // First, because a region that is paid and not recorded by the server looks as if it were for sale.
     let before = try await device.shelf.submit(queue, to: device.client)
     let known = try await device.shelf.refreshLibrary(from: device.client)
     for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
@@ -41,7 +41,7 @@ struct BuyCommand: AsyncParsableCommand {
       }
       switch region.status {
       case .forSale, .revoked: break
-      // No button to buy what is owned.
+      // As in an app, which offers no purchase of what is owned.
       default:
         printError("mapstore: \(id): \(RegionTable.status(region)); nothing was bought")
         continue
@@ -55,10 +55,10 @@ struct BuyCommand: AsyncParsableCommand {
     let purchases = before.filter { old in !now.contains { $0.id == old.id } } + now
     try await device.shelf.refreshLibrary(from: device.client)
     if flags.json { printJSON(purchases.map(\.result)) } else { Self.show(purchases) }
-    if purchases.contains(where: \.isOpen) { throw ExitCode(ClientExitStatus.leftUndone) }
+    if purchases.contains(where: \.isOpen) { throw ExitCode(.leftUndone) }
   }
 
-  /// Prints what became of purchases.
+  /// Prints the outcomes of purchases.
   static func show(_ purchases: [SyncReport.Purchase]) {
     for purchase in purchases {
       let what = purchase.result.items.map { $0.regionId ?? $0.productId }.joined(separator: ", ")
@@ -134,10 +134,10 @@ struct SyncCommand: AsyncParsableCommand {
     }
     try GetCommand.failures(results)
     if let error = report.grantsError as? MapStoreError, [.damaged, .grant].contains(error.code) {
-      throw ExitCode(ClientExitStatus.status(of: error) ?? ClientExitStatus.leftUndone)
+      throw ExitCode(ExitStatus(ofClient: error) ?? .leftUndone)
     }
     if report.grantsError != nil || report.purchases.contains(where: \.isOpen) {
-      throw ExitCode(ClientExitStatus.leftUndone)
+      throw ExitCode(.leftUndone)
     }
   }
 }
@@ -158,5 +158,37 @@ struct StoreKeyCommand: ParsableCommand {
   func run() throws {
     try MadeUpStore.make(keyFile: file, bundleID: bundleId)
     printLine("wrote \(file) and \(file).root.der")
+  }
+}
+
+/// `mapstore client refund`
+struct RefundCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "refund",
+    abstract: "Has the made-up app store give the money back for regions, for tests and demonstrations.",
+    discussion: """
+      As a real one does, the store tells the shop's server with a signed notification (/v1/notifications/apple); whoever bought the region need not be there. What was sold, and \
+      given back, stands in the store's book, FILE.book.jsonl, which purchase-ledger reconcile --store reads.
+      """)
+  @OptionGroup var flags: ClientFlags
+  @Option(help: ArgumentHelp("The made-up store's keys.", valueName: "file"))
+  var storeKey: String
+  @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
+  var regions: [String]
+
+  func run() async throws {
+    let store = try MadeUpStore(keyFile: storeKey)
+    let device = try flags.device()
+    let account = try await device.client.account()
+    for id in regions {
+      let product = try await device.client.region(id).region.productId
+      guard let notification = try store.refund(product, of: account.appAccountToken) else {
+        throw ValidationError("the made-up store has sold \(id) to nobody of this account")
+      }
+      try await device.client.notify(apple: notification)
+      if !flags.json { printLine("\(id): the money was given back, and the shop was told") }
+    }
+    try await device.shelf.refreshLibrary(from: device.client)
+    if flags.json { printJSON(try device.shelf.regions()) }
   }
 }

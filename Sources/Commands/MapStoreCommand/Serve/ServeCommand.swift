@@ -15,10 +15,10 @@ struct ServeCommand: AsyncParsableCommand {
       Flags win over the environment, the environment over the file. docs/store.md describes the interface.
       """)
 
-  @OptionGroup var flags: ServeFlags
+  @OptionGroup var flags: MapStoreFlags
 
   func run() async throws {
-    let settings = try await ServeSettings(flags)
+    let settings = try MapStoreSettings(flags)
     var logger = Logger(label: "mapstore", factory: { StreamLogHandler.standardError(label: $0) })
     logger.logLevel = settings.logLevel
     let ledger = try Ledger.open(at: settings.ledger, policy: nil, clock: .system)
@@ -26,7 +26,7 @@ struct ServeCommand: AsyncParsableCommand {
       settings.options, ledger: ledger, identity: settings.identity.bounded(by: try ledger.policy), clock: .system,
       logger: logger)
     let end = AsyncStream<Void>.makeStream()
-    CommandSignals.watch.whenStopped { end.continuation.yield() }
+    SignalWatch.process.whenStopped { end.continuation.yield() }
     printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
     for fault in server.shelfFaults { printLine("not as the catalogue says: \(fault)") }
     printLine("catalogue: \(server.url)/catalogue")
@@ -36,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
     for await _ in end.stream { break }
     let seconds = settings.options.drainSeconds
     Task.detached { [logger] in
-      // Work that waits for the ledger's lock or a slow disk is not worth a wait: what was not answered was not promised.
+      // Work may wait for the ledger's lock or a slow disk for long. A request without an answer has promised nothing, so it is cut off.
       try await Task.sleep(for: .seconds(seconds) + .milliseconds(500))
       logger.warning("requests were left behind: they were not done within \(seconds) s")
       _ = StandardStreams.flush()
@@ -44,7 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     try await server.shutdown()
     ledger.close()
-    // Only now: a second signal while requests are finished is to kill.
-    CommandSignals.watch.stop()
+    // Not earlier: a second signal while requests are finished must kill.
+    SignalWatch.process.stop()
   }
 }

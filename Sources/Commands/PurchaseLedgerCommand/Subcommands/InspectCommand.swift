@@ -36,10 +36,10 @@ struct InspectCommand: AsyncParsableCommand {
       let evidence = try await verifier.verify(
         try InputFile.read(file), as: kind?.kind, context: context, at: settings.clock.now())
       for line in options.json ? [EvidenceText.json(evidence).text] : EvidenceText.lines(evidence) { printLine(line) }
-      if evidence.quarantine != nil { throw ExitCode(ExitStatus.found.rawValue) }
+      if evidence.quarantine != nil { throw ExitCode(.found) }
     } catch let refusal as Refusal {
       printLine(options.json ? EvidenceText.json(refusal).text : "refused: \(refusal)")
-      throw ExitCode(ExitStatus.found.rawValue)
+      throw ExitCode(.found)
     }
   }
 }

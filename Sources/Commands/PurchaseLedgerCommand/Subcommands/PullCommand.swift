@@ -59,7 +59,7 @@ struct PullCommand: AsyncParsableCommand {
     }
     for refusal in report.refusals where !options.json { printLine("refused: \(refusal)") }
     printLine(options.json ? Self.json(report).text : Self.text(report))
-    if !report.refusals.isEmpty { throw ExitCode(ExitStatus.found.rawValue) }
+    if !report.refusals.isEmpty { throw ExitCode(.found) }
   }
 
   static func text(_ report: PullReport) -> String {

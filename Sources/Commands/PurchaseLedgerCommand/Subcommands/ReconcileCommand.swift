@@ -64,7 +64,7 @@ struct ReconcileCommand: AsyncParsableCommand {
       throw LedgerError(
         .input, at: settings.ledgerPath, "no store's book was pulled yet: run `purchase-ledger pull`, or give --store")
     }
-    if !found.isAgreed { throw ExitCode(ExitStatus.found.rawValue) }
+    if !found.isAgreed { throw ExitCode(.found) }
   }
 }
 

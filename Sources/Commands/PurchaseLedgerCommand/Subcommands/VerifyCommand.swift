@@ -45,7 +45,7 @@ struct VerifyCommand: AsyncParsableCommand {
       printer.finish()
     }
     printText(options.json ? Self.json(report).text : Self.text(report))
-    if !report.isClean { throw ExitCode(ExitStatus.found.rawValue) }
+    if !report.isClean { throw ExitCode(.found) }
   }
 
   /// - Throws: `LedgerError` that names what is needed for the evidence that is there.

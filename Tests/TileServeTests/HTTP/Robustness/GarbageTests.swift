@@ -6,8 +6,8 @@ import Testing
 
 /// Invalid requests. The next client is always served.
 @Suite(.ownThread) struct GarbageTests {
-  /// Seeded, so that what fails once fails again. `TILESERVE_LONG=1` tries more.
-  private static let isLong = ProcessInfo.processInfo.environment["TILESERVE_LONG"] == "1"
+  /// Seeded, so that what fails once fails again. `LONG_TESTS=full` tries more.
+  private static let isLong = TestEffort.isFull
 
   @Test func mutatedRequests() async throws {
     let seed: UInt64 = 20_261_121

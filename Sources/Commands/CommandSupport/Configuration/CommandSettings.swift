@@ -1,0 +1,87 @@
+import Configuration
+import Foundation
+
+/// The values of a command's options. Flags win over the environment, the environment over the configuration file.
+package struct CommandSettings: Sendable {
+  /// The configuration file; nil where there is none.
+  package let file: ConfigurationFile?
+  private let schema: ConfigurationSchema
+  private let reader: ConfigReader
+
+  /// - Parameters:
+  ///   - flags: those that were given.
+  ///   - config: the flag that names the configuration file; without it the environment may name one.
+  /// - Throws: ``ConfigurationError`` when the file cannot be used.
+  package init(_ schema: ConfigurationSchema, flags: FlagValues, config: String?) throws {
+    let environment = EnvironmentVariablesProvider().prefixKeys(with: ConfigKey([schema.environmentPrefix]))
+    let path = config ?? ConfigReader(provider: environment).string(forKey: "config")
+    file = try path.flatMap { $0.isEmpty ? nil : try ConfigurationFile($0, schema: schema) }
+    self.schema = schema
+    reader = ConfigReader(providers: [
+      InMemoryProvider(values: flags.values), environment, InMemoryProvider(values: file?.values ?? [:]),
+    ])
+  }
+
+  /// - Parameter name: the option's name in the file; `apple.keyId` for an option of an object.
+  package func text(_ name: String) -> String? { reader.string(forKey: Self.key(name)) }
+
+  /// An option of one member of an object of objects, as `missing` of a tileset.
+  package func text(_ name: String, of member: String, in object: String) -> String? {
+    reader.string(forKey: ConfigKey([object, member, name]))
+  }
+
+  /// The texts between commas.
+  package func list(_ name: String) -> [String] { Self.list(text(name)) }
+
+  package static func list(_ text: String?) -> [String] {
+    (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+  }
+
+  package func paths(_ name: String) -> [String] { reader.stringArray(forKey: Self.key(name)) ?? [] }
+
+  /// - Throws: ``ConfigurationError`` for a value that is no number of the option's range: it must not mean the default.
+  package func number(_ name: String) throws -> Int? {
+    guard case .number(let range)? = schema.option(name)?.kind, let text = text(name) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw ConfigurationError(
+        option: name, "\"\(text)\" is no number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// - Throws: ``ConfigurationError`` for what is neither true nor false.
+  package func flag(_ name: String) throws -> Bool? {
+    if let isSet = reader.bool(forKey: Self.key(name)) { return isSet }
+    if let text = text(name) {
+      throw ConfigurationError(option: name, "\"\(text)\" is neither true nor false; give true or false")
+    }
+    return nil
+  }
+
+  /// The file's members of an object whose names the schema does not fix, in the order of the file.
+  package func members(of object: String) -> [(name: String, value: String)] { file?.members[object] ?? [] }
+
+  private static func key(_ name: String) -> ConfigKey { ConfigKey(name.split(separator: ".").map(String.init)) }
+}
+
+/// The flags that were given, by the names that the options have in the configuration file.
+package struct FlagValues: Sendable {
+  fileprivate(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
+
+  /// - Parameters:
+  ///   - texts: nil where the flag was not given.
+  ///   - switches: false where the flag was not given.
+  ///   - lists: empty where the flag was not given.
+  package init(
+    _ texts: KeyValuePairs<String, String?> = [:], switches: KeyValuePairs<String, Bool> = [:],
+    lists: KeyValuePairs<String, [String]> = [:]
+  ) {
+    for case (let name, let text?) in texts { set(name, .string(text)) }
+    for (name, isSet) in switches where isSet { set(name, .bool(true)) }
+    for (name, list) in lists where !list.isEmpty { set(name, .stringArray(list)) }
+  }
+
+  private mutating func set(_ name: String, _ content: ConfigContent) {
+    values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
+  }
+}

@@ -1,0 +1,107 @@
+/// The options that a command takes from its configuration file, and from the environment by the same names.
+package struct ConfigurationSchema: Sendable {
+  /// The command's prefix in the environment, in camel case: `purchaseLedger` for `PURCHASE_LEDGER_...`.
+  let environmentPrefix: String
+  /// Where the options are described, for errors.
+  let manual: String
+  let options: [ConfigurationOption]
+  /// How the file may spell an option's name, beside the name itself.
+  let canonicalName: @Sendable (String) -> String
+
+  package init(
+    environmentPrefix: String, manual: String, options: [ConfigurationOption],
+    canonicalName: @escaping @Sendable (String) -> String = { $0 }
+  ) {
+    (self.environmentPrefix, self.manual) = (environmentPrefix, manual)
+    (self.options, self.canonicalName) = (options, canonicalName)
+  }
+
+  /// - Parameter path: a name, or `limits.connections` for an option of an object.
+  func option(_ path: String) -> ConfigurationOption? {
+    var (options, found) = (options, ConfigurationOption?.none)
+    for name in path.split(separator: ".") {
+      found = options.first { $0.name == name }
+      if case .object(let inner)? = found?.kind { options = inner } else { options = [] }
+    }
+    return found
+  }
+}
+
+/// One option: its name and what it may be.
+package struct ConfigurationOption: Sendable {
+  /// Tests a value; throws ``ConfigurationError`` or another error whose description is the reason.
+  package typealias Check = @Sendable (String) throws -> Void
+
+  package enum Kind: Sendable {
+    case text(Check)
+    /// A text, or the digits of a whole number, where both are usual.
+    case textOrNumber(Check, mustBe: String)
+    /// A path; in the file it is relative to the file's folder.
+    case path
+    /// Such a path, or a list of them.
+    case paths
+    case number(ClosedRange<Int>)
+    case flag
+    /// An object with options of its own.
+    case object([ConfigurationOption])
+    /// An object with one member for each thing of a kind, by its id; each is an object with these options.
+    case objects(of: String, [ConfigurationOption])
+    /// An object whose members' names and values (texts or whole numbers) the command itself knows.
+    case settings(of: String, @Sendable (_ name: String, _ value: String) throws -> Void)
+    /// Is read by others than the command.
+    case ignored
+  }
+
+  let name: String
+  let kind: Kind
+
+  package init(_ name: String, _ kind: Kind) { (self.name, self.kind) = (name, kind) }
+
+  package static func text(_ name: String, check: @escaping Check = { _ in }) -> Self { Self(name, .text(check)) }
+
+  package static func texts(_ names: String...) -> [Self] { names.map { .text($0) } }
+}
+
+/// A configuration that cannot be used: what, where, and the remedy.
+package struct ConfigurationError: Error, CustomStringConvertible {
+  /// Whether the configuration file is wrong, or an option from a flag or the environment.
+  package let isInFile: Bool
+  /// Begins with the file's path and the member's name, or with the option's name.
+  package let description: String
+
+  /// - Parameter option: the option's name in the configuration file.
+  package init(option: String, _ reason: String) {
+    (isInFile, description) = (false, "\(option): \(reason)")
+  }
+
+  /// - Parameter file: the path of the configuration file.
+  package init(file: String, _ reason: String) {
+    (isInFile, description) = (true, "\(file): \(reason)")
+  }
+
+  /// A problem of the options together.
+  package init(_ message: String) { (isInFile, description) = (false, message) }
+}
+
+/// The known name that is most like a wrong one.
+enum NearestName {
+  static func find(_ wrong: String, in names: [String]) -> String? {
+    names.min { (distance($0, wrong), $0) < (distance($1, wrong), $1) }
+  }
+
+  /// Levenshtein's distance without regard to case: how many characters have to be replaced, inserted or removed.
+  private static func distance(_ one: String, _ other: String) -> Int {
+    let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
+    var row = Array(0...other.count)
+    for (i, a) in one.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, b) in other.enumerated() {
+        let replaced = diagonal + (a == b ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(replaced, row[j + 1] + 1, row[j] + 1)
+      }
+    }
+    return row[other.count]
+  }
+}

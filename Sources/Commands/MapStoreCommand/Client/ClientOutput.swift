@@ -1,0 +1,129 @@
+import CommandSupport
+import Foundation
+import MapStoreClient
+import MapStoreWire
+import RegionCatalog
+import Synchronization
+import TileIndex
+
+/// Regions as a table: id, status, edition, size, remarks.
+enum RegionTable {
+  static func lines(_ regions: [OfflineRegion]) -> [String] {
+    let rows = regions.map { [$0.id, status($0), $0.edition ?? "-", $0.bytes.map(size) ?? "-", remarks($0)] }
+    let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) } + [row[4]]
+      return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
+    }
+  }
+
+  static func status(_ region: OfflineRegion) -> String {
+    switch region.status {
+    case .forSale: "for sale"
+    case .pendingApproval: "pending approval"
+    case .ownedNotInstalled: "owned, not installed"
+    case .ownedInstalled: "installed"
+    case .updateAvailable: "update available"
+    case .revoked: "revoked"
+    case nil: region.installed == nil ? "not asked yet" : "installed"
+    }
+  }
+
+  private static func remarks(_ region: OfflineRegion) -> String {
+    var remarks: [String] = []
+    if let installed = region.installed, installed.edition != region.edition {
+      remarks.append("has \(installed.edition)")
+    }
+    if let patch = region.patchBytes, region.status == .updateAvailable { remarks.append("patch of \(size(patch))") }
+    if !region.parcels.isEmpty { remarks.append("\(region.parcels.count) parcels") }
+    for way in region.downloads {
+      let part = way.bytesTotal > 0 ? way.bytesDone * 100 / way.bytesTotal : 100
+      remarks.append("\(way.isPaused ? "paused" : "interrupted") at \(part)% of \(way.edition)")
+    }
+    return remarks.joined(separator: ", ")
+  }
+
+  static func size(_ bytes: Int) -> String {
+    bytes < 1_000_000 ? "\((bytes + 999) / 1000) kB" : String(format: "%.1f MB", Double(bytes) / 1e6)
+  }
+}
+
+/// Shows downloads on standard error: one line for all of them.
+final class DownloadPrinter: Sendable {
+  private let printer: ProgressPrinter
+  private let parts = Mutex<[RegionPart: InstallProgress]>([:])
+
+  init(style: ProgressStyle) { printer = ProgressPrinter(style: style) }
+
+  func show(_ progress: InstallProgress) {
+    parts.withLock { parts in
+      parts[progress.part] = progress
+      let done = parts.values.reduce(0) { $0 + $1.bytesDone }
+      let total = parts.values.reduce(0) { $0 + $1.bytesTotal }
+      let going = parts.values.filter { $0.phase != .installed }.sorted { $0.part.region < $1.part.region }
+      printer.show(
+        fraction: total > 0 ? Double(done) / Double(total) : nil,
+        text:
+          "\(RegionTable.size(done)) of \(RegionTable.size(total))  \(going.map(Self.text).joined(separator: ", "))",
+        json: Self.json(progress))
+    }
+  }
+
+  /// Removes the line from the terminal.
+  func finish() { printer.finish() }
+
+  private static func text(_ progress: InstallProgress) -> String {
+    let what = progress.phase == .downloading ? "\(Int(progress.fraction * 100))%" : progress.phase.rawValue
+    return "\(progress.part.region) \(what)\(progress.complaint.map { " (\($0))" } ?? "")"
+  }
+
+  private struct Line: Encodable {
+    let region: String
+    let parcel: String?
+    let edition: String
+    let phase: InstallProgress.Phase
+    let bytesDone, bytesTotal: Int
+    let complaint: String?
+  }
+
+  private static func json(_ progress: InstallProgress) -> String {
+    let line = Line(
+      region: progress.part.region, parcel: progress.part.parcel, edition: progress.edition, phase: progress.phase,
+      bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal, complaint: progress.complaint)
+    return jsonLine(line)
+  }
+}
+
+/// Prints a value as one line of JSON.
+func printJSON(_ value: some Encodable) { printLine(jsonLine(value)) }
+
+private func jsonLine(_ value: some Encodable) -> String {
+  guard let bytes = try? WireJSON.encode(value) else { return "{}" }
+  return String(decoding: bytes, as: UTF8.self)
+}
+
+extension ExitStatus {
+  /// The exit code for an error of the client's; nil for others. `mapstore client --help` has the table.
+  init?(ofClient error: any Error) {
+    switch error {
+    case let error as MapStoreError:
+      switch error.code {
+      case .damaged, .grant: self = .badInput
+      case .unknown: self = .unreadableInput
+      case .unreachable: self = .unavailable
+      case .noSpace, .overQuota: self = .cannotCreate
+      case .shelf: self = .outputFailed
+      case .busy: self = .busy
+      case .refused, .editionGone: self = .refused
+      case .signedOut, .notOwned: self = .notPermitted
+      case .paused: self = .leftUndone
+      default: self = .internalError
+      }
+    case let error as BundleError:
+      self = [.notFound, .readFailed].contains(error.code) ? .unreadableInput : .outputFailed
+    case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput
+    case let error as FakeStoreFileError: self = error.isUnreadable ? .unreadableInput : .badInput
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import CommandSupport
+
+/// The flags of `mapstore serve`; nil where the environment, the file or the default decides.
+struct MapStoreFlags: ParsableArguments {
+  @Option(help: ArgumentHelp("The folder with catalogue.json, as tilecut build makes it.", valueName: "folder"))
+  var shelf: String?
+
+  @Option(
+    help: ArgumentHelp("The ledger, as purchase-ledger init makes it. (default: ledger.sqlite)", valueName: "file"))
+  var ledger: String?
+
+  @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"))
+  var config: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Products and their states, a line \"product id,state\" each, or JSON; read again when it changes. (default: all is for sale)",
+      valueName: "file"))
+  var products: String?
+
+  @Option(help: "Address to listen on; 0.0.0.0 or :: for all. (default: 127.0.0.1)")
+  var host: String?
+
+  @Option(help: "Port; 0 for any that is free. (default: 8090)")
+  var port: Int?
+
+  @Option(help: ArgumentHelp("Where clients reach the store; download links begin with it.", valueName: "url"))
+  var publicUrl: String?
+
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp(
+      "A secret of 32 bytes or more that signs download links; repeatable, the first signs, all are taken. (default: one that ends with the process)",
+      valueName: "file"))
+  var hmacKeyFile: [String] = []
+
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp(
+      "An Ed25519 key that signs grants for devices; repeatable, the first signs. (default: one that ends with the process)",
+      valueName: "file"))
+  var grantKeyFile: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "nginx's internal location of the shelf; it sends the files then (X-Accel-Redirect).", valueName: "path"))
+  var accelPrefix: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Addresses of proxies, with commas, whose X-Forwarded-For is believed.", valueName: "addresses"))
+  var trustedProxies: String?
+
+  @Option(
+    name: .customLong("root-certificate"), parsing: .singleValue,
+    help: ArgumentHelp("A root that Apple's evidence must chain to, DER or PEM; repeatable.", valueName: "file"))
+  var rootCertificates: [String] = []
+
+  @Option(help: "The app's bundle id at Apple.")
+  var bundleId: String?
+
+  @Option(help: ArgumentHelp("The app's number at Apple.", valueName: "number"))
+  var appAppleId: String?
+
+  @Flag(help: "Refuse Apple's notifications of version 1, which nobody signs.")
+  var refuseAppleV1 = false
+
+  @Option(help: ArgumentHelp("The app's licensing key at Google, DER, PEM or base64.", valueName: "file"))
+  var googlePublicKey: String?
+
+  @Option(help: "The app's package name at Google; without it Google's notifications are not taken.")
+  var packageName: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes whose token they verify are taken. (default: all are)",
+      valueName: "file"))
+  var googlePushKeys: String?
+
+  @Option(help: ArgumentHelp("The audience that the token of a push must name.", valueName: "text"))
+  var googlePushAudience: String?
+
+  @Option(
+    help: ArgumentHelp("The service account that the token of a push must name. (default: any)", valueName: "address"))
+  var googlePushAccount: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long SIGTERM waits for what has begun before it is cut off. (default: 10)", valueName: "seconds"))
+  var drainTimeout: Int?
+
+  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+  var logLevel: String?
+
+  @Option(help: ArgumentHelp("A folder, with commas several, where Leaflet lies.", valueName: "folders"))
+  var web: String?
+
+  /// The flags that were given, by the names of the configuration.
+  var values: FlagValues {
+    FlagValues(
+      [
+        "shelf": shelf, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
+        "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "bundleId": bundleId,
+        "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName,
+        "logLevel": logLevel, "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
+        "googlePushAccount": googlePushAccount, "drainTimeout": drainTimeout.map(String.init),
+      ],
+      switches: ["refuseAppleV1": refuseAppleV1],
+      lists: ["hmacKeyFiles": hmacKeyFile, "grantKeyFiles": grantKeyFile, "rootCertificates": rootCertificates])
+  }
+}

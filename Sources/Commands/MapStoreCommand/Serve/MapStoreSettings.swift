@@ -1,0 +1,158 @@
+import CommandSupport
+import Foundation
+import Logging
+import MapStoreServer
+import PurchaseLedger
+
+/// What `mapstore serve` is to do: flags, environment and configuration file, each option checked. Paths in the file
+/// are relative to it.
+struct MapStoreSettings {
+  let ledger: String
+  let options: StoreOptions
+  let identity: StoreIdentity
+  let logLevel: Logger.Level
+
+  private static let schema = ConfigurationSchema(
+    environmentPrefix: "mapstore", manual: "docs/store.md lists what may stand in it",
+    options: ConfigurationOption.texts(
+      "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "appAppleId", "packageName", "logLevel", "web",
+      "googlePushAudience", "googlePushAccount")
+      + ["shelf", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
+      + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
+      + [
+        .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
+        .init("linkSeconds", .number(1...86_400)), .init("sessionSeconds", .number(60...315_360_000)),
+        .init("grantSeconds", .number(60...315_360_000)), .init("drainTimeout", .number(0...3_600)),
+        .init("limits", .object(counts.map { .init($0.name, .number($0.range)) } + rateOptions)),
+      ])
+
+  /// The limits that are plain numbers.
+  private static var counts: [(name: String, path: WritableKeyPath<StoreLimits, Int>, range: ClosedRange<Int>)] {
+    [
+      ("transfersByAccount", \.transfersByAccount, 1...1_000), ("connections", \.connections, 1...1_000_000),
+      ("connectionsByAddress", \.connectionsByAddress, 1...1_000_000), ("bodyBytes", \.bodyBytes, 1_024...(64 << 20)),
+      ("bodiesBytes", \.bodiesBytes, (1 << 20)...(64 << 30)), ("idleSeconds", \.idleSeconds, 1...3_600),
+      ("requestSeconds", \.requestSeconds, 1...3_600), ("stallSeconds", \.stallSeconds, 1...3_600),
+    ]
+  }
+
+  /// The limits that are rates; the configuration has them by the minute.
+  private static var rates: [(name: String, path: WritableKeyPath<StoreLimits, StoreLimits.Rate>)] {
+    [
+      ("requestsByAddressPerMinute", \.requestsByAddress), ("requestsByAccountPerMinute", \.requestsByAccount),
+      ("passwordsByAddressPerMinute", \.passwordsByAddress), ("passwordsByLoginPerMinute", \.passwordsByLogin),
+      ("passwordsByLoginEverywherePerMinute", \.passwordsByLoginEverywhere),
+      ("linksByAccountPerMinute", \.linksByAccount), ("evidencesByAccountPerMinute", \.evidencesByAccount),
+      ("unsignedMessagesPerMinute", \.unsignedMessages),
+    ]
+  }
+
+  private static var rateOptions: [ConfigurationOption] {
+    rates.map { .init($0.name, .number(1...100_000_000)) }
+  }
+
+  /// - Throws: `ConfigurationError` or `StoreError`.
+  init(_ flags: MapStoreFlags) throws {
+    let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
+    ledger = settings.text("ledger") ?? "ledger.sqlite"
+    guard let shelf = settings.text("shelf") else {
+      throw ConfigurationError(option: "shelf", "is missing; name the folder that tilecut build has filled")
+    }
+    var options = StoreOptions(shelf: shelf)
+    options.products = settings.text("products")
+    options.host = settings.text("host") ?? options.host
+    options.port = try settings.number("port") ?? options.port
+    options.publicURL = try settings.text("publicUrl").map(Self.checkedURL)
+    options.linkKeys = settings.paths("hmacKeyFiles")
+    options.grantKeys = settings.paths("grantKeyFiles")
+    options.accelPrefix = try settings.text("accelPrefix").map(Self.checkedPrefix)
+    options.googlePush = try Self.googlePush(settings)
+    options.refusesAppleV1 = try settings.flag("refuseAppleV1") ?? false
+    options.trustedProxies = Set(settings.list("trustedProxies"))
+    options.webFolders = settings.list("web") + options.webFolders
+    options.linkSeconds = try settings.number("linkSeconds") ?? options.linkSeconds
+    options.sessionSeconds = try settings.number("sessionSeconds") ?? options.sessionSeconds
+    options.grantSeconds = try settings.number("grantSeconds") ?? options.grantSeconds
+    options.drainSeconds = try settings.number("drainTimeout") ?? options.drainSeconds
+    for (name, path, _) in Self.counts {
+      if let number = try settings.number("limits.\(name)") { options.limits[keyPath: path] = number }
+    }
+    for (name, path) in Self.rates {
+      guard let number = try settings.number("limits.\(name)") else { continue }
+      // A burst of half a minute, so that a client may catch up after a pause.
+      let burst = max(options.limits[keyPath: path].burst, number / 2)
+      options.limits[keyPath: path] = StoreLimits.Rate(burst: burst, perMinute: number)
+    }
+    self.options = options
+    identity = try Self.identity(settings)
+    logLevel = try Self.level(settings.text("logLevel") ?? "info")
+  }
+
+  private static func googlePush(_ settings: CommandSettings) throws -> StoreOptions.PushRule? {
+    let (keys, audience) = (settings.text("googlePushKeys"), settings.text("googlePushAudience"))
+    let account = settings.text("googlePushAccount")
+    if keys == nil, audience == nil, account == nil { return nil }
+    guard let keys, let audience else {
+      throw ConfigurationError(
+        option: keys == nil ? "googlePushKeys" : "googlePushAudience",
+        "is missing; pushes are verified with both, the file of Google's keys and the audience of the subscription")
+    }
+    return StoreOptions.PushRule(keys: keys, audience: audience, account: account)
+  }
+
+  /// Whose evidence the store accepts.
+  private static func identity(_ settings: CommandSettings) throws -> StoreIdentity {
+    var identity = StoreIdentity()
+    identity.rootCertificates = try settings.paths("rootCertificates").map(Self.der)
+    identity.bundleID = settings.text("bundleId")
+    identity.appAppleID = try settings.text("appAppleId").map { text in
+      guard let id = Int64(text) else {
+        throw ConfigurationError(option: "appAppleId", "\"\(text)\" is no number; give the app's number")
+      }
+      return id
+    }
+    identity.googlePublicKey = try settings.text("googlePublicKey").map(Self.der)
+    identity.packageName = settings.text("packageName")
+    return identity
+  }
+
+  // MARK: Values
+
+  private static func level(_ text: String) throws -> Logger.Level {
+    guard let level = Logger.Level(rawValue: text) else {
+      throw ConfigurationError(
+        option: "logLevel",
+        "\"\(text)\" is no level; choose one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return level
+  }
+
+  private static func checkedURL(_ text: String) throws -> String {
+    guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil
+    else {
+      throw ConfigurationError(
+        option: "publicUrl", "\"\(text)\" is no URL; give one such as https://maps.example.org")
+    }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+
+  private static func checkedPrefix(_ text: String) throws -> String {
+    guard text.hasPrefix("/"), text.hasSuffix("/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+      throw ConfigurationError(
+        option: "accelPrefix",
+        "\"\(text)\" does not begin and end with a slash; give nginx's internal location, such as /shelf/")
+    }
+    return text
+  }
+
+  private static func der(_ path: String) throws -> [UInt8] {
+    guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
+      throw StoreError(.unreadableInput, at: path, "cannot be read", remedy: "check the name and permissions")
+    }
+    guard let der = DERText.decode([UInt8](data)) else {
+      throw StoreError(
+        .unreadableInput, at: path, "is neither DER nor PEM", remedy: "give the file as the store handed it out")
+    }
+    return der
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import PurchaseLedger
+
+/// Files that options name, and `-`.
+enum InputFile {
+  private static let bytesMax = 64 << 20
+
+  /// - Throws: `LedgerError` with code `input`.
+  static func read(_ path: String) throws(LedgerError) -> [UInt8] {
+    do {
+      let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      // A larger file is beyond any size cap and is refused for its length later: it need not be read to its end.
+      var bytes = Data()
+      while bytes.count <= bytesMax, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty { bytes += more }
+      return UTF8Mark.removed(from: Array(bytes))
+    } catch {
+      throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
+    }
+  }
+
+  /// The first line without its end, LF or CR LF; further lines are ignored.
+  ///
+  /// - Throws: `LedgerError` with code `input`, also where the line is empty.
+  static func password(_ path: String) throws(LedgerError) -> String {
+    let line = try read(path).prefix { $0 != 0x0a }
+    let password = String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
+    guard !password.isEmpty else {
+      throw LedgerError(.input, at: path, "holds no password; write one into its first line")
+    }
+    return password
+  }
+
+  /// DER out of DER, PEM or bare base64.
+  static func der(_ path: String) throws(LedgerError) -> [UInt8] {
+    guard let der = DERText.decode(try read(path)) else {
+      throw LedgerError(.configuration, at: path, "is neither DER nor PEM; give the file as the store handed it out")
+    }
+    return der
+  }
+}
+
+/// Times on the command line and in the file.
+enum TimeArgument {
+  /// Milliseconds since 1970, from digits or RFC 3339 (`2026-11-21T15:00:00Z`, `2026-11-21`).
+  static func milliseconds(_ text: String, option: String) throws -> Int64 {
+    if let number = Int64(text) { return number }
+    for style in [
+      Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+      Date.ISO8601FormatStyle().year().month().day(),
+    ] {
+      if let date = try? style.parse(text) { return Int64((date.timeIntervalSince1970 * 1000).rounded()) }
+    }
+    throw LedgerError(
+      .configuration, at: option, "\"\(text)\" is no time; give milliseconds since 1970 or 2026-11-21T15:00:00Z")
+  }
+
+  /// RFC 3339, to the second.
+  static func text(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+  }
+}

@@ -1,0 +1,141 @@
+import CommandSupport
+import Foundation
+import PurchaseLedger
+
+/// Which ledger, which shop, and whose evidence is accepted: flags, environment and configuration file, each option
+/// checked. Paths in the file are relative to it.
+struct LedgerSettings {
+  let ledgerPath: String
+  /// Without an environment: whoever verifies sets it.
+  var identity: StoreIdentity
+  let environment: StoreEnvironment?
+  let clock: LedgerClock
+  /// Policies of the file, by name.
+  let policies: [(name: String, value: String)]
+  /// All values, for what only some subcommands need.
+  let values: CommandSettings
+
+  private static let schema = ConfigurationSchema(
+    environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/ledger.md",
+    options: ConfigurationOption.texts("bundleId", "environment", "packageName") + [
+      .init("ledger", .path), .init("googlePublicKey", .path), .init("rootCertificates", .paths),
+      .init("appAppleId", .textOrNumber(checkAppAppleID, mustBe: "the app's number at Apple, above 0")),
+      .init(
+        "now",
+        .textOrNumber({ _ in }, mustBe: "milliseconds since 1970 or a time such as \"2026-11-21T15:00:00Z\"")),
+      .init("apple", .object(ConfigurationOption.texts("issuerId", "keyId", "baseUrl") + [.init("privateKey", .path)])),
+      .init(
+        "google", .object([.init("serviceAccount", .path), .init("accessTokenFile", .path), .text("baseUrl")])),
+      .init("policy", .settings(of: "policies", checkPolicy)),
+    ],
+    canonicalName: canonicalName)
+
+  /// The values of flags, environment and file as they are.
+  static func values(_ flags: FlagValues, config: String?) throws -> CommandSettings {
+    try CommandSettings(schema, flags: flags, config: config)
+  }
+
+  /// - Throws: `ConfigurationError` or `LedgerError`.
+  init(_ options: CommonOptions) throws {
+    let values = try Self.values(options.values, config: options.config)
+    self.values = values
+    ledgerPath = values.text("ledger") ?? "ledger.sqlite"
+    environment = try values.text("environment").map(Self.environment)
+    var identity = StoreIdentity(rootCertificates: try values.paths("rootCertificates").map(InputFile.der))
+    identity.bundleID = values.text("bundleId")
+    identity.appAppleID = try values.text("appAppleId").map { text in
+      guard let id = Int64(text), id > 0 else {
+        throw ConfigurationError(option: "appAppleId", "\"\(text)\" is no number of an app at Apple")
+      }
+      return id
+    }
+    identity.googlePublicKey = try values.text("googlePublicKey").map(InputFile.der)
+    identity.packageName = values.text("packageName")
+    clock = try values.text("now").map { .fixed(try TimeArgument.milliseconds($0, option: "now")) } ?? .system
+    policies = values.members(of: "policy")
+    for (name, value) in policies where name == "environment" {
+      try Self.check(environment, against: value)
+    }
+    var policy = LedgerPolicy()
+    for (name, value) in policies { try policy.set(name, to: value) }
+    self.identity = identity.bounded(by: policy)
+  }
+
+  /// The environment that the option or the file's policy names.
+  var namedEnvironment: StoreEnvironment? {
+    environment ?? policies.last { $0.name == "environment" }.map { StoreEnvironment(storeText: $0.value) }
+  }
+
+  /// Names may be spelled as the flags are: `bundle-id` is `bundleId`, and `root-certificate`, which is given for each,
+  /// `rootCertificates`.
+  @Sendable private static func canonicalName(_ spelled: String) -> String {
+    let parts = spelled.split(separator: "-", omittingEmptySubsequences: false)
+    let name = parts.dropFirst().reduce(String(parts[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    return name == "rootCertificate" ? "rootCertificates" : name
+  }
+
+  @Sendable private static func checkAppAppleID(_ text: String) throws {
+    guard let id = Int64(text), id > 0 else {
+      throw ConfigurationError(option: "appAppleId", "\"\(text)\" is no number of an app at Apple")
+    }
+  }
+
+  @Sendable private static func checkPolicy(_ name: String, _ value: String) throws {
+    var policy = LedgerPolicy()
+    do { try policy.set(name, to: value) } catch { throw ConfigurationError(error.message) }
+  }
+
+  private static func environment(_ text: String) throws -> StoreEnvironment {
+    let environment = StoreEnvironment(storeText: text)
+    guard environment.code != nil else {
+      throw LedgerError(.configuration, at: "environment", "\"\(text)\" is neither production nor sandbox")
+    }
+    return environment
+  }
+
+  /// The environment is an option and a policy: both must be the same.
+  static func check(_ environment: StoreEnvironment?, against policy: String) throws {
+    guard let environment, environment != StoreEnvironment(storeText: policy) else { return }
+    throw LedgerError(
+      .configuration, at: "environment",
+      "is \(environment.rawValue.lowercased()), and the policy environment is \(policy); leave one of them out")
+  }
+
+  // MARK: The ledger
+
+  /// Opens the ledger to write. Policies of the file come into force; those that it does not name stay as recorded.
+  func openLedger() throws -> Ledger {
+    let ledger = try Ledger.open(at: ledgerPath, policy: nil, clock: clock)
+    try ledger.adopt(configuredPolicy(of: ledger))
+    return ledger
+  }
+
+  /// Opens the ledger to read: the recorded policies stay in force.
+  func openLedgerToRead() throws -> Ledger {
+    let ledger = try Ledger.openToRead(at: ledgerPath, clock: clock)
+    if try configuredPolicy(of: ledger) != ledger.policy {
+      printError(
+        "purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that writes to it records them"
+      )
+    }
+    return ledger
+  }
+
+  /// - Throws: `LedgerError` when the ledger was made for another environment.
+  private func configuredPolicy(of ledger: Ledger) throws -> LedgerPolicy {
+    var policy = try ledger.policy
+    if let environment, environment != policy.environment {
+      throw LedgerError(
+        .configuration, at: "environment",
+        "is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another ledger"
+      )
+    }
+    for (name, value) in policies { try policy.set(name, to: value) }
+    return policy
+  }
+
+  /// Whose evidence the ledger accepts, with its limits of size and clock.
+  func identity(for ledger: Ledger) throws -> StoreIdentity {
+    identity.bounded(by: try ledger.policy)
+  }
+}

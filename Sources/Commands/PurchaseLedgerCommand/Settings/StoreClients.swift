@@ -1,0 +1,66 @@
+import CommandSupport
+import PurchaseLedger
+
+extension LedgerSettings {
+  func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
+    // Without these every answer of the store would be refused, or answers about any app accepted.
+    if identity.rootCertificates.isEmpty { _ = try required(nil, "rootCertificates") }
+    if try ledger.policy.environment == .production {
+      _ = try required(identity.appAppleID.map(String.init), "appAppleId")
+    }
+    let file = try required(values.text("apple.privateKey"), "apple.privateKey")
+    let credentials = AppStoreCredentials(
+      issuerID: try required(values.text("apple.issuerId"), "apple.issuerId"),
+      keyID: try required(values.text("apple.keyId"), "apple.keyId"),
+      privateKey: String(decoding: try InputFile.read(file), as: UTF8.self),
+      bundleID: try required(identity.bundleID, "bundleId"))
+    return try AppStoreClient(
+      credentials: credentials, environment: ledger.policy.environment,
+      verifier: AppleVerifier(identity: identity(for: ledger)), clock: clock, baseURL: values.text("apple.baseUrl"))
+  }
+
+  func googlePlayClient(for ledger: Ledger) throws -> GooglePlayClient {
+    let credentials: GoogleCredentials
+    if let file = values.text("google.accessTokenFile") {
+      let text = String(decoding: try InputFile.read(file), as: UTF8.self)
+      credentials = .accessToken(text.filter { !$0.isWhitespace })
+    } else {
+      let file = try required(values.text("google.serviceAccount"), "google.serviceAccount")
+      credentials = try .serviceAccount(json: InputFile.read(file), file: file)
+    }
+    return try GooglePlayClient(
+      packageName: try required(identity.packageName, "packageName"), credentials: credentials,
+      environment: ledger.policy.environment, verifier: GoogleVerifier(identity: identity(for: ledger)), clock: clock,
+      baseURL: values.text("google.baseUrl"))
+  }
+
+  private func required(_ value: String?, _ name: String) throws -> String {
+    guard let value else {
+      throw LedgerError(.configuration, at: name, "is needed to ask the store; put it into the configuration file")
+    }
+    return value
+  }
+}
+
+extension AppStoreClient {
+  /// Shuts the client down after the work, also after a failure.
+  func closing<Value>(_ work: (AppStoreClient) async throws -> Value) async throws -> Value {
+    let result = await Result { try await work(self) }
+    try? await shutdown()
+    return try result.get()
+  }
+}
+
+extension GooglePlayClient {
+  func closing<Value>(_ work: (GooglePlayClient) async throws -> Value) async throws -> Value {
+    let result = await Result { try await work(self) }
+    try? await shutdown()
+    return try result.get()
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ work: () async throws -> Success) async {
+    do { self = .success(try await work()) } catch { self = .failure(error) }
+  }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import CommandSupport
+import PurchaseLedger
+
+/// `purchase-ledger entitlements`
+struct EntitlementsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "entitlements", abstract: "Lists what an account owns, and what is booked to it.")
+
+  @Argument(help: "Login name or id.")
+  var account: String
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let ledger = try LedgerSettings(options).openLedgerToRead()
+    for entitlement in try ledger.entitlements(of: ledger.accounts.existing(account)) {
+      if options.json {
+        printLine(entitlement.json.text)
+      } else {
+        let reason = entitlement.reason.isEmpty ? "" : " (\(entitlement.reason))"
+        printLine(
+          "\(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  since \(TimeArgument.text(entitlement.since))"
+            + "  \(entitlement.grant.store.rawValue) \(entitlement.grant.id)")
+      }
+    }
+  }
+}
+
+extension Entitlement {
+  var json: JSONValue {
+    .fields([
+      ("productId", .init(productID)), ("status", .string("\(status)")), ("reason", .string(reason)),
+      ("store", .string(grant.store.rawValue)), ("environment", .string(grant.environment.rawValue)),
+      ("originalTransactionId", .string(grant.id)), ("type", .string(productType.rawValue)), ("since", .init(since)),
+      ("refundedPercentage", .init(refundedMilli)), ("account", .init(account?.description)),
+    ])
+  }
+}
+
+/// `purchase-ledger history`
+struct HistoryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history", abstract: "Lists every event about a transaction, in the order in which we learnt it.")
+
+  @Argument(help: "A transaction's id, or an original transaction's.")
+  var transaction: String
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    let ledger = try LedgerSettings(options).openLedgerToRead()
+    let events = try ledger.history(of: transaction)
+    guard !events.isEmpty else {
+      throw LedgerError(.input, at: transaction, "no event is about it; check the id, or import its evidence")
+    }
+    for event in events { printLine(options.json ? event.jsonLine : EventText.line(event)) }
+  }
+}
+
+/// Events as text, a line each.
+private enum EventText {
+  static func line(_ event: LedgerEvent) -> String {
+    "\(event.seq)  \(TimeArgument.text(event.recordedAt))  \(text(event.content))"
+  }
+
+  private static func text(_ content: EventContent) -> String {
+    switch content {
+    case .transaction(let fact):
+      let copy = fact.transactionID == fact.originalTransactionID ? "" : " of \(fact.originalTransactionID)"
+      let refund = fact.revocation.map { ", revoked \(TimeArgument.text($0.date))" } ?? ""
+      return "transaction \(fact.transactionID)\(copy) \(fact.productID ?? "") \(fact.statement)\(refund), "
+        + "signed \(TimeArgument.text(fact.signedDate))"
+    case .amendment(let fact, let revision):
+      return "amendment \(revision.number) of \(fact.transactionID) \(fact.productID ?? ""): "
+        + "\(revision.fieldNames.joined(separator: ", ")) as signed \(TimeArgument.text(fact.signedDate))"
+    case .notification(let fact):
+      return "notification \(fact.type)\(fact.subtype.map { " \($0)" } ?? "") \(fact.uuid)"
+    case .claim(let key, let account, let isTransfer, _):
+      return "\(isTransfer ? "transfer" : "claim") of \(key.id) by \(account)"
+    case .accountOpened(let account, _): return "account \(account) opened"
+    case .accountErased(let account): return "account \(account) erased"
+    case .policy(let name, let value, _): return "policy \(name) = \(value)"
+    case .quarantine(let kind, let reason, _, _, _): return "\(kind.name) quarantined: \(reason)"
+    case .decision(_, _, let percentage, let policy, let value):
+      return "refund of \(Double(percentage) / 1000) %: \(policy) = \(value)"
+    case .correction(let run, let kind, let key): return "correction of \(key.id), \(kind.name), run \(run)"
+    case .acknowledgement(let key): return "\(key.id) acknowledged"
+    case .audit(let kind, let account, let subject, let outcome, _, _):
+      return "audit \(kind) \(subject ?? "") \(outcome)\(account.map { " by \($0)" } ?? "")"
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import CommandSupport
+import TileIndex
+
+/// `tilecut diff`
+struct DiffCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "diff", abstract: "Writes the patch that leads from one edition of a bundle to the next.",
+    discussion: """
+      A patch holds new and changed tiles, the names of removed ones, and changed metadata and places. It is applied once for trial \
+      before it gets its name.
+      """)
+
+  @Argument(help: ArgumentHelp("The edition that customers have: MBTiles, PMTiles, or a folder.", valueName: "old"))
+  var old: String
+  @Argument(help: ArgumentHelp("The edition that they shall have.", valueName: "new"))
+  var new: String
+  @Option(name: [.short, .long], help: "The patch to write.")
+  var output: String
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() throws {
+    let summary = try stoppable { try BundlePatch.diff(old: old, new: new, output: output, replacing: force) }
+    print(json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
+  }
+
+  private static func line(_ summary: BundlePatch.Summary, output: String, new: String) -> String {
+    let whole = "leads to \(new) \(summary.resultSHA256 == nil ? "tile for tile" : "byte for byte")"
+    return
+      "\(output): \(counted(summary.changedTiles, "new or changed tile")), \(summary.removedTiles) removed, "
+      + "\(formatted(bytes: summary.patchBytes)), \(whole)"
+  }
+}
+
+/// `tilecut apply`
+struct ApplyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "apply", abstract: "Makes the next edition of a bundle from a patch and the last one.",
+    discussion: """
+      The patch is refused on any other bundle than the one it was made for, and the result is compared with what the patch promises \
+      before it gets its name. With --force OLD itself may be the output.
+      """)
+
+  @Argument(help: ArgumentHelp("What tilecut diff wrote.", valueName: "patch"))
+  var patch: String
+  @Argument(help: ArgumentHelp("The edition that the patch is for.", valueName: "old"))
+  var old: String
+  @Option(name: [.short, .long], help: "The bundle to write.")
+  var output: String
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() throws {
+    let summary = try stoppable { try BundlePatch.apply(patch, to: old, output: output, replacing: force) }
+    guard !json else { return print(try prettyJSON(summary)) }
+    let file = summary.resultSHA256.map { "the new edition's file, SHA-256 \($0)" } ?? "the new edition, tile for tile"
+    print(
+      "\(output): \(counted(summary.changedTiles, "new or changed tile")), \(summary.removedTiles) removed; \(file)")
+  }
+}

@@ -1,0 +1,117 @@
+public import ArgumentParser
+import CommandSupport
+import TileServe
+
+/// The flags of `tileserve`; nil where the environment, the file or the default decides.
+struct TileServeFlags: ParsableArguments {
+  @Argument(
+    help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.")
+  var path: [String] = []
+
+  @Option(help: "A JSON file with any of these options.")
+  var config: String?
+
+  @Option(help: "Address to listen on; 0.0.0.0 or :: for all. (default: 127.0.0.1)")
+  var host: String?
+
+  @Option(help: "Port; 0 for any that is free. (default: 8080)")
+  var port: Int?
+
+  @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"))
+  var unixSocket: String?
+
+  @Option(help: "Memory for tiles that were drawn or asked for last. (default: 64MB)")
+  var cache: BytesArgument?
+
+  @Option(
+    help: ArgumentHelp(
+      "Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other servers whose description allows it), on, or off. (default: auto)",
+      valueName: "when"))
+  var prefetch: TileServerOptions.Prefetch?
+
+  @Option(
+    help: ArgumentHelp(
+      "Answer repeated requests for stored tiles past the HTTP parser, or off: the same bytes by the plain path. (default: on)",
+      valueName: "switch"))
+  var fastPath: Switch?
+
+  @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))
+  var basePath: String?
+
+  @Option(help: ArgumentHelp("Where clients reach the server, whatever proxies say.", valueName: "url"))
+  var publicUrl: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "For tiles that are not there: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; 204 for vector tiles)",
+      valueName: "policy"))
+  var missing: MissingTilePolicy?
+
+  @Option(
+    help: ArgumentHelp("Cache-Control of tiles. (default: public, max-age=300)", valueName: "value"))
+  var cacheControl: String?
+
+  @Option(
+    help: ArgumentHelp("Origins whose pages may read: *, off, or a list with commas. (default: *)", valueName: "origin")
+  )
+  var cors: String?
+
+  @Option(
+    help: ArgumentHelp("Names that requests may be for, with commas. (default: all)", valueName: "hosts"))
+  var allowedHosts: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Addresses of proxies, beside this machine's, whose X-Forwarded fields are believed, with commas.",
+      valueName: "addresses"))
+  var trustedProxies: String?
+
+  @Option(help: ArgumentHelp("Write a line for each request; - for standard output.", valueName: "file"))
+  var accessLog: String?
+
+  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+  var logLevel: String?
+
+  @Option(help: ArgumentHelp("Certificate, a PEM file; then HTTPS is spoken.", valueName: "file"))
+  var tlsCert: String?
+
+  @Option(help: ArgumentHelp("The certificate's key, a PEM file.", valueName: "file"))
+  var tlsKey: String?
+
+  @Option(help: "Threads that speak HTTP. (default: one a core)")
+  var threads: Int?
+
+  @Option(help: "Connections at a time. (default: 16384)")
+  var connections: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long /ready answers 503 after SIGTERM before the port closes. (default: 2)", valueName: "seconds"))
+  var drainDelay: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Folders, with commas, where the viewer's libraries lie, before the usual ones.", valueName: "folders"))
+  var web: String?
+
+  /// The flags that were given, by the names of the configuration.
+  var values: FlagValues {
+    FlagValues([
+      "host": host, "port": port.map(String.init), "unix-socket": unixSocket, "cache": cache.map { String($0.bytes) },
+      "prefetch": prefetch?.rawValue, "fast-path": fastPath?.rawValue, "base-path": basePath, "public-url": publicUrl,
+      "missing": missing?.rawValue,
+      "cache-control": cacheControl, "cors": cors, "allowed-hosts": allowedHosts, "trusted-proxies": trustedProxies,
+      "access-log": accessLog, "log-level": logLevel, "tls-cert": tlsCert, "tls-key": tlsKey,
+      "threads": threads.map(String.init), "connections": connections.map(String.init),
+      "drain-delay": drainDelay.map(String.init), "web": web,
+    ])
+  }
+}
+
+/// The words of an option that is on or off.
+enum Switch: String, CaseIterable, ExpressibleByArgument {
+  case on, off
+}
+
+extension MissingTilePolicy: ExpressibleByArgument {}
+extension TileServerOptions.Prefetch: ExpressibleByArgument {}

@@ -1,0 +1,179 @@
+import CommandSupport
+import Foundation
+import Logging
+import TileServe
+
+/// What `tileserve` is to do: flags, environment and configuration file, each option checked.
+struct TileServeSettings {
+  let paths: [String]
+  let options: TileServerOptions
+  let accessLog: AccessLog?
+  let logLevel: Logger.Level
+  /// Between SIGTERM and the end of listening.
+  let drainDelaySeconds: Int
+  private let settings: CommandSettings
+
+  /// docs/tileserve.schema.json says the same to editors. Paths in the file are relative to the working folder, as
+  /// flags are.
+  private static let schema = ConfigurationSchema(
+    environmentPrefix: "tileserve", manual: "see tileserve --help",
+    options: ConfigurationOption.texts(
+      "path", "host", "unix-socket", "base-path", "allowed-hosts", "trusted-proxies", "access-log", "tls-cert",
+      "tls-key", "web") + [
+        .text("missing") { _ = try policy($0) }, .text("cors") { _ = try crossOrigin($0) },
+        .text("cache") { _ = try bytes($0) }, .text("prefetch") { _ = try prefetch($0) },
+        .text("fast-path") { _ = try fastPath($0) },
+        .text("cache-control") { _ = try checkedField($0) }, .text("public-url") { _ = try checkedURL($0) },
+        .text("log-level") { _ = try level($0) }, .init("port", .number(0...65_535)),
+        .init("threads", .number(1...256)), .init("connections", .number(1...1_000_000)),
+        .init("drain-delay", .number(0...3600)),
+        .init(
+          "tilesets",
+          .objects(
+            of: "tileset",
+            [.text("missing") { _ = try policy($0) }, .text("cache-control") { _ = try checkedField($0) }])),
+        .init("$schema", .ignored),
+      ])
+
+  /// - Throws: `ConfigurationError`, `ServeError`.
+  init(_ flags: TileServeFlags) throws {
+    let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
+    self.settings = settings
+    paths = flags.path.isEmpty ? settings.list("path") : flags.path
+    guard !paths.isEmpty else {
+      throw ConfigurationError("nothing to serve: name bundles or folders, as in: tileserve /maps")
+    }
+    var options = TileServerOptions()
+    options.host = settings.text("host") ?? options.host
+    options.port = try settings.number("port") ?? options.port
+    options.unixSocket = settings.text("unix-socket")
+    options.basePath = settings.text("base-path") ?? ""
+    options.publicURL = try settings.text("public-url").map(Self.checkedURL)
+    options.caching = try Self.checkedField(settings.text("cache-control") ?? options.caching)
+    options.allowedHosts = settings.list("allowed-hosts")
+    options.trustedProxies = settings.list("trusted-proxies")
+    options.crossOrigin = try Self.crossOrigin(settings.text("cors") ?? "*")
+    options.missing = try settings.text("missing").map(Self.policy)
+    options.cacheBytes = try Self.bytes(settings.text("cache") ?? "64MB")
+    options.prefetch = try settings.text("prefetch").map(Self.prefetch) ?? options.prefetch
+    options.fastPath = try settings.text("fast-path").map(Self.fastPath) ?? options.fastPath
+    options.loopCount = try settings.number("threads")
+    options.limits.connectionCountMax = try settings.number("connections") ?? options.limits.connectionCountMax
+    drainDelaySeconds = try settings.number("drain-delay") ?? 2
+    options.webLibraryFolders = Self.webFolders(settings.list("web"))
+    switch (settings.text("tls-cert"), settings.text("tls-key")) {
+    case (nil, nil): break
+    case (let certificate?, let key?): options.tls = .init(certificatePath: certificate, keyPath: key)
+    default: throw ConfigurationError("--tls-cert and --tls-key go together; give both")
+    }
+    logLevel = try Self.level(settings.text("log-level") ?? "info")
+    accessLog = try settings.text("access-log").map(AccessLogFile.open)
+    options.settings = { id in
+      TileServerOptions.TilesetSettings(
+        missing: settings.text("missing", of: id, in: "tilesets").flatMap(MissingTilePolicy.init(rawValue:)),
+        caching: settings.text("cache-control", of: id, in: "tilesets"))
+    }
+    self.options = options
+  }
+
+  /// Refuses settings of the file for tilesets that are not served: they would never have an effect.
+  ///
+  /// - Throws: `ConfigurationError` that names the first of them.
+  func check(_ shelf: TileShelf) throws {
+    guard let file = settings.file,
+      let unknown = settings.members(of: "tilesets").map(\.name).first(where: { shelf[$0] == nil })
+    else { return }
+    let known = shelf.tilesets.map(\.id)
+    let list = known.prefix(10).joined(separator: ", ") + (known.count > 10 ? " and \(known.count - 10) more" : "")
+    throw ConfigurationError(
+      file: file.path,
+      "tilesets: \(unknown): there is no such tileset; \(known.isEmpty ? "there is none at all" : "there are \(list)")")
+  }
+
+  // MARK: Values
+
+  private static func level(_ text: String) throws -> Logger.Level {
+    try oneOf(Logger.Level.allCases, Logger.Level(rawValue: text), text, "log-level")
+  }
+
+  private static func policy(_ text: String) throws -> MissingTilePolicy {
+    try oneOf(MissingTilePolicy.allCases, MissingTilePolicy(rawValue: text), text, "missing")
+  }
+
+  private static func oneOf<Value: RawRepresentable<String>>(
+    _ all: [Value], _ value: Value?, _ text: String, _ option: String
+  ) throws -> Value {
+    guard let value else {
+      throw ConfigurationError(
+        option: option, "\"\(text)\" is none of \(all.map(\.rawValue).joined(separator: ", "))")
+    }
+    return value
+  }
+
+  private static func prefetch(_ text: String) throws -> TileServerOptions.Prefetch {
+    guard let mode = TileServerOptions.Prefetch(rawValue: text) else {
+      throw ConfigurationError(option: "prefetch", "\"\(text)\" is none of auto, on, off")
+    }
+    return mode
+  }
+
+  private static func fastPath(_ text: String) throws -> Bool {
+    guard let value = Switch(rawValue: text) else {
+      throw ConfigurationError(option: "fast-path", "\"\(text)\" is none of on, off")
+    }
+    return value == .on
+  }
+
+  /// The value of a header field must not contain another field.
+  private static func checkedField(_ text: String) throws -> String {
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
+      throw ConfigurationError(option: "cache-control", "holds characters that no header field may have")
+    }
+    return text
+  }
+
+  private static func checkedURL(_ text: String) throws -> String {
+    guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil
+    else {
+      throw ConfigurationError(
+        option: "public-url", "\"\(text)\" is no URL such as https://maps.example.org/tiles")
+    }
+    return text
+  }
+
+  private static func crossOrigin(_ text: String) throws -> TileServerOptions.CrossOrigin {
+    switch text {
+    case "*": return .any
+    case "off": return .off
+    default:
+      let origins = CommandSettings.list(text)
+      for origin in origins {
+        guard let url = URL(string: origin), url.scheme != nil, url.host() != nil, url.path().isEmpty,
+          origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
+        else {
+          throw ConfigurationError(
+            option: "cors", "\"\(origin)\" is no origin such as https://app.example.org, nor * or off")
+        }
+      }
+      return .origins(origins)
+    }
+  }
+
+  private static func bytes(_ text: String) throws -> Int {
+    if text == "0" { return 0 }
+    guard let bytes = BytesArgument(argument: text) else {
+      throw ConfigurationError(option: "cache", "\"\(text)\" is no number of bytes such as 64MB")
+    }
+    return bytes.bytes
+  }
+
+  /// The folders that were given, then those beside the program, then Debian's.
+  private static func webFolders(_ given: [String]) -> [String] {
+    let program = URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
+      .resolvingSymlinksInPath().deletingLastPathComponent()
+    let beside = ["web", "../web", "../../web", "../share/tileserve/web"].map {
+      program.appendingPathComponent($0).standardizedFileURL.path
+    }
+    return given + beside + TileServerOptions.usualWebLibraryFolders
+  }
+}
