@@ -79,24 +79,24 @@ let package = Package(
     .target(name: "CSystemShim"),
 
     // What knows no map and no purchase, and more than one of the others needs.
-    .target(name: "Support", swiftSettings: strict),
+    .target(name: "Support", dependencies: ["CZlib"], swiftSettings: strict),
     .target(
       name: "TileIndex",
       dependencies: ["Support", "CSQLite", "CSystemShim", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: strict),
     .target(
       name: "TileImage",
-      dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
+      dependencies: ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
       swiftSettings: strict),
     // Apart from TileServe, so that an app which embeds the cache does not drag a server in.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
     // Apart from TilePrefetch, which knows no pictures.
     .target(name: "TileTiers", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
-      name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
+      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "TileCut",
-      dependencies: ["TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
+      dependencies: ["Support", "TileIndex", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ"],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
     .target(
@@ -133,7 +133,7 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
+        "Support", "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -143,7 +143,7 @@ let package = Package(
     .target(
       name: "PurchaseLedger",
       dependencies: [
-        "CSystemShim",
+        "Support", "CSystemShim",
         .product(name: "GRDB", package: "GRDB.swift"),
         // SQLite's own functions, for the statements that run once for each piece of evidence.
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -170,7 +170,7 @@ let package = Package(
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
     // The messages of the store's service: codable values, read by servers and devices.
-    .target(name: "MapStoreWire", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(name: "MapStoreWire", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
     .target(
       name: "MapStoreServer",
       dependencies: [
@@ -206,7 +206,7 @@ let package = Package(
     .executableTarget(
       name: "MapStoreCommand",
       dependencies: [
-        "TileIndex", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire", "CommandSupport",
+        "Support", "TileIndex", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire", "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -214,10 +214,10 @@ let package = Package(
       path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),
 
     .executableTarget(
-      name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
+      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
     .executableTarget(
       name: "StoreBench",
-      dependencies: ["PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["Support", "PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
       path: "Benchmarks/StoreBench", swiftSettings: strict),
     .executableTarget(
       name: "CacheBench", dependencies: ["PrefetchReplay", "TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
@@ -229,36 +229,37 @@ let package = Package(
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      name: "TestSupport", dependencies: ["Support", "TileIndex", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TileIndexTests",
       dependencies: [
-        "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+        "Support", "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
+      name: "TileImageTests", dependencies: ["Support", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TilePrefetchTests", dependencies: ["TilePrefetch", "TileIndex", "MemoryPressure", "TestSupport"],
+      name: "TilePrefetchTests", dependencies: ["Support", "TilePrefetch", "TileIndex", "MemoryPressure", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TileTiersTests", dependencies: ["TileTiers", "TileImage", "TileIndex", "TilePrefetch", "TestSupport"],
+      name: "TileTiersTests", dependencies: ["Support", "TileTiers", "TileImage", "TileIndex", "TilePrefetch", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "PrefetchReplayTests",
-      dependencies: ["PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
+      dependencies: ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
+      name: "TileCutTests", dependencies: ["Support", "TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TileServeTests",
       dependencies: [
-        "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
+        "Support", "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -267,7 +268,7 @@ let package = Package(
     .testTarget(
       name: "PurchaseLedgerTests",
       dependencies: [
-        "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
+        "Support", "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -280,7 +281,7 @@ let package = Package(
       swiftSettings: strict),
     // A device's process, for tests that kill it.
     .executableTarget(
-      name: "ShelfProbe", dependencies: ["MapStoreClient"], path: "Tests/ShelfProbe", swiftSettings: strict),
+      name: "ShelfProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/ShelfProbe", swiftSettings: strict),
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
@@ -307,7 +308,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
+        "Support", "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
         "TileImage", "TileIndex", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "TestSupport", "CSQLite",
       ],
       exclude: ["Goldens"],
@@ -333,7 +334,7 @@ if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
   ]
-  for target in package.targets where target.name == "PurchaseLedger" {
+  for target in package.targets where ["PurchaseLedger", "Support"].contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
   }
 }

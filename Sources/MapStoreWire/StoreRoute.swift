@@ -1,3 +1,5 @@
+import Support
+
 /// What can be asked of the store's service: the one list of its methods and paths, which the server answers, clients ask, and docs/openapi.yaml describes.
 public struct StoreRoute: Sendable, Hashable {
   public enum Method: String, Sendable, Hashable {

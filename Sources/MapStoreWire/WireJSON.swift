@@ -1,4 +1,5 @@
 internal import TileIndex
+import Support
 
 /// Messages as bytes: JSON in UTF-8, members in the order of their declaration, absent ones left out.
 public enum WireJSON {

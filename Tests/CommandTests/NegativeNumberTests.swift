@@ -1,4 +1,5 @@
 import TestSupport
+import Support
 import Testing
 import TileIndex
 

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MapStoreClient
+import Support
 
 @Suite(.ownThread) struct HeaderFieldTests {
   @Test(arguments: [

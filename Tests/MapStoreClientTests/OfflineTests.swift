@@ -6,6 +6,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreClient
+import Support
 
 /// Ownership without network: signed, limited in time, and not fooled by a clock.
 @Suite(.ownThread) struct OfflineTests {

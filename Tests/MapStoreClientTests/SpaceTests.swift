@@ -4,6 +4,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreClient
+import Support
 
 /// Room on the disk, and the shelf's quota.
 @Suite(.ownThread) struct SpaceTests {

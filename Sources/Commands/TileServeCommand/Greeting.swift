@@ -1,4 +1,5 @@
 import TileServe
+import Support
 
 /// What the command says when it serves.
 enum Greeting {

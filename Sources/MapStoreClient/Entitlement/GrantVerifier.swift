@@ -1,5 +1,6 @@
 import Crypto
 import MapStoreWire
+import Support
 
 /// Tells the server's grant documents from others.
 struct GrantVerifier: Sendable {

@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 #if canImport(Darwin)
   import Darwin

@@ -3,6 +3,7 @@ import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Support
 import TileIndex
 
 #if canImport(Darwin)

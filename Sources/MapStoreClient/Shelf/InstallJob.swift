@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// Brings one region, or one parcel, to the edition that the server has now.

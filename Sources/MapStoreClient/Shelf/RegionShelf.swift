@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// The regions on a device: a folder of bundles that are always whole, and a small file that remembers what is owned and on its way.
 ///

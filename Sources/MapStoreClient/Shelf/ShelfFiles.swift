@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// Where a shelf keeps what.
 ///

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 import TileIndex
 
 /// SHA-256 of a file, or of a part of one, from what the disk has now.

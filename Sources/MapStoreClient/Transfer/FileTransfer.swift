@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// Brings one file from the server to the disk, whatever happens on the way.

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 import TileIndex
 
 /// Writes bytes as they arrive, and notes pieces of them once they are on the disk.

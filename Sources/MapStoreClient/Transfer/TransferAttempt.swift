@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import Support
 import TileIndex
 
 /// One request for what is missing of a file, and what came of it.

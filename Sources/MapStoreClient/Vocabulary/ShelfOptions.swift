@@ -1,3 +1,5 @@
+import Support
+
 /// How a shelf behaves.
 public struct ShelfOptions: Sendable {
   /// The most bytes that installed regions may take together; nil for no limit but the disk.

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 /// The secrets that sign download links. The first signs; all are taken, so that a new one can be put before the old one until its links have ended.
 struct LinkKeys: Sendable {

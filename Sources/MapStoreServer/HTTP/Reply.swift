@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import MapStoreWire
 import NIOCore
+import Support
 
 /// Makes responses.
 enum Reply {
@@ -48,32 +49,14 @@ enum Reply {
   }
 
   /// Whether a list of entity tags has this one; weakly compared, as `If-None-Match` is.
-  static func matches(_ field: String?, _ tag: String) -> Bool {
-    tags(field).contains { $0 == "*" || $0 == tag || ($0.hasPrefix("W/") && $0.dropFirst(2) == tag) }
-  }
+  static func matches(_ field: String?, _ tag: String) -> Bool { field.map { EntityTagList.matches($0, tag) } ?? false }
 
   /// The same for `If-Match`: what is weak is never the same bytes.
   static func matchesStrongly(_ field: String?, _ tag: String) -> Bool {
-    tags(field).contains { $0 == "*" || $0 == tag }
+    field.map { EntityTagList.matchesStrongly($0, tag) } ?? false
   }
 
-  private static func tags(_ field: String?) -> [Substring] {
-    (field ?? "").split(separator: ",").map { item in
-      var item = item.drop { $0 == " " || $0 == "\t" }
-      while item.last == " " || item.last == "\t" { item.removeLast() }
-      return item
-    }
-  }
-
-  /// Gzip is named and not refused with a weight of 0.
-  static func acceptsGzip(_ field: String?) -> Bool {
-    (field ?? "").lowercased().split(separator: ",").contains { item in
-      let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-      guard parts.first == "gzip" || parts.first == "*" else { return false }
-      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
-      return weight > 0
-    }
-  }
+  static func acceptsGzip(_ field: String?) -> Bool { field.map { AcceptEncoding.accepts("gzip", $0) } ?? false }
 
   static func problem(_ rejection: Rejection) -> Response {
     let problem = rejection.problem

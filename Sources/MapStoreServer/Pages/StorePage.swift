@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// The page that people see: a map of what is covered, and the regions below it.

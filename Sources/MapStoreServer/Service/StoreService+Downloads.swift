@@ -4,6 +4,7 @@ import Logging
 import MapStoreWire
 import NIOCore
 import PurchaseLedger
+import Support
 import TileIndex
 
 extension StoreService {

@@ -1,5 +1,6 @@
 import Crypto
 import NIOCore
+import Support
 import Synchronization
 
 /// What a ``ReplyCache`` is asked. Clients choose most of it, so what it takes counts.

@@ -1,5 +1,6 @@
 import Crypto
 import MapStoreWire
+import Support
 import TileIndex
 
 /// What is on the shelf and which of it is for sale, at one moment: never changed, replaced as a whole.

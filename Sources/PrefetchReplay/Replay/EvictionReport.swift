@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// What eviction alone is worth, session by session.
 public struct EvictionReport: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 extension ReplayReport {
   /// One line: `{"sessions": [...], "total": {...}}`. `precision` is null where nothing was prefetched.

@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import Support
 
 /// What a signed-in client shows: 32 random bytes as base64url. The ledger keeps only their SHA-256.
 public struct SessionToken: Sendable, Hashable, CustomStringConvertible {
@@ -9,10 +9,7 @@ public struct SessionToken: Sendable, Hashable, CustomStringConvertible {
   public init(_ text: String) { self.text = text }
 
   static func random() -> Self {
-    let base64 = Data([UInt8].random(count: 32)).base64EncodedString()
-    return Self(
-      base64.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-        .replacingOccurrences(of: "=", with: ""))
+    Self(Base64.encodeURLText([UInt8].random(count: 32)))
   }
 
   var sha256: [UInt8] { [UInt8](SHA256.hash(data: Array(text.utf8))) }

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 extension ThrowAwayAuthority {
   /// What signing takes, for a made-up store that outlives a process: base64 of the leaf's key and of the three certificates.

@@ -1,3 +1,5 @@
+import Support
+
 /// What bytes look like, found out by their first bytes and their fields, never by a file's name.
 enum EvidenceFormat {
   /// A compact JWS; what it says it is stands in its payload.
@@ -30,7 +32,7 @@ enum EvidenceFormat {
 
   private static func object(_ bytes: [UInt8], _ range: Range<Int>) -> Self {
     do throws(JSONReader.Failure) {
-      let document = try JSONReader.read(bytes)
+      let document = try JSONReader.read(bytes, duplicates: .kept)
       if let kind = kind(of: document) { return .document(kind, document) }
       return .unknown("JSON, but of no form that a store answers with; say what it is with --format")
     } catch {

@@ -44,7 +44,9 @@ public struct EvidenceVerifier: Sendable {
     if let kind { return try await verify(bytes, is: kind, context, now, trusted) }
     switch EvidenceFormat(bytes) {
     case .signed: return try await apple.verifySigned(bytes, as: nil, at: now, trusted: trusted)
-    case .document(.verifyReceipt, let answer): return try apple.decode(answer: answer, context: context, at: now)
+    case .document(.verifyReceipt, let answer):
+      if let repetition = answer.repetition { throw repetition }
+      return try apple.decode(answer: answer, context: context, at: now)
     case .document(let kind, let answer):
       guard kind.store == .google, let google else { return try await verify(bytes, is: kind, context, now, trusted) }
       return try google.verify(answer, as: kind, context: context, at: now, trusted: trusted)

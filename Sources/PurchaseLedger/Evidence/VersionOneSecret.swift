@@ -1,3 +1,5 @@
+import Support
+
 /// The app's shared secret, which a version 1 notification carries as `password`: whoever has it may ask for receipts in our name, so it is never kept.
 enum VersionOneSecret {
   /// The same JSON with asterisks in the secret's place, at whatever depth it stands.

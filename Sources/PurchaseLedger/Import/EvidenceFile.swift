@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// Reads the pieces of a file: one piece, or JSON Lines (docs/ledger.md, The command). The memory it needs is that of a line.
 package final class EvidenceFile {
@@ -138,7 +139,7 @@ package final class EvidenceFile {
   /// whatever is wrong with it further on.
   private static func goesOn(_ bytes: [UInt8], from first: Int, beyond next: Int) -> Bool {
     do {
-      _ = try JSONReader.read(bytes[first...])
+      _ = try JSONReader.read(bytes[first...], duplicates: .kept)
       return true
     } catch {
       return error.byte > next - first

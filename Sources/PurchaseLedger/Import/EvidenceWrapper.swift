@@ -1,3 +1,5 @@
+import Support
+
 /// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/ledger.md, The command).
 ///
 /// It is the operator's own writing, so whatever in it is not understood is refused by its name: a typing error must not book something else than was meant.

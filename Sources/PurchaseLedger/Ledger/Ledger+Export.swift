@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Support
 
 /// In what form the books leave the ledger.
 public enum ExportFormat: String, Sendable, CaseIterable {

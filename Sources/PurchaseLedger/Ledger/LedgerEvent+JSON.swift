@@ -1,3 +1,5 @@
+import Support
+
 extension LedgerEvent {
   /// One line of an export: number, time, type, its fields, the digest of its evidence, the hash.
   package var jsonLine: String {

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 extension ReconcileLine {
   /// Like a difference of two journals: what, in which book, and what to do.

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TileIndex
 
 /// Files of a shelf: folders, and renames that last.

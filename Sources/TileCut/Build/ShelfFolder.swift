@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TileIndex
 
 /// The folder of a shelf and what the builder keeps in it: `.tilecut/` with the lock, the hashes of inputs, a record for each region, and files that are finished

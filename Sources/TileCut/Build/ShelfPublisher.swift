@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TileIndex
 
 /// Puts finished files on the shelf and the catalogue that names them in place, so that at every moment, also that of a power cut, each file that the catalogue

@@ -1,3 +1,5 @@
+import Support
+
 /// What several bundles say about themselves, as the words of one.
 struct MergedMetadata {
   let metadata: BundleMetadata
@@ -36,7 +38,7 @@ struct MergedMetadata {
   /// The first document, with those vector layers of the others that it does not have; without its statistics, which are those of one bundle.
   private static func layers(_ documents: [String]) -> String? {
     guard let first = documents.first, documents.contains(where: { $0 != first }) else { return documents.first }
-    let parsed = documents.compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+    let parsed = documents.compactMap { try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }
     guard let members = parsed.first?.members, parsed.count == documents.count else { return first }
     var layers: [JSONValue] = []
     var ids: Set<JSONValue> = []

@@ -1,3 +1,5 @@
+import Support
+
 /// A part of a map, in degrees: a box, polygons, or both. It decides which tiles and places belong to an extract.
 public struct TileArea: Hashable, Sendable {
   /// A west greater than the east crosses the antimeridian. Nil for no limit.

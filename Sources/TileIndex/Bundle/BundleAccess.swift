@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// Opens any SQLite file for reading without ever writing to it or beside it.
 ///

@@ -1,3 +1,5 @@
+import Support
+
 extension BundleError {
   /// What a failed call on a bundle's file or folder means to someone who has the bundle in hand.
   static func unopened(_ error: FileSystem.SystemError, path: String) -> BundleError {

@@ -1,3 +1,5 @@
+import Support
+
 /// The bytes that a bundle's file begins with, by its format.
 enum BundleMagic {
   /// Of every SQLite database, and so of MBTiles (SQLite file format, section 1.3.1).

@@ -1,3 +1,5 @@
+import Support
+
 /// Whether an SQLite file has all its pages. SQLite itself notices only when it comes to a page that is missing, which may be hours after opening.
 enum DatabaseLength {
   /// The header of a database (SQLite file format, section 1.3).

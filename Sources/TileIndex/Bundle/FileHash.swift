@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 /// The SHA-256 of a whole file, as downloads are checked with.
 package enum FileHash {
@@ -22,13 +23,5 @@ package enum FileHash {
     } catch is ReadOnlyFile.NotAFile {
       throw BundleError(.notFound, path: path, "is not a plain file", remedy: "name a file")
     }
-  }
-}
-
-package enum Hexadecimal {
-  /// Two digits a byte, in lower case.
-  package static func text(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

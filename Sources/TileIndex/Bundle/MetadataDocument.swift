@@ -1,3 +1,5 @@
+import Support
+
 /// The metadata documents of PMTiles archives and tile folders: an object whose members are strings, as in MBTiles' table, or values of their own kind,
 /// as in TileJSON.
 enum MetadataDocument {

@@ -1,3 +1,5 @@
+import Support
+
 /// The rows of the metadata table for a finished set of tiles.
 ///
 /// 1. Bounds are cut to what every zoom has, and reach all tiles; 2. zooms come from the tiles; 3. a missing center is chosen; 4. all becomes text.

@@ -1,3 +1,5 @@
+import Support
+
 /// Writes a file that is there as a whole or not at all, by the same way as bundles: a temporary file beside it, fsync, rename.
 package enum OutputFile {
   /// - Throws: ``BundleError``: `.exists`, `.writeFailed`.

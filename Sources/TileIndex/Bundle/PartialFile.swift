@@ -1,4 +1,5 @@
 import Synchronization
+import Support
 
 /// The temporary file that a bundle is written into, beside its target: `.NAME.PID-N.partial`.
 ///

@@ -1,3 +1,5 @@
+import Support
+
 /// The metadata table of any bundle as it was found. The raw rows are all there; the typed properties read them leniently
 /// and are nil where a value is missing or makes no sense.
 public struct StoredMetadata: Hashable, Sendable {

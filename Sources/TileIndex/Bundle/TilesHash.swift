@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 /// One hash over all tiles of a bundle: equal for bundles that show the same, whatever file format, order and page size they are kept in.
 ///

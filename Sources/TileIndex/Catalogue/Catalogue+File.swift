@@ -1,3 +1,5 @@
+import Support
+
 extension Catalogue {
   /// Reads a catalogue.
   ///

@@ -1,3 +1,5 @@
+import Support
+
 /// How documents name a grid: well-known ones by their identifier, sets over plain degrees by the edges of their tiles.
 extension TileMatrixSet {
   /// The URI of a set that nobody has registered.

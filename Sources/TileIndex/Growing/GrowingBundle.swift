@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 import Synchronization
 
 /// An MBTiles bundle that gets its tiles one by one, from elsewhere, while it is read: what came once is there from then on, also without a network.

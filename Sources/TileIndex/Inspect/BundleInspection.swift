@@ -1,3 +1,5 @@
+import Support
+
 /// What is in a bundle, as it is and not as its metadata say: the answer to "what is this file?".
 public struct BundleInspection: Hashable, Sendable, Codable {
   /// The tiles of one zoom.

@@ -1,3 +1,5 @@
+import Support
+
 /// Opens bundles of any format. What a file is its content says, not its name.
 public enum BundleFile {
   /// The formats that can be read.

@@ -1,3 +1,5 @@
+import Support
+
 /// The bytes of a PMTiles archive: its file, its header and its directories. Whatever the file claims, no more is read than it has and no more is held
 /// than the limits of ``PMTilesDirectory`` and a tile.
 final class PMTilesArchive {

@@ -1,3 +1,5 @@
+import Support
+
 /// What a PMTiles archive says about itself, in the words of MBTiles.
 enum PMTilesMetadata {
   /// What the header knows goes before what the metadata say: readers of archives go by the header, so a difference has been seen there.
@@ -17,7 +19,7 @@ enum PMTilesMetadata {
     let text = try archive.metadataText()
     if text.isEmpty { return [] }
     do {
-      guard let members = try JSONValue(parsing: text).members else {
+      guard let members = try JSONValue(parsing: text, duplicates: .lastWins).members else {
         throw archive.damaged("its metadata are not a JSON object")
       }
       return MetadataDocument.entries(members)

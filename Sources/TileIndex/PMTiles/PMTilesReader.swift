@@ -1,3 +1,5 @@
+import Support
+
 /// Reads the tiles of a PMTiles v3 archive of any maker, with directories that are packed with gzip or not at all.
 ///
 /// A reader holds one descriptor and is for one thread at a time. Opening reads the header, the root directory and the metadata.

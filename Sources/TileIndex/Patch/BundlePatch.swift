@@ -1,3 +1,5 @@
+import Support
+
 /// What changed from one edition of a bundle to the next, as a file: new, changed and removed tiles, changed metadata and places.
 ///
 /// A patch knows the bundle that it is for and the one that it leads to by their ``TilesHash``, metadata and places, and is applied to no other. Where both

@@ -1,3 +1,5 @@
+import Support
+
 /// A patch and the bundle that it is for.
 ///
 /// 1. The base must be what the patch was made from. 2. Its tiles and the patch's go into a new bundle, in the order of the new edition where the base still has

@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// A patch open for reading. Strangers' files come here: nothing in it is taken on trust, and what it leads to is compared with what it promises.
 final class PatchFile {

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 /// What a patch says about itself, the bundle that it changes and the one that it leads to: the rows of its table `info`.
 struct PatchInfo {

@@ -1,3 +1,5 @@
+import Support
+
 /// Compares two bundles and writes what leads from the old one to the new.
 struct PatchMaker {
   let base: PatchInfo.State

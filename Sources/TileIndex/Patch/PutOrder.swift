@@ -1,5 +1,6 @@
 import CSQLite
 import Crypto
+import Support
 
 /// The order in which a bundle of ours got its tiles: a patch that keeps it leads to the same file, byte for byte.
 ///

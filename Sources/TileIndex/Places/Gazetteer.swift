@@ -1,3 +1,5 @@
+import Support
+
 /// Lists of places as others keep them: GeoJSON, and the tables of geonames.org.
 public enum Gazetteer {
   /// Reads the places of a file, in its order. What a file is its content says: GeoJSON begins with a brace.

@@ -1,3 +1,5 @@
+import Support
+
 /// Places out of GeoJSON (RFC 7946).
 enum GeoJSONGazetteer {
   static func places(_ bytes: [UInt8], path: String) throws -> [Place] {

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 extension FileHash {
   /// The SHA-256 of a text in UTF-8: 64 hexadecimal digits in lower case.

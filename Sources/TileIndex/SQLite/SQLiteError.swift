@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// A failed sqlite3 call, before it is known what the caller was doing.
 package struct SQLiteError: Error, CustomStringConvertible {

@@ -1,3 +1,5 @@
+import Support
+
 /// What lies in a tile folder, read from the folders' own entries.
 struct TileFolder {
   let path: String

@@ -1,3 +1,5 @@
+import Support
+
 /// Which tiles there are.
 extension TileFolderReader {
   /// The zooms that have tiles, rising.

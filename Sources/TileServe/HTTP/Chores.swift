@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOPosix
+import Support
 import Synchronization
 
 /// What a server does beside answering: looking for bundles, forgetting maps that nobody looks at, ending connections that take too long, writing the access log.

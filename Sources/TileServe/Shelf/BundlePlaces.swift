@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// Where bundles lie: the answer to one look through the folders, nothing opened.
 struct BundlePlaces: Sendable {

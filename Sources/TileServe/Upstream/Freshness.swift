@@ -1,3 +1,5 @@
+import Support
+
 /// How long an answer may be used without asking again (RFC 9111, section 4.2).
 enum Freshness {
   /// A server that says a year does not mean more; one that says nothing at all is asked once a minute at most.
@@ -31,8 +33,6 @@ enum Freshness {
 
   /// Seconds that a server wants to be left alone (RFC 9110, section 10.2.3); nil when it says nothing that can be read.
   static func retryAfter(_ text: String?, now: Int) -> Int? {
-    guard let text else { return nil }
-    if let seconds = Int(text) { return seconds >= 0 ? seconds : nil }
-    return HTTPDate.seconds(text).map { max($0 - now, 0) }
+    text.flatMap { RetryAfter.seconds($0, now: Int64(now) * 1000) }.map { Int($0) }
   }
 }

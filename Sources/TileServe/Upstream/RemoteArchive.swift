@@ -1,4 +1,5 @@
 import Synchronization
+import Support
 import TileIndex
 
 /// A PMTiles archive on a web server: its directories are read in parts as they are needed, and kept in memory.

@@ -1,4 +1,5 @@
 import Synchronization
+import Support
 import TileIndex
 
 /// A file that a web server has, read in parts by range requests (RFC 9110, section 14). Blocks the calling thread.
@@ -63,10 +64,9 @@ final class RemoteFile: Sendable {
     return UpstreamFailure(.invalid, "gives other bytes than those that were asked for")
   }
 
-  /// The whole file's size: `bytes 0-16383/40000`.
+  /// The whole file's size where the answer begins at the place that was asked for.
   private static func total(_ field: String?, from start: Int) -> Int? {
-    guard let field, field.hasPrefix("bytes \(start)-"), let slash = field.lastIndex(of: "/") else { return nil }
-    return Int(field[field.index(after: slash)...]).flatMap { $0 > start ? $0 : nil }
+    field.flatMap(ContentRange.init).flatMap { $0.range.lowerBound == start ? $0.total : nil }
   }
 }
 

@@ -1,4 +1,5 @@
 import Synchronization
+import Support
 import TileIndex
 
 /// What clients are told of an upstream's tileset.

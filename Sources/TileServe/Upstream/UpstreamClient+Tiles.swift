@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 extension UpstreamClient {
   /// Asks for a tile of a server that has a URL for each.

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Dispatch
 import NIOCore
 import NIOHTTP1
+import Support
 import Synchronization
 import TileIndex
 

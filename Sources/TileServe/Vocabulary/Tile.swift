@@ -1,4 +1,5 @@
 public import TileIndex
+import Support
 
 /// A tile as it is handed out.
 public struct Tile: Hashable, Sendable {

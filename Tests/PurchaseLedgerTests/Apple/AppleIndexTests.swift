@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import PurchaseLedger
+import Support
 
 /// Every entry of the index that is Apple's: verdicts with the roots and options they name, and what was read from the others.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
@@ -65,7 +66,7 @@ struct AppleIndexTests {
     #expect(evidence.details.contains(.init("opaqueValue", decoded["opaque_hex"]?.string ?? "")))
     #expect(evidence.details.contains(.init("deviceHash", decoded["sha1_hash_hex"]?.string ?? "")))
     #expect(evidence.signedDate == StoreDate.rfc3339(decoded["creation_date"]?.string ?? ""))
-    let purchases = try #require(decoded["in_app"]?.elements)
+    let purchases = try #require(decoded["in_app"]?.array)
     #expect(evidence.transactions.count == purchases.count)
     for (fact, purchase) in zip(evidence.transactions, purchases) {
       #expect(fact.transactionID == purchase["transaction_id"]?.string)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import PurchaseLedger
+import Support
 
 @Suite(.ownThread) struct EncodingTests {
   @Test func base64IsFoundationsForAllLengths() throws {

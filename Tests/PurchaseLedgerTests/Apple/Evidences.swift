@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import Support
 
 /// Evidence made up for tests, signed by a throw-away authority.
 struct Evidences {

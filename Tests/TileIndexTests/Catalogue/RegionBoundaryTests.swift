@@ -1,4 +1,5 @@
 import TestSupport
+import Support
 import Testing
 
 @testable import TileIndex

@@ -1,6 +1,7 @@
 import Foundation
 import MapStoreClient
 import MapStoreWire
+import Support
 import TileIndex
 
 /// What the command remembers in the folder, `.mapstore-client.json`: the server, the session and the keys of grants. Nobody else may read it.

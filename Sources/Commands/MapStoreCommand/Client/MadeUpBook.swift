@@ -1,5 +1,6 @@
 import MapStoreWire
 import PurchaseLedger
+import Support
 import TileIndex
 
 /// What a made-up store sold, in its last state: a signed transaction a line, as `purchase-ledger reconcile --store` reads them.

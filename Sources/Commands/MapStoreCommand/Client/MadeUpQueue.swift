@@ -1,5 +1,6 @@
 import MapStoreClient
 import MapStoreWire
+import Support
 import TileIndex
 
 /// The made-up store's list of what was paid and not finished, in the device's folder: `.mapstore-queue.json`.

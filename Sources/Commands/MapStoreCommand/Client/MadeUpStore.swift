@@ -2,6 +2,7 @@ import Foundation
 import MapStoreClient
 import MapStoreWire
 import PurchaseLedger
+import Support
 import TileIndex
 
 /// An app store for tests and demonstrations: signs as Apple does, with an authority that nobody has to believe. It keeps a book of what it sold beside its keys.

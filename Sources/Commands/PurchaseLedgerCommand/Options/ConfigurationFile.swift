@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import PurchaseLedger
+import Support
 
 /// A configuration file that says only what is understood: an option with a typing error must not go unnoticed.
 struct ConfigurationFile {
@@ -21,7 +22,7 @@ struct ConfigurationFile {
   init(_ path: String) throws {
     self.path = path
     let value: JSONValue
-    do { value = try JSONReader.read(try InputFile.read(path)) } catch let error as JSONReader.Failure {
+    do { value = try JSONReader.read(try InputFile.read(path), duplicates: .kept) } catch let error as JSONReader.Failure {
       throw LedgerError(.configuration, at: path, "is not JSON: \(error)")
     }
     guard let members = value.members else { throw LedgerError(.configuration, at: path, "is no JSON object") }
@@ -56,7 +57,7 @@ struct ConfigurationFile {
       }
       try set([name], .string(time), as: member.name)
     } else if name == "rootCertificates" {
-      let files = member.value.elements ?? [member.value]
+      let files = member.value.array ?? [member.value]
       let names = files.compactMap(\.string)
       guard names.count == files.count else { throw wrong(member.name, "must be a file name, or a list of them") }
       try set([name], .stringArray(names), as: member.name)

@@ -1,4 +1,5 @@
 import PurchaseLedger
+import Support
 
 /// What became of imported pieces.
 enum ImportText {

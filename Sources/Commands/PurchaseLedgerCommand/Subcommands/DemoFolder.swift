@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import PurchaseLedger
+import Support
 
 /// Where the demonstration puts its files.
 struct DemoFolder {

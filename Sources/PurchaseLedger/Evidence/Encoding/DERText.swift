@@ -1,3 +1,5 @@
+import Support
+
 /// Certificates and keys as people have them.
 package enum DERText {
   /// DER out of DER, PEM or bare base64; nil when it is none of them.

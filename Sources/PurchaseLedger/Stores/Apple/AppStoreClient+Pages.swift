@@ -38,9 +38,9 @@ extension AppStoreClient {
         method: "POST", url: "\(baseURL)/inApps/v1/notifications/history\(page)", contentType: "application/json",
         body: Array(body.utf8))
       let answer = try await requests.send(request) { _, value in
-        value?["notificationHistory"]?.elements == nil ? nil : value
+        value?["notificationHistory"]?.array == nil ? nil : value
       }
-      let pieces = (answer["notificationHistory"]?.elements ?? []).compactMap { $0["signedPayload"]?.string }
+      let pieces = (answer["notificationHistory"]?.array ?? []).compactMap { $0["signedPayload"]?.string }
       let next = answer["paginationToken"]?.string
       let hasMore = answer["hasMore"]?.bool ?? false
       let moves = next.map { !$0.isEmpty && seen.insert($0).inserted && $0 != current.page } ?? false
@@ -65,7 +65,7 @@ extension AppStoreClient {
   public func testNotificationStatus(_ token: String) async throws -> [String] {
     let request = StoreRequests.Request(url: "\(baseURL)/inApps/v1/notifications/test/\(Self.escape(token))")
     return try await requests.send(request) { _, value in
-      value?["sendAttempts"]?.elements?.compactMap { $0["sendAttemptResult"]?.string }
+      value?["sendAttempts"]?.array?.compactMap { $0["sendAttemptResult"]?.string }
     }
   }
 
@@ -81,9 +81,9 @@ extension AppStoreClient {
       let request = StoreRequests.Request(url: "\(baseURL)\(path)?\(query)\(page)")
       // `{}` says nothing: it is no empty history, which has `hasMore`.
       let answer = try await requests.send(request) { _, value in
-        value?["signedTransactions"]?.elements == nil || value?["hasMore"]?.bool == nil ? nil : value
+        value?["signedTransactions"]?.array == nil || value?["hasMore"]?.bool == nil ? nil : value
       }
-      let pieces = (answer["signedTransactions"]?.elements ?? []).compactMap { $0.string }
+      let pieces = (answer["signedTransactions"]?.array ?? []).compactMap { $0.string }
       let hasMore = answer["hasMore"]?.bool ?? false
       let next = answer["revision"]?.string ?? ""
       let moves = !next.isEmpty && seen.insert(next).inserted

@@ -1,3 +1,5 @@
+import Support
+
 /// The App Store Server API's failures: `{"errorCode": ..., "errorMessage": ...}`.
 enum AppStoreFailure {
   /// Codes that Apple documents as retryable: account, app or transaction not found for now, rate limit, internal error for now.

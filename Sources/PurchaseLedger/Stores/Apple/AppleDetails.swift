@@ -1,3 +1,5 @@
+import Support
+
 /// Decoded fields that facts do not hold, for `inspect`.
 enum AppleDetails {
   static func ofTransaction(_ payload: JSONValue) -> [VerifiedEvidence.Detail] { details(payload, transactionFields) }

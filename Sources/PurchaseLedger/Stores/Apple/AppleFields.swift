@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// Reads fields of Apple's JSON within the rules; a field that breaks them is named.
 struct AppleFields {

@@ -1,3 +1,5 @@
+import Support
+
 /// Finds out which of Apple's formats bytes are, by what they hold and never by a name.
 enum AppleFormat {
   /// What a signed payload is, by its decoded fields; nil for what is none of them, an app transaction for instance.
@@ -34,6 +36,11 @@ enum AppleFormat {
   }
 
   static func document(in bytes: [UInt8]) throws(Refusal) -> JSONValue {
-    do { return try JSONReader.read(bytes) } catch { throw Refusal(.malformed, "not JSON: \(error)") }
+    let document: JSONValue
+    do { document = try JSONReader.read(bytes, duplicates: .kept) } catch {
+      throw Refusal(.malformed, "not JSON: \(error)")
+    }
+    if let repetition = document.repetition { throw repetition }
+    return document
   }
 }

@@ -1,3 +1,5 @@
+import Support
+
 /// Dates as Apple's receipts and answers print them, read without any locale.
 enum StoreDate {
   /// The field `NAME_ms` of an answer of `verifyReceipt`, else `NAME` where that is UTC; nil where there is none.

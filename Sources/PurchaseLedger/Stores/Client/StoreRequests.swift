@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Support
 
 /// Makes requests of a store's API: limited in rate, repeated where that may help.
 struct StoreRequests: Sendable {
@@ -42,7 +43,7 @@ struct StoreRequests: Sendable {
       do {
         let (status, headers, body) = try await exchange(request, newAuthorization: isUnauthorized)
         isUnauthorized = status == 401
-        let value = try? JSONReader.read(body)
+        let value = try? JSONReader.read(body, duplicates: .kept)
         if (200..<300).contains(status) || others.contains(status) {
           if let answer = try accept(status, value) { return answer }
           complaint = "an answer that is cut off or empty"
@@ -52,7 +53,7 @@ struct StoreRequests: Sendable {
             throw failure(
               request, "the store answered \(complaint)", [400, 404, 410].contains(status) ? .notInStore : .store)
           }
-          if let asked = headers.first(name: "Retry-After").flatMap({ RetryAfter.seconds($0, now: clock.now()) }) {
+          if let asked = headers.first(name: "Retry-After").flatMap({ RetryAfter.seconds($0, now: clock.now(), mayBeTime: true) }) {
             guard asked <= retry.retryAfterMax else {
               throw failure(request, "\(complaint): wants no requests for \(Int(asked)) s; run it again then")
             }

@@ -1,3 +1,5 @@
+import Support
+
 /// A JSON text of Google with what wraps it: a recorded HTTP exchange, a purchase and its signature, a Pub/Sub message.
 struct GoogleAnswer {
   /// The HTTP status, when an exchange was recorded.
@@ -75,6 +77,6 @@ struct GoogleAnswer {
   }
 
   static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
-    do { return try JSONReader.read(bytes) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
+    do { return try JSONReader.read(bytes, duplicates: .kept) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
   }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import Support
 
 /// How the Android Publisher API lets us in.
 public enum GoogleCredentials: Sendable {

@@ -1,3 +1,5 @@
+import Support
+
 /// Reads fields of Google's JSON under the limits of ids and dates.
 struct GoogleFields {
   let value: JSONValue

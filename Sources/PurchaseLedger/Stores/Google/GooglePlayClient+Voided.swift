@@ -1,3 +1,5 @@
+import Support
+
 extension GooglePlayClient {
   /// Google keeps the list of voided purchases for 30 days.
   static let voidedWindow: Int64 = 30 * 86_400_000

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Support
 
 /// Asks the Android Publisher API about purchases. `shutdown` must be called at the end.
 public final class GooglePlayClient: Sendable {

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Support
 
 extension GoogleVerifier {
   static let messageNames = [
@@ -34,7 +35,7 @@ extension GoogleVerifier {
     if name == nil { found.notes.append("unknown-type") }
     // Without an envelope there is no id; the fields stand in for it, so that a redelivery is one message.
     let fallback = "\(name ?? "") \(subtype ?? "") \(token ?? "") \(date)"
-    let digest = SHA256.hash(data: Data(fallback.utf8)).map { String(format: "%02x", $0) }.joined()
+    let digest = Hexadecimal.text(SHA256.hash(data: Data(fallback.utf8)))
     found.notification = NotificationFact(
       store: .google, environment: environment,
       uuid: try FieldRules.identifier(answer.messageID ?? "rtdn:\(digest)", "messageId"),

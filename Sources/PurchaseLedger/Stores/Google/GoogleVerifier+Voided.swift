@@ -3,12 +3,12 @@ extension GoogleVerifier {
   func voided(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
     try checkPackage(context.packageName, isRequired: false)
     let entries = answer.body["voidedPurchases"]
-    guard answer.isEmpty || entries?.elements != nil || answer.body["tokenPagination"] != nil else {
+    guard answer.isEmpty || entries?.array != nil || answer.body["tokenPagination"] != nil else {
       throw Refusal(.malformed, "voidedPurchases is missing")
     }
     var found = VerifiedEvidence(kind: .googleVoided, store: .google, environment: nil)
     var seen: Set<StoreTransaction> = []
-    for entry in entries?.elements ?? [] {
+    for entry in entries?.array ?? [] {
       let transaction = try voidedPurchase(GoogleFields(value: entry), environment(context))
       guard seen.insert(transaction).inserted else { continue }
       found.transactions.append(transaction)

@@ -1,3 +1,5 @@
+import Support
+
 extension RegionBoundary {
   /// Takes the polygons of a document: of a Polygon or MultiPolygon, or a Feature, FeatureCollection or GeometryCollection of them (RFC 7946, section 3.1).
   ///

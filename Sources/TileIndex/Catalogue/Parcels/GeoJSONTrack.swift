@@ -1,3 +1,5 @@
+import Support
+
 /// The points and lines of a GeoJSON document (RFC 7946); the rings of polygons count as lines.
 enum GeoJSONTrack {
   static func read(_ bytes: [UInt8], path: String) throws -> Track {

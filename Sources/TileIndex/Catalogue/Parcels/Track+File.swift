@@ -1,3 +1,5 @@
+import Support
+
 extension Track {
   /// Reads a GPX or GeoJSON file.
   ///

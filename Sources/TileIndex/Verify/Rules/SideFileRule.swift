@@ -1,3 +1,5 @@
+import Support
+
 /// A bundle is one file: what lies beside it is lost when it is copied.
 struct SideFileRule: BundleRule {
   static let rule = VerificationRule("side-files", .practice, "no -wal, -shm or -journal file is left over beside it")

@@ -1,4 +1,5 @@
 import NIOCore
+import Support
 
 #if canImport(Darwin)
   import Darwin

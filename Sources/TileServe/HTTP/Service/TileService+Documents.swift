@@ -1,4 +1,5 @@
 import Synchronization
+import Support
 import TileIndex
 
 extension TileService {

@@ -1,4 +1,5 @@
 package import TileIndex
+import Support
 
 /// Found places as GeoJSON (RFC 7946), the best first.
 package enum PlacesDocument {

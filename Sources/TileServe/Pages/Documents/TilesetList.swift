@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// `/tilesets.json`: everything that the service has.
 package enum TilesetList {

@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// The `vector_layers` that a vector bundle's `json` metadata names (MBTiles 1.3, "Vector tileset metadata").
 enum VectorLayers {
@@ -7,8 +8,8 @@ enum VectorLayers {
   static func of(_ info: TilesetInfo) -> JSONValue? {
     // Some tools keep the member as a row of its own.
     let stored =
-      info.metadata.json.flatMap { try? JSONValue(parsing: Array($0.utf8)) }?["vector_layers"]
-      ?? info.metadata["vector_layers"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+      info.metadata.json.flatMap { try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }?["vector_layers"]
+      ?? info.metadata["vector_layers"].flatMap { try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }
     guard let layers = stored?.array else { return info.isRaster ? nil : .array([]) }
     return .array(layers.compactMap(completed))
   }

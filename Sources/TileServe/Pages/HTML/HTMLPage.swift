@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// The frame of every page. Nothing in it runs inline and nothing comes from elsewhere, so that ``contentSecurityPolicy`` holds.
 package enum HTMLPage {

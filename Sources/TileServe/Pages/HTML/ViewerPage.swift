@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// The page of one tileset: a map over the whole window.
 package enum ViewerPage {

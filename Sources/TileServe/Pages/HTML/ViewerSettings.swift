@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// What the viewer's scripts are told, as JSON in the page.
 enum ViewerSettings {

@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// Credits as bundles have them, which may be HTML (TileJSON 3.0.0, section 3.2), reduced to text and links.
 ///

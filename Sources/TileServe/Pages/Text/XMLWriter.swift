@@ -1,4 +1,5 @@
 import TileIndex
+import Support
 
 /// Writes an XML document element by element, escaped and indented by two spaces.
 struct XMLWriter {

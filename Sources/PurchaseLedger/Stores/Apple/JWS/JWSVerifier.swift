@@ -1,4 +1,5 @@
 import Crypto
+import Support
 import SwiftASN1
 import X509
 
@@ -66,7 +67,7 @@ struct JWSVerifier: Sendable {
     guard header["crit"] == nil else {
       throw Refusal(.unsupportedAlgorithm, "the header demands extensions that are not known here")
     }
-    let texts = header["x5c"]?.elements ?? []
+    let texts = header["x5c"]?.array ?? []
     guard texts.count == 3 else {
       throw Refusal(.certificateCount, "the header has \(texts.count) certificates, not three")
     }

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 extension AppleVerifier {
   /// A version 1 notification has no signature: whoever sent it, it only causes a question to the store.
@@ -30,7 +31,7 @@ extension AppleVerifier {
   private func entries(of document: JSONValue) -> [JSONValue] {
     let unified = document["unified_receipt"]?["latest_receipt_info"]
     let single = document["latest_receipt_info"] ?? document["latest_expired_receipt_info"]
-    return (unified?.elements ?? []) + (single?.elements ?? single.map { [$0] } ?? [])
+    return (unified?.array ?? []) + (single?.array ?? single.map { [$0] } ?? [])
   }
 
   private func latestDate(of entries: [JSONValue]) throws(Refusal) -> Int64 {
@@ -60,6 +61,6 @@ extension AppleVerifier {
   /// These messages have no id; what they say is one.
   private static func uuid(type: String, original: String, date: Int64) -> String {
     let digest = SHA256.hash(data: Array("\(type)\n\(original)\n\(date)".utf8))
-    return "v1:" + hexadecimal(digest)
+    return "v1:" + Hexadecimal.text(digest)
   }
 }

@@ -1,3 +1,5 @@
+import Support
+
 /// The outer payload of a version 2 notification (`responseBodyV2DecodedPayload`).
 struct NotificationPayload {
   let uuid: String

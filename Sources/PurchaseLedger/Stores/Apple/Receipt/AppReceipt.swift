@@ -1,3 +1,5 @@
+import Support
+
 /// An app receipt's payload as facts.
 ///
 /// Numbers of attributes: 0 environment, 2 bundle id, 3 app version, 4 opaque value, 5 hash of the device, 12 creation date,
@@ -99,7 +101,7 @@ struct AppReceipt {
       if let text = try attributes.text(type, name) { details.append(.init(name, text)) }
     }
     for (type, name) in [(4, "opaqueValue"), (5, "deviceHash")] as [(Int64, String)] {
-      if let bytes = attributes.raw(type), bytes.count <= 64 { details.append(.init(name, hexadecimal(bytes))) }
+      if let bytes = attributes.raw(type), bytes.count <= 64 { details.append(.init(name, Hexadecimal.text(bytes))) }
     }
     if let text = try attributes.text(21, "expiration date") { details.append(.init("expirationDate", text)) }
     return details
@@ -123,10 +125,4 @@ extension AppReceipt {
     }
     return details
   }
-}
-
-/// Lower-case hexadecimal digits, two for each byte.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

@@ -1,3 +1,5 @@
+import Support
+
 extension AppleVerifier {
   /// A PKCS#7 app receipt, in DER, BER or base64 of either.
   func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {

@@ -11,8 +11,8 @@ package enum JSONFile {
   private static let bytesMax = 1 << 30
 
   /// - Throws: ``Unreadable``, or ``JSONValue/SyntaxError``.
-  package static func read(_ path: String) throws -> JSONValue {
-    try JSONValue(parsing: try bytes(path))
+  package static func read(_ path: String, duplicates: JSONValue.DuplicateNames = .refused) throws -> JSONValue {
+    try JSONValue(parsing: try bytes(path), duplicates: duplicates)
   }
 
   /// - Throws: ``Unreadable``.

@@ -2,6 +2,7 @@
 ///
 /// Apple's receipts come with line breaks, JWS parts come without padding from stores and with it from some libraries; what
 /// they decode to decides, so one reader takes them all.
+@usableFromInline
 package enum Base64 {
   /// The six bits of a character; above 63: white space (64), padding (65), none (255).
   private static let values: [UInt8] = {
@@ -22,6 +23,7 @@ package enum Base64 {
   ///
   /// - Parameter skippingSpace: Whether white space may stand anywhere.
   /// - Complexity: O(characters), one table look-up each.
+  @inlinable
   package static func decode(_ text: some Collection<UInt8>, skippingSpace: Bool = false) -> [UInt8]? {
     if let result = text.withContiguousStorageIfAvailable({ decode($0, skippingSpace: skippingSpace) }) {
       return result
@@ -29,6 +31,7 @@ package enum Base64 {
     return Array(text).withUnsafeBufferPointer { decode($0, skippingSpace: skippingSpace) }
   }
 
+  @usableFromInline
   package static func decode(_ text: UnsafeBufferPointer<UInt8>, skippingSpace: Bool = false) -> [UInt8]? {
     var isValid = true
     let bytes = values.withUnsafeBufferPointer { values in
@@ -91,14 +94,26 @@ package enum Base64 {
   package static func isAlphabet(_ text: some Sequence<UInt8>) -> Bool { text.allSatisfy { values[Int($0)] <= 65 } }
 
   /// Base64url without padding, as JWS has it (RFC 7515, section 2).
-  package static func encodeURL(_ bytes: some Collection<UInt8>) -> [UInt8] {
-    encode(bytes, urlAlphabet, padded: false)
+  @inlinable
+  package static func encodeURL(_ bytes: some Collection<UInt8>) -> [UInt8] { encodeURL(array: Array(bytes)) }
+
+  /// Base64url without padding, as text.
+  @inlinable
+  package static func encodeURLText(_ bytes: some Collection<UInt8>) -> String {
+    String(decoding: encodeURL(bytes), as: UTF8.self)
   }
 
   /// Base64 with padding, as certificates stand in `x5c`.
-  package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] { encode(bytes, alphabet, padded: true) }
+  @inlinable
+  package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] { encode(array: Array(bytes)) }
 
-  private static func encode(_ bytes: some Collection<UInt8>, _ alphabet: [UInt8], padded: Bool) -> [UInt8] {
+  @usableFromInline
+  static func encode(array bytes: [UInt8]) -> [UInt8] { encode(bytes, alphabet, padded: true) }
+
+  @usableFromInline
+  static func encodeURL(array bytes: [UInt8]) -> [UInt8] { encode(bytes, urlAlphabet, padded: false) }
+
+  private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
     var (group, held): (UInt32, Int) = (0, 0)
@@ -117,5 +132,15 @@ package enum Base64 {
       if padded { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - held)) }
     }
     return text
+  }
+}
+
+/// Base64url without padding, read strictly: of all texts that decode to some bytes, only the one that encodes them is taken.
+package enum Base64URL {
+  /// Nil for anything but whole bytes in its alphabet.
+  package static func decode(_ text: String) -> [UInt8]? {
+    let text = Array(text.utf8)
+    guard let bytes = Base64.decode(text), Base64.encodeURL(bytes) == text else { return nil }
+    return bytes
   }
 }

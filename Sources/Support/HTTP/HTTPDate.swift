@@ -1,10 +1,10 @@
 /// Dates of HTTP (RFC 9110, section 5.6.7), in whole seconds since 1970.
-enum HTTPDate {
+package enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
-  static func text(_ seconds: Int) -> String {
+  package static func text(_ seconds: Int) -> String {
     let seconds = max(seconds, 0)
     let (day, time) = (seconds / 86400, seconds % 86400)
     let date = civil(day)
@@ -14,7 +14,7 @@ enum HTTPDate {
   }
 
   /// Reads the one form that may be sent; nil for others, which are ignored as a date that cannot be read is.
-  static func seconds(_ text: String) -> Int? {
+  package static func seconds(_ text: String) -> Int? {
     let parts = text.split(separator: " ")
     guard parts.count == 6, parts[0].hasSuffix(","), parts[5] == "GMT", let day = Int(parts[1]),
       let month = months.firstIndex(of: String(parts[2])), let year = Int(parts[3])
@@ -25,6 +25,9 @@ enum HTTPDate {
     else { return nil }
     return Self.day(year: year, month: month + 1, day: day) * 86400 + time[0] * 3600 + time[1] * 60 + time[2]
   }
+
+  /// The same in milliseconds.
+  package static func milliseconds(_ text: String) -> Int64? { seconds(text).map { Int64($0) * 1000 } }
 
   /// Days since 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that the leap day comes last.
   private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
@@ -44,5 +47,25 @@ enum HTTPDate {
     let yearOfEra = year % 400
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+}
+
+/// The `Retry-After` field (RFC 9110, section 10.2.3): seconds, or an HTTP date.
+package enum RetryAfter {
+  /// Nobody waits longer, and longer ones are no numbers of seconds any more.
+  private static let secondsMax = 366 * 86_400.0
+  /// A number above this is no number of seconds but Apple's milliseconds since 1970: 1973 in one, 3,170 years in the other.
+  private static let millisecondsMin = 100_000_000_000.0
+
+  /// Seconds from `now`, which is milliseconds since 1970; nil for another text. More than a year is a year.
+  ///
+  /// - Parameter mayBeTime: whether a number may be milliseconds since 1970, as Apple's servers send it.
+  package static func seconds(_ text: String, now: Int64, mayBeTime: Bool = false) -> Double? {
+    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      let number = Double(text) ?? .infinity
+      let seconds = mayBeTime && number > millisecondsMin ? max(0, (number - Double(now)) / 1000) : number
+      return min(seconds, secondsMax)
+    }
+    return HTTPDate.milliseconds(text).map { min(max(0, (Double($0) - Double(now)) / 1000), secondsMax) }
   }
 }

@@ -1,4 +1,5 @@
 import PurchaseLedger
+import Support
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
       #" {"id": 900719925474099312, "list": [1.50, -0, 1e3, true, null], "t": "a\u00e9\ud83d\ude00\n\"/", "id": 1} "#
     let value = try JSONReader.read(text.utf8)
     #expect(value["id"]?.identifier == "900719925474099312")
-    #expect(value["list"]?.elements == [.number("1.50"), .number("-0"), .number("1e3"), .bool(true), .null])
+    #expect(value["list"]?.array == [.number("1.50"), .number("-0"), .number("1e3"), .bool(true), .null])
     #expect(value["t"]?.string == "a\u{e9}\u{1F600}\n\"/")
     #expect(value["missing"] == nil)
   }

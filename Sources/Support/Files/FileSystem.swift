@@ -1,9 +1,9 @@
 #if canImport(Darwin)
-  import Darwin
+  package import Darwin
 #elseif canImport(Musl)
-  import Musl
+  package import Musl
 #else
-  import Glibc
+  package import Glibc
 #endif
 
 /// The few calls on files that bundles need, and nothing else of the operating system.
@@ -14,13 +14,13 @@ package enum FileSystem {
     package init(number: Int32) { self.number = number }
     package var description: String { String(cString: strerror(number)).lowercasedFirst }
     package var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
-    var isExisting: Bool { number == EEXIST }
+    package var isExisting: Bool { number == EEXIST }
     package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
-    var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
+    package var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
     /// The process, or the whole system, may open no more files.
     package var isOutOfDescriptors: Bool { number == EMFILE || number == ENFILE }
     /// Of open files or memory: it may pass.
-    var isShortage: Bool { isOutOfDescriptors || number == ENOMEM }
+    package var isShortage: Bool { isOutOfDescriptors || number == ENOMEM }
     /// What to do where a file or folder that is there cannot be opened.
     package var openingRemedy: String {
       isOutOfDescriptors ? "allow more open files (ulimit -n)" : "check the permissions"
@@ -37,8 +37,8 @@ package enum FileSystem {
 
   /// Tells files apart that have several names, and one name's files.
   package struct Identity: Hashable, Sendable {
-    let device: dev_t
-    let inode: ino_t
+    package let device: dev_t
+    package let inode: ino_t
   }
 
   /// What lies at a path; nil when there is nothing.
@@ -66,21 +66,21 @@ package enum FileSystem {
   package static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
 
   /// The absolute path without symbolic links.
-  static func realPath(_ path: String) throws -> String {
+  package static func realPath(_ path: String) throws -> String {
     guard let resolved = realpath(path, nil) else { throw SystemError(number: errno) }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
   /// Makes an empty file that nobody else has.
-  static func createExclusively(_ path: String) throws {
+  package static func createExclusively(_ path: String) throws {
     let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     close(descriptor)
   }
 
   /// Writes bytes into a file that exists, from its beginning.
-  static func write(_ bytes: [UInt8], to path: String) throws {
+  package static func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
@@ -102,7 +102,7 @@ package enum FileSystem {
   }
 
   /// Replaces bytes in the middle of a file.
-  static func write(_ bytes: [UInt8], to path: String, at offset: Int) throws {
+  package static func write(_ bytes: [UInt8], to path: String, at offset: Int) throws {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
@@ -137,7 +137,7 @@ package enum FileSystem {
   }
 
   /// Gives a file a name that nothing may have yet; fails with `isExisting` otherwise.
-  static func rename(_ path: String, toNew target: String) throws {
+  package static func rename(_ path: String, toNew target: String) throws {
     if link(path, target) == 0 {
       unlink(path)
       return
@@ -173,16 +173,16 @@ package enum FileSystem {
     guard try status(path)?.kind == .folder else { throw SystemError(number: ENOTDIR) }
   }
 
-  static var processID: Int { Int(getpid()) }
+  package static var processID: Int { Int(getpid()) }
 
   /// False when no process has this id.
-  static func isAlive(processID: Int) -> Bool {
+  package static func isAlive(processID: Int) -> Bool {
     guard let id = pid_t(exactly: processID), id > 0 else { return false }
     return kill(id, 0) == 0 || errno != ESRCH
   }
 
   /// True when another process holds a POSIX lock on the file. Not for files that this process has open: closing one would drop its own locks.
-  static func isLockedByAnother(_ path: String) -> Bool {
+  package static func isLockedByAnother(_ path: String) -> Bool {
     let descriptor = open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

@@ -1,4 +1,5 @@
 import Logging
+import Support
 import Synchronization
 
 #if canImport(Darwin)
@@ -8,25 +9,6 @@ import Synchronization
 #else
   import Glibc
 #endif
-
-enum WallClock {
-  /// Seconds since 1970.
-  static var seconds: Int {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return now.tv_sec
-  }
-}
-
-/// For spans of time: runs on whatever the wall's clock is set to.
-enum MonotonicClock {
-  /// Seconds since some moment in the past.
-  static var seconds: Double {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-  }
-}
 
 /// Says in the log that the process may open no more files, once a minute at most: to clients and from outside it looks like broken bundles and a server
 /// that does not answer.

@@ -1,0 +1,104 @@
+/// A JSON value (RFC 8259). Numbers keep the digits that they were read or made with, members their order.
+///
+/// An object that has a name twice is an error (RFC 8259, section 4, leaves open which one counts): parsing refuses it.
+/// A caller that reports it in its own words, or must read documents of others, says so with ``DuplicateNames``.
+package enum JSONValue: Hashable, Sendable {
+  /// One member of an object.
+  package struct Member: Hashable, Sendable {
+    package var name: String
+    package var value: JSONValue
+
+    package init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// What happens to an object that has a name twice.
+  package enum DuplicateNames: Sendable {
+    /// The document is an error.
+    case refused
+    /// The last member of the name counts, the others go. For documents in bundles that other programs wrote.
+    case lastWins
+    /// All members stay, and ``JSONValue/repeatedName`` finds the name. For callers that report it themselves.
+    case kept
+  }
+
+  case null
+  case bool(Bool)
+  /// A number as it stands in JSON.
+  case number(String)
+  case string(String)
+  case array([JSONValue])
+  case object([Member])
+
+  /// The shortest digits that read back as the same double; 0 for what is not finite, which JSON cannot say.
+  package static func number(_ value: Double) -> JSONValue { .number(DecimalText.text(value)) }
+  package static func number(_ value: Int) -> JSONValue { .number(String(value)) }
+  /// An array of numbers.
+  package static func numbers(_ values: Double...) -> JSONValue { .array(values.map { .number($0) }) }
+
+  package init(_ number: some BinaryInteger) { self = .number("\(number)") }
+
+  /// Null for nil.
+  package init(_ text: String?) { self = text.map(JSONValue.string) ?? .null }
+
+  /// A member of an object; nil also where it is null or this is no object.
+  ///
+  /// - Complexity: O(members).
+  package subscript(name: String) -> JSONValue? {
+    guard let value = member(name) else { return nil }
+    if case .null = value { return nil }
+    return value
+  }
+
+  /// A member of an object as it stands there, null too; nil where there is none or this is no object.
+  package func member(_ name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    for member in members where member.name == name { return member.value }
+    return nil
+  }
+
+  package var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  package var array: [JSONValue]? {
+    if case .array(let values) = self { values } else { nil }
+  }
+
+  package var members: [Member]? {
+    if case .object(let members) = self { members } else { nil }
+  }
+
+  /// The first name that an object in this value has twice, however deep; nil where all names are different.
+  ///
+  /// - Complexity: O(bytes).
+  package var repeatedName: String? {
+    switch self {
+    case .array(let values): return values.lazy.compactMap(\.repeatedName).first
+    case .object(let members):
+      let repeated = Self.firstRepeated(in: members)
+      for member in members[..<(repeated ?? members.count)] {
+        if let inner = member.value.repeatedName { return inner }
+      }
+      return repeated.map { members[$0].name }
+    default: return nil
+    }
+  }
+
+  /// The index of the first member whose name an earlier one has.
+  ///
+  /// - Complexity: O(members). A few dozen names are compared with each other, which costs less than a set.
+  static func firstRepeated(in members: [Member]) -> Int? {
+    guard members.count > 32 else {
+      for index in members.indices.dropFirst() {
+        let name = members[index].name
+        for earlier in 0..<index where members[earlier].name == name { return index }
+      }
+      return nil
+    }
+    var names = Set<String>(minimumCapacity: members.count)
+    return members.firstIndex { !names.insert($0.name).inserted }
+  }
+}
