@@ -330,7 +330,7 @@ if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets += [
     .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
     .executableTarget(
-      name: "LedgerFuzz", dependencies: ["PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
+      name: "LedgerFuzz", dependencies: ["Support", "PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
   ]

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Support
 
 /// `purchase-ledger`: keeps our book of what app stores sold, and compares it with theirs.
 @main
@@ -28,9 +29,10 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     let signals = SignalWatch()
     // SQLite's file is whole at any instant: nothing has to be put away first.
     signals.whenStopped { [weak signals] in
-      WholeFile.removeUnfinished()
-      printError("purchase-ledger: interrupted; what was committed is kept")
-      _exit(128 + (signals?.received ?? SIGINT))
+      AtomicFile.abandonAll {
+        printError("purchase-ledger: interrupted; what was committed is kept")
+        _exit(128 + (signals?.received ?? SIGINT))
+      }
     }
     let process = CommandProcess(
       Self.self, status: { ExitStatus(of: $0)?.rawValue }, outputFailed: ExitStatus.ledger.rawValue)

@@ -38,11 +38,7 @@ final class PartFile: Sendable {
 
   /// Has everything on the disk when it returns.
   func synchronise() throws {
-    #if canImport(Darwin)
-      // fsync alone leaves the bytes in the drive's own cache.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-    #endif
-    guard fsync(descriptor) == 0 else { throw FileSystem.SystemError(number: errno) }
+    try FileSystem.synchronise(descriptor)
   }
 
   /// Cuts off what lies beyond a length.

@@ -1,5 +1,6 @@
 import MapStoreWire
 import PurchaseLedger
+import Support
 
 /// What a link to a file says, and is signed with: the file in this edition, for this account, until then.
 struct DownloadLink: Hashable, Sendable {

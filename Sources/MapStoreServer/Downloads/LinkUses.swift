@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import PurchaseLedger
+import Support
 import TileIndex
 
 /// What has gone out through each link, and of each file to each account, and the hashes of the shelf's files: in a database of the shop's own beside the ledger, so that neither a restart nor a

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// Leaflet as it lies on this machine. It is served from where it was installed; none of it is part of this package.

@@ -4,6 +4,7 @@ import Hummingbird
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import Support
 import Synchronization
 import TileIndex
 

@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// What somebody wants to see of the catalogue.

@@ -1,4 +1,5 @@
 import Logging
+import Support
 import Synchronization
 import TileIndex
 

@@ -1,3 +1,5 @@
+import Support
+
 /// How the store's service is to run.
 public struct StoreOptions: Sendable {
   public var host = "127.0.0.1"
@@ -104,4 +106,8 @@ public struct StoreLimits: Sendable {
   public var stallSeconds = 60
 
   public init() {}
+}
+
+extension RateLimiter {
+  convenience init(_ rate: StoreLimits.Rate) { self.init(burst: rate.burst, perMinute: rate.perMinute) }
 }

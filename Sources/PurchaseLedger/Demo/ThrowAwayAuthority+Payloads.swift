@@ -1,3 +1,5 @@
+import Support
+
 extension ThrowAwayAuthority {
   /// A signed transaction that says what `fact` says, in Apple's field names.
   ///

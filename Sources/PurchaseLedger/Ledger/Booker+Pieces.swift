@@ -1,3 +1,5 @@
+import Support
+
 extension Booker {
   /// The kinds of the audits by which evidence leaves quarantine without being booked; their subject is its digest.
   static let released = "evidence.released"

@@ -1,5 +1,6 @@
 import Crypto
 import GRDB
+import Support
 
 /// Evidence against its digests and the events that name it.
 struct EvidenceCheck {

@@ -1,3 +1,5 @@
+import Support
+
 extension Ledger {
   /// Evidence in quarantine.
   package struct Quarantined: Sendable, Hashable {

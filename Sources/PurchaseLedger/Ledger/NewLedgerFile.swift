@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// The file that a new ledger is made in: `.NAME.unfinished`, beside the name that it is given once it is whole and on the disk.
 ///
@@ -51,19 +52,15 @@ final class NewLedgerFile {
     try sync()
     // Somebody who is not making a ledger may have put a file there.
     try check()
-    guard rename(path, name) == 0 else { throw failure }
-    // Some file systems have nothing to do for a folder, and say so.
-    guard fsync(folder) == 0 || [EINVAL, ENOTSUP].contains(errno) else {
+    do { try FileSystem.rename(path, replacing: name) } catch { throw failure }
+    guard (try? FileSystem.synchronise(folder)) != nil else {
       throw LedgerError(
         .database, at: target, "was made, but the system cannot say that it stays; check the disk and open it")
     }
   }
 
   private func sync() throws(LedgerError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure }
+    do { try FileSystem.synchronise(path) } catch { throw failure }
   }
 
   /// Removes what did not become a ledger.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Support
 
 /// Reads what a difference consists of. Lives within the read transaction of the merge.
 struct ReconcileDetails {

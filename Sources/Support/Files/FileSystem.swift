@@ -6,7 +6,7 @@
   package import Glibc
 #endif
 
-/// The few calls on files that bundles need, and nothing else of the operating system.
+/// The file system calls that the package needs, with errors as values.
 package enum FileSystem {
   /// An errno, and its text when shown.
   package struct SystemError: Error, CustomStringConvertible {
@@ -19,9 +19,9 @@ package enum FileSystem {
     package var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
     /// The process, or the whole system, may open no more files.
     package var isOutOfDescriptors: Bool { number == EMFILE || number == ENFILE }
-    /// Of open files or memory: it may pass.
+    /// Too few descriptors or too little memory, which may pass.
     package var isShortage: Bool { isOutOfDescriptors || number == ENOMEM }
-    /// What to do where a file or folder that is there cannot be opened.
+    /// The remedy when an existing file or folder cannot be opened.
     package var openingRemedy: String {
       isOutOfDescriptors ? "allow more open files (ulimit -n)" : "check the permissions"
     }
@@ -35,15 +35,15 @@ package enum FileSystem {
     package let identity: Identity
   }
 
-  /// Tells files apart that have several names, and one name's files.
+  /// Identifies a file, whatever names it has.
   package struct Identity: Hashable, Sendable {
     package let device: dev_t
     package let inode: ino_t
   }
 
-  /// What lies at a path; nil when there is nothing.
+  /// The status of a file or folder; nil when there is none at the path.
   ///
-  /// - Parameter followingLinks: false to be told of a symbolic link itself, which is of the kind `other`.
+  /// - Parameter followingLinks: false for the status of a symbolic link itself, whose kind is `other`.
   package static func status(_ path: String, followingLinks: Bool = true) throws -> Status? {
     var info = stat()
     guard (followingLinks ? stat(path, &info) : lstat(path, &info)) == 0 else {
@@ -62,7 +62,7 @@ package enum FileSystem {
       kind: kind, bytes: Int(info.st_size), identity: Identity(device: info.st_dev, inode: info.st_ino))
   }
 
-  /// Size of a file, 0 when it is missing or cannot be seen.
+  /// Size of a file; 0 when it is missing or its status cannot be read.
   package static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
 
   /// The absolute path without symbolic links.
@@ -72,32 +72,35 @@ package enum FileSystem {
     return String(cString: resolved)
   }
 
-  /// Makes an empty file that nobody else has.
-  package static func createExclusively(_ path: String) throws {
-    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666)
+  /// Creates an empty file; fails with `isExisting` when there is a file.
+  package static func createExclusively(_ path: String, mode: mode_t = 0o666) throws {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     close(descriptor)
   }
 
-  /// Writes bytes into a file that exists, from its beginning.
+  /// Overwrites the beginning of an existing file.
   package static func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
-    try bytes.withUnsafeBytes { buffer in
-      var done = 0
-      while done < buffer.count {
-        #if canImport(Darwin)
-          let count = Darwin.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
-        #elseif canImport(Musl)
-          let count = Musl.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
-        #else
-          let count = Glibc.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
-        #endif
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw SystemError(number: errno) }
-        done += count
-      }
+    try bytes.withUnsafeBytes { try write($0, to: descriptor) }
+  }
+
+  /// Writes bytes to an open file, pipe or terminal.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+    var done = 0
+    while done < bytes.count {
+      #if canImport(Darwin)
+        let count = Darwin.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+      #elseif canImport(Musl)
+        let count = Musl.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+      #else
+        let count = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+      #endif
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SystemError(number: errno) }
+      done += count
     }
   }
 
@@ -111,20 +114,25 @@ package enum FileSystem {
 
   package static func remove(_ path: String) { unlink(path) }
 
-  /// Puts a file's bytes, or a folder's entries, on the disk.
+  /// Has a file's bytes, or a folder's entries, on the disk when it returns.
   package static func synchronise(_ path: String) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
+    try synchronise(descriptor)
+  }
+
+  /// The same for an open file or folder.
+  package static func synchronise(_ descriptor: Int32) throws {
     #if canImport(Darwin)
-      // fsync alone leaves the bytes in the drive's own cache.
+      // fsync leaves the bytes in the drive's cache.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
-    // Some file systems cannot synchronise a folder and say EINVAL; there is nothing more to do there.
+    // Some file systems need not synchronise a folder, and report EINVAL or ENOTSUP.
     guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw SystemError(number: errno) }
   }
 
-  /// Gives a file another name in one step, in place of what has that name.
+  /// Renames a file in one step. Replaces the file that has the name.
   package static func rename(_ path: String, replacing target: String) throws {
     #if canImport(Darwin)
       let result = Darwin.rename(path, target)
@@ -136,7 +144,7 @@ package enum FileSystem {
     guard result == 0 else { throw SystemError(number: errno) }
   }
 
-  /// Gives a file a name that nothing may have yet; fails with `isExisting` otherwise.
+  /// Renames a file; fails with `isExisting` when there is a file of that name.
   package static func rename(_ path: String, toNew target: String) throws {
     if link(path, target) == 0 {
       unlink(path)
@@ -144,12 +152,12 @@ package enum FileSystem {
     }
     let error = SystemError(number: errno)
     if error.isExisting { throw error }
-    // A file system without hard links (FAT, some network drives): look first, which leaves a gap of microseconds.
+    // A file system without hard links (FAT, some network drives): the check leaves a gap of microseconds.
     if try status(target) != nil { throw SystemError(number: EEXIST) }
     try rename(path, replacing: target)
   }
 
-  /// The names in a folder, without order.
+  /// The names in a folder, in no order; none where there is no such folder.
   package static func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }
@@ -163,7 +171,34 @@ package enum FileSystem {
     return names
   }
 
-  /// Makes a folder and those above it.
+  /// Passes the names in a folder to a closure, in no order, until it returns false. No names where there is no such
+  /// folder.
+  ///
+  /// - Throws: ``SystemError``; what the closure throws.
+  package static func forEachName(in folder: String, _ body: (UnsafeBufferPointer<UInt8>) throws -> Bool) throws {
+    guard let directory = opendir(folder) else {
+      let error = SystemError(number: errno)
+      if error.isMissing { return }
+      throw error
+    }
+    defer { closedir(directory) }
+    while true {
+      errno = 0
+      guard let entry = readdir(directory) else {
+        guard errno == 0 else { throw SystemError(number: errno) }
+        return
+      }
+      let goesOn = try withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        try pointer.withMemoryRebound(to: UInt8.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) { name in
+          let count = name.withMemoryRebound(to: CChar.self, capacity: 1) { strlen($0) }
+          return try body(UnsafeBufferPointer(start: name, count: count))
+        }
+      }
+      if !goesOn { return }
+    }
+  }
+
+  /// Creates a folder and its parents.
   package static func makeFolders(_ path: String) throws {
     var built = path.hasPrefix("/") ? "" : "."
     for name in path.split(separator: "/") {
@@ -181,7 +216,8 @@ package enum FileSystem {
     return kill(id, 0) == 0 || errno != ESRCH
   }
 
-  /// True when another process holds a POSIX lock on the file. Not for files that this process has open: closing one would drop its own locks.
+  /// True when another process holds a POSIX lock on the file. Not for files that this process has open: closing the
+  /// descriptor would drop its own locks.
   package static func isLockedByAnother(_ path: String) -> Bool {
     let descriptor = open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { return false }

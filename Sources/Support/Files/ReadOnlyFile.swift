@@ -6,20 +6,21 @@
   import Glibc
 #endif
 
-/// A plain file open for reading at any place. Not mapped into memory: a mapped file that gets shorter ends the process.
+/// A regular file open for reading at any offset. Not memory-mapped: accessing a mapped file that was truncated ends the
+/// process.
 package final class ReadOnlyFile {
   private let descriptor: Int32
-  /// Size when it was opened.
+  /// Size when the file was opened.
   package let byteCount: Int
 
-  /// What was found in place of a plain file.
+  /// The path is not a regular file.
   package struct NotAFile: Error { package let kind: FileSystem.Kind }
 
   /// - Throws: ``FileSystem/SystemError`` or ``NotAFile``.
   package init(_ path: String) throws {
-    // A path with a NUL would be another, shorter path to the system.
+    // The system would take a path with a NUL for the part before it.
     guard !path.utf8.contains(0) else { throw FileSystem.SystemError(number: ENOENT) }
-    // Opening a pipe would otherwise wait for its writer.
+    // O_NONBLOCK: opening a pipe would otherwise wait for its writer.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
     var info = stat()
@@ -37,9 +38,9 @@ package final class ReadOnlyFile {
 
   deinit { close(descriptor) }
 
-  /// Fills a buffer with the bytes from a place on.
+  /// Fills a buffer with the bytes from an offset on.
   ///
-  /// - Returns: how many there were; fewer than asked for where the file ends.
+  /// - Returns: the number of bytes read; fewer than requested at the end of the file.
   /// - Throws: ``FileSystem/SystemError``.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
     guard let base = buffer.baseAddress else { return 0 }
@@ -55,17 +56,17 @@ package final class ReadOnlyFile {
   }
 }
 
-/// Bytes that can be read at any place: of a file, or of one that another machine has.
+/// Bytes with random access: a file, or one on another machine.
 package protocol ByteSource {
-  /// All of them.
+  /// The number of bytes.
   var byteCount: Int { get }
 
-  /// Fills a buffer with the bytes from a place on.
+  /// Fills a buffer with the bytes from an offset on.
   ///
-  /// - Returns: how many there were; fewer than asked for where they end.
+  /// - Returns: the number of bytes read; fewer than requested at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int
 
-  /// The bytes from a place on, fewer than asked for where they end.
+  /// The bytes from an offset on; fewer than requested at the end.
   func bytes(at offset: Int, count: Int) throws -> [UInt8]
 }
 
@@ -78,3 +79,24 @@ extension ByteSource {
 }
 
 extension ReadOnlyFile: ByteSource {}
+
+/// Identifies a file's state without reading it. Writing to or replacing a file changes one of the members.
+package struct FileStamp: Hashable, Codable, Sendable {
+  package let bytes: Int
+  package let seconds: Int
+  package let nanoseconds: Int
+  package let inode: UInt64
+
+  /// Nil when there is no regular file at the path.
+  package init?(_ path: String) {
+    var info = stat()
+    guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+    bytes = Int(info.st_size)
+    inode = UInt64(info.st_ino)
+    #if canImport(Darwin)
+      (seconds, nanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)
+    #else
+      (seconds, nanoseconds) = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
+    #endif
+  }
+}

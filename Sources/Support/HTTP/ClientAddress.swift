@@ -6,11 +6,12 @@
   import Glibc
 #endif
 
-/// An address of the network, as limits and lists of proxies know it.
+/// A client's IP address, as limits and lists of proxies compare it.
 package struct ClientAddress: Hashable, Sendable {
-  /// The same for each way to write the address; IPv4 that came to a socket of IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) as IPv4.
+  /// The canonical text. IPv4-mapped IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) is IPv4.
   package let text: String
-  /// Whatever one customer has: the address of IPv4, the first 64 bits of IPv6, of which every device has as many addresses as it likes.
+  /// What one customer has: an IPv4 address, or the first 64 bits of an IPv6 address, in which a device can have any number
+  /// of addresses.
   package let network: String
 
   package static func isAddress(_ text: String) -> Bool {
@@ -23,15 +24,15 @@ package struct ClientAddress: Hashable, Sendable {
     if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
       self.init(String(text[text.index(after: text.startIndex)..<end]))
     } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
-      // More than one is IPv6 without brackets, which leaves no room for a port.
+      // More than one colon is IPv6 without brackets, which has no port.
       self.init(String(text[..<colon]))
     } else {
       self.init(text)
     }
   }
 
-  /// Whom proxies answer, by their `X-Forwarded-For`. Each adds whom it has seen at the end, so it is the last that is no
-  /// proxy: what stands before it is a client's own claim. Nil where all are proxies.
+  /// The client by `X-Forwarded-For`. Each proxy appends the address that it sees, so the client is the last address that is
+  /// no proxy; a client can claim anything before it. Nil where all are proxies.
   package static func client(forwarded field: String, isProxy: (ClientAddress) -> Bool) -> ClientAddress? {
     for text in field.split(separator: ",").reversed() {
       let address = ClientAddress(forwarded: text.filter { $0 != " " && $0 != "\t" })
@@ -40,7 +41,7 @@ package struct ClientAddress: Hashable, Sendable {
     return nil
   }
 
-  /// - Parameter text: what is no address of IPv6 stands for itself.
+  /// - Parameter text: used as it is where it is no IPv6 address.
   package init(_ text: String) {
     var address = in6_addr()
     guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &address) == 1 else {

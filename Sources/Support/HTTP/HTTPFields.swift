@@ -1,7 +1,7 @@
 /// The `Accept-Encoding` field (RFC 9110, section 12.5.3).
 package enum AcceptEncoding {
-  /// True when the coding or `*` is listed with a quality above 0. The coding's own weight counts before that of `*`; gzip
-  /// may also be called x-gzip.
+  /// True when the coding or `*` is listed with a quality above 0. The coding's own quality overrides that of `*`; gzip may
+  /// also be called x-gzip.
   package static func accepts(_ coding: String, _ field: String) -> Bool {
     var star = false
     for item in field.split(separator: ",") {
@@ -18,12 +18,12 @@ package enum AcceptEncoding {
 
 /// Lists of entity tags: `If-None-Match` and `If-Match` (RFC 9110, sections 13.1.1 and 13.1.2).
 package enum EntityTagList {
-  /// Whether a list has a strong tag, compared weakly as `If-None-Match` is. `*` is every tag.
+  /// Whether a list has a strong tag by weak comparison, as for `If-None-Match`. `*` is every tag.
   package static func matches(_ field: String, _ tag: String) -> Bool {
     tags(field).contains { $0 == "*" || $0 == tag || ($0.hasPrefix("W/") && $0.dropFirst(2) == tag) }
   }
 
-  /// The same for `If-Match`: what is weak is never the same bytes.
+  /// Whether a list has a strong tag by strong comparison, as for `If-Match`.
   package static func matchesStrongly(_ field: String, _ tag: String) -> Bool {
     tags(field).contains { $0 == "*" || $0 == tag }
   }
@@ -38,12 +38,14 @@ package enum EntityTagList {
 }
 
 /// The `Content-Range` field of a partial answer (RFC 9110, section 14.4).
-package struct ContentRange: Hashable {
+package struct ContentRange: Hashable, Sendable {
   package let range: Range<Int>
-  /// Of the whole file; nil where the server does not say.
+  /// Bytes of the whole file; nil if the server does not say.
   package let total: Int?
 
-  /// Nil for anything but `bytes FIRST-LAST/TOTAL` with numbers that fit together.
+  package init(_ range: Range<Int>, of total: Int) { (self.range, self.total) = (range, total) }
+
+  /// Nil for anything but `bytes FIRST-LAST/TOTAL` with consistent numbers.
   package init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
@@ -56,9 +58,36 @@ package struct ContentRange: Hashable {
     (range, self.total) = (first..<(last + 1), total)
   }
 
+  package var text: String {
+    "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map(String.init) ?? "*")"
+  }
+
+  /// The field of 416.
+  package static func unsatisfiable(of total: Int) -> String { "bytes */\(total)" }
+
   private static func number(_ text: Substring) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(text), number < 1 << 60
     else { return nil }
     return number
+  }
+}
+
+/// The `Retry-After` field (RFC 9110, section 10.2.3): seconds, or an HTTP date.
+package enum RetryAfter {
+  /// Longer waits are cut to this.
+  private static let secondsMax = 366 * 86_400.0
+  /// A larger number is not seconds but Apple's milliseconds since 1970: 1973 in one, 3,170 years in the other.
+  private static let millisecondsMin = 100_000_000_000.0
+
+  /// Seconds from `now`, which is milliseconds since 1970; nil for another text. More than a year is a year.
+  ///
+  /// - Parameter mayBeTime: whether a number may be milliseconds since 1970, as Apple's servers send it.
+  package static func seconds(_ text: String, now: Int64, mayBeTime: Bool = false) -> Double? {
+    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      let number = Double(text) ?? .infinity
+      let seconds = mayBeTime && number > millisecondsMin ? max(0, (number - Double(now)) / 1000) : number
+      return min(seconds, secondsMax)
+    }
+    return HTTPDate.milliseconds(text).map { min(max(0, (Double($0) - Double(now)) / 1000), secondsMax) }
   }
 }

@@ -211,7 +211,7 @@ package struct JSONReader {
   private mutating func unit() throws(Failure) -> UInt32 {
     var code: UInt32 = 0
     for _ in 0..<4 {
-      guard let digit = Character(Unicode.Scalar(peek)).hexDigitValue else {
+      guard let digit = Hexadecimal.value(peek) else {
         throw failure("four hexadecimal digits are missing")
       }
       code = code << 4 | UInt32(digit)
@@ -268,39 +268,4 @@ package struct JSONReader {
   var peek: UInt8 { bytes.baseAddress.unsafelyUnwrapped[position] }
 
   func failure(_ message: String) -> Failure { Failure(byte: position, message: message) }
-}
-
-extension JSONValue {
-  /// Where and why a text is not JSON.
-  package struct SyntaxError: Error, Hashable, CustomStringConvertible {
-    /// Counts from 1.
-    package let line: Int
-    /// In bytes, counts from 1.
-    package let column: Int
-    package let message: String
-    package var description: String { "line \(line): \(message)" }
-
-    init(_ failure: JSONReader.Failure, in bytes: [UInt8]) {
-      let before = bytes[..<min(failure.byte, bytes.count)]
-      let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-      line = before.count { $0 == UInt8(ascii: "\n") } + 1
-      column = before.count - lineStart + 1
-      message = failure.byte >= bytes.count ? "the text ends early" : failure.message
-    }
-  }
-
-  /// Reads a document that people or other programs wrote, in UTF-8 with or without a byte order mark; bytes that are not
-  /// UTF-8 are repaired.
-  ///
-  /// - Throws: ``SyntaxError``: for what is not JSON, for more than 128 arrays and objects in each other, and for an object
-  ///   that has a name twice unless `duplicates` says otherwise.
-  /// - Complexity: O(bytes), and memory in proportion.
-  package init(parsing bytes: [UInt8], duplicates: DuplicateNames = .refused) throws(SyntaxError) {
-    let rules = JSONReader.Rules(duplicates: duplicates, repairsText: true, depthMax: 128)
-    do throws(JSONReader.Failure) {
-      self = try JSONReader.read(bytes, skipping: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0, rules)
-    } catch {
-      throw SyntaxError(error, in: bytes)
-    }
-  }
 }

@@ -22,7 +22,7 @@ package enum Hexadecimal {
     value < 10 ? value + UInt8(ascii: "0") : value - 10 + UInt8(ascii: "a")
   }
 
-  /// The bytes that digits in either case stand for; nil where one is no digit or the last has no partner.
+  /// The bytes of digits in either case; nil for other characters and an odd number of digits.
   package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count / 2)
@@ -39,7 +39,8 @@ package enum Hexadecimal {
     return high == nil ? bytes : nil
   }
 
-  /// What one digit in either case stands for.
+  /// The value of one digit in either case; nil for other characters.
+  @inlinable
   package static func value(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

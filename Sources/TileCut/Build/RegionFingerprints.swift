@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// Hashes of everything that a region's files depend on, one for each step of making them. What only the catalogue says (category, price) is in none.

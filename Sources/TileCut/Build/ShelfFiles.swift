@@ -38,11 +38,8 @@ enum ShelfFiles {
 
   /// Puts a folder's entries on the disk.
   static func synchronise(_ folder: String) throws {
-    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unwritable(folder, "cannot be opened") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw unwritable(folder, "cannot be put on the disk")
+    do { try FileSystem.synchronise(folder) } catch let error as FileSystem.SystemError {
+      throw unwritable(folder, "cannot be put on the disk", error)
     }
   }
 

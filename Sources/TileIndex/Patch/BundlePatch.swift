@@ -36,7 +36,7 @@ public enum BundlePatch {
     old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil
   ) throws -> Summary {
     try OutputFile.protect([old, new], from: output)
-    let file = try PartialFile(target: output, replacing: replacing)
+    let file = try OutputFile(target: output, replacing: replacing)
     do {
       // 1. What both bundles are. 2. The patch. 3. A trial: what is not byte for byte the new file must not be promised.
       let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet)
@@ -54,7 +54,7 @@ public enum BundlePatch {
     } catch {
       file.remove()
       guard let error = error as? SQLiteError else { throw error }
-      if error.isDiskFull { throw PartialFile.diskFull(output) }
+      if error.isDiskFull { throw OutputFile.diskFull(output) }
       throw BundleError(.writeFailed, path: output, "the patch could not be written: \(error)")
     }
   }

@@ -1,5 +1,6 @@
 import CommandSupport
 import MapStoreClient
+import Support
 import Synchronization
 
 /// Shows downloads on standard error: one line for all that are under way.

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Crypto
 import Foundation
+import Support
 
 /// Who asks the App Store Server API.
 public struct AppStoreCredentials: Sendable {
@@ -50,7 +51,7 @@ public final class AppStoreClient: Sendable {
     let client = StoreRequests.client()
     self.client = client
     requests = StoreRequests(
-      client: client, limiter: RateLimiter(rate: rate), retry: retry,
+      client: client, limiter: RequestPacer(rate: rate), retry: retry,
       authorization: { _ in
         // Made for each request: a signature costs less than remembering when the last one ends.
         "Bearer " + (try Self.token(credentials, key, seconds: clock.now() / 1000))

@@ -16,7 +16,7 @@ struct StoreRequests: Sendable {
   }
 
   let client: HTTPClient
-  let limiter: RateLimiter
+  let limiter: RequestPacer
   let retry: RetryPolicy
   /// Text for the `Authorization` field; `true` asks for a new one, after the last was refused.
   let authorization: @Sendable (Bool) async throws -> String?

@@ -28,7 +28,7 @@ public final class GooglePlayClient: Sendable {
     application = "\(base)/androidpublisher/v3/applications/\(AppStoreClient.escape(packageName))"
     let client = StoreRequests.client()
     self.client = client
-    let limiter = RateLimiter(rate: rate)
+    let limiter = RequestPacer(rate: rate)
     let open = StoreRequests(client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, clock: clock)
     let tokens = try GoogleTokens(credentials, requests: open, clock: clock)
     requests = StoreRequests(

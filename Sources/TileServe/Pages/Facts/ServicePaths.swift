@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The paths of the service below its base path, percent-encoded. Every document takes them from here.

@@ -18,7 +18,7 @@ struct AppReceipt {
     guard let text = try attributes.text(12, "creation date") else {
       throw Refusal(.incomplete, "the receipt has no creation date (attribute 12)")
     }
-    guard let date = StoreDate.rfc3339(text) else {
+    guard let date = RFC3339.milliseconds(text) else {
       throw Refusal(.dateOutOfRange, "the creation date (attribute 12) is no date of RFC 3339")
     }
     return try FieldRules.signingDate(date, "creation date")

@@ -1,3 +1,4 @@
+import Support
 import SwiftASN1
 
 /// A set of receipt attributes: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
@@ -49,8 +50,8 @@ struct ReceiptAttributes {
   /// - Throws: also `inconsistent`, for a day that does not exist.
   func date(_ type: Int64, _ name: String) throws(Refusal) -> Int64? {
     guard let text = try text(type, name) else { return nil }
-    guard let date = StoreDate.rfc3339(text) else {
-      if StoreDate.rfc3339(text, mayNotExist: true) != nil {
+    guard let date = RFC3339.milliseconds(text) else {
+      if RFC3339.milliseconds(text, mayNotExist: true) != nil {
         throw Refusal(.inconsistent, "\(name) (attribute \(type)) is a day that does not exist: \(text)")
       }
       throw Refusal(.dateOutOfRange, "\(name) (attribute \(type)) is no date of RFC 3339")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import TileServe
+@testable import Support
 
 @Suite(.ownThread) struct LRUTableTests {
   /// The same by the definition: an array, the most recently used first.

@@ -1,5 +1,3 @@
-import Support
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -8,17 +6,17 @@ import Support
   import Glibc
 #endif
 
-/// Keeps a folder to one process. The system lets go of it when the process dies, however it does.
+/// Locks a folder for one process. The system releases the lock when the process ends, however it does.
 package final class FolderLock: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter path: of a file in the folder; it is made where it is missing, and stays.
-  /// - Returns: nil when another process, or another object of this one, has had it for two seconds.
+  /// - Parameter path: a file in the folder; created if missing, and never removed.
+  /// - Returns: nil when another process, or another object of this one, has held the lock for two seconds.
   /// - Throws: `FileSystem.SystemError`.
   package init?(_ path: String) throws {
     descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
-    // A process that is being killed, or a program it was about to start, has the lock for a moment yet.
+    // A process that is being killed, or a child between fork and exec, still holds the lock for a moment.
     for attempt in 1... {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
       let number = errno
@@ -34,7 +32,8 @@ package final class FolderLock: Sendable {
   }
 
   deinit {
-    // Closing alone would leave the lock to the copies in programs that other threads are just starting, until they become themselves.
+    // Closing alone would leave the lock with copies of the descriptor in children that other threads are just forking,
+    // until they exec.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }

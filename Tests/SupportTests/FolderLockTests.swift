@@ -1,9 +1,8 @@
 import Foundation
-import Support
+@testable import Support
 import TestSupport
 import Testing
 
-@testable import TileIndex
 
 @Suite(.ownThread)
 struct FolderLockTests {
