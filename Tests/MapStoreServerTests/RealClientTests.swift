@@ -4,7 +4,6 @@ import Foundation
 import MapStoreClient
 import MapStoreServer
 import MapStoreWire
-import Support
 import TestSupport
 import Testing
 import TileIndex

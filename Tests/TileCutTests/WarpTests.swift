@@ -1,4 +1,3 @@
-import Support
 import TestSupport
 import Testing
 import TileImage

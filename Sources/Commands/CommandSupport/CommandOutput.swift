@@ -1,5 +1,5 @@
 package import Foundation
-package import Support
+import Support
 
 /// Where a command writes a long output: standard output, a pipe or device, or a file that is published atomically
 /// (``AtomicFile``).

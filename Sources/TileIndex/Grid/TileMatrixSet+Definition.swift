@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// How documents name a grid: well-known ones by their identifier, sets over plain degrees by the edges of their tiles.
 extension TileMatrixSet {

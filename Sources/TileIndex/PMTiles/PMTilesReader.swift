@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// Reads the tiles of a PMTiles v3 archive of any maker, with directories that are packed with gzip or not at all.
 ///

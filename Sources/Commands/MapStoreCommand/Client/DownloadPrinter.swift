@@ -1,6 +1,5 @@
 import CommandSupport
 import MapStoreClient
-import Support
 import Synchronization
 
 /// Shows downloads on standard error: one line for all that are under way.

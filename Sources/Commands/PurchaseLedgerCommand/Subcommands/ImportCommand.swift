@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
 import PurchaseLedger
-import Support
 
 /// `purchase-ledger import`
 struct ImportCommand: AsyncParsableCommand {

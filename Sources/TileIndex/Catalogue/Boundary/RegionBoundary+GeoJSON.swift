@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 extension RegionBoundary {
   /// Takes the polygons of a document: of a Polygon or MultiPolygon, or a Feature, FeatureCollection or GeometryCollection of them (RFC 7946, section 3.1).

@@ -1,3 +1,5 @@
+import Support
+
 extension RegionSettings {
   /// The keys of `defaults` and categories, which regions may have too.
   package static let keys = [
