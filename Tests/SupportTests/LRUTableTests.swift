@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-@testable import Support
+import Support
 
 @Suite(.ownThread) struct LRUTableTests {
-  /// The same by the definition: an array, the most recently used first.
+  /// The reference: an array, the most recently used first.
   private struct Model {
     let byteCountMax: Int
     var entries: [(key: Int, value: Int, byteCount: Int)] = []
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: 0..<40)
-  func behavesAsTheDefinition(_ seed: UInt64) {
+  func agreesWithAnArray(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let budget = [0, 1, 40, 300].randomElement(using: &random)!
     var table = LRUTable<Int, Int>(byteCountMax: budget)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func theLongestUnusedGoes() {
+  @Test func theLeastRecentlyUsedIsEvicted() {
     var table = LRUTable<String, Int>(byteCountMax: 30)
     table.insert(1, for: "a", byteCount: 10)
     table.insert(2, for: "b", byteCount: 10)
@@ -64,7 +64,7 @@ import Testing
     #expect(table.keys == ["d", "a", "c"])
   }
 
-  @Test func whatIsLargerThanTheBudgetIsNotKept() {
+  @Test func valuesLargerThanTheBudgetAreNotKept() {
     var table = LRUTable<String, Int>(byteCountMax: 30)
     table.insert(1, for: "a", byteCount: 30)
     table.insert(2, for: "b", byteCount: 31)

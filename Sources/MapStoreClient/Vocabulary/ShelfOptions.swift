@@ -1,4 +1,4 @@
-import Support
+public import Support
 
 /// How a shelf behaves.
 public struct ShelfOptions: Sendable {

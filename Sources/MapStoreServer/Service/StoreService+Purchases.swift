@@ -1,6 +1,7 @@
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger
+import Support
 import TileIndex
 
 extension StoreService {

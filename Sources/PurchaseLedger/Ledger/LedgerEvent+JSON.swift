@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 extension LedgerEvent {
   /// One line of an export: number, time, type, its fields, the digest of its evidence, the hash.

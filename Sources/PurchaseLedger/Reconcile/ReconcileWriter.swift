@@ -1,3 +1,5 @@
+import Support
+
 /// In what form a reconciliation is reported.
 public enum ReconcileFormat: String, Sendable, CaseIterable { case text, json, csv }
 

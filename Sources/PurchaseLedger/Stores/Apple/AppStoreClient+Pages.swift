@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 extension AppStoreClient {
   /// A customer's transactions of this app, from the stored revision on, the oldest change first.

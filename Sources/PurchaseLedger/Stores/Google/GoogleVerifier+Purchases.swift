@@ -1,3 +1,5 @@
+import Support
+
 extension GoogleVerifier {
   /// A purchase with the licensing key's signature, as the billing library hands it to the app.
   func signedPurchase(

@@ -1,3 +1,5 @@
+import Support
+
 extension GoogleVerifier {
   /// A page of `purchases.voidedpurchases.list`: each entry revokes at the time of voiding, which is later than the purchase.
   func voided(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {

@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
-import Support
+package import Support
 
 /// Verifies and decodes what Google Play says about purchases (docs/ledger.md, Identity).
 ///
