@@ -1,5 +1,5 @@
-internal import TileIndex
 import Support
+internal import TileIndex
 
 /// Messages as bytes: JSON in UTF-8, members in the order of their declaration, absent ones left out.
 public enum WireJSON {

@@ -108,7 +108,8 @@ package enum HTTPDate {
 package enum RFC3339 {
   /// Milliseconds since 1970; nil for other texts.
   ///
-  /// - Parameter mayNotExist: whether a day that no calendar has, such as 2024-02-30, is read as the day that it would be.
+  /// - Parameter mayNotExist: whether a day that no calendar has, such as 2024-02-30, is read as the day that it would
+  ///   be.
   package static func milliseconds(_ text: String, mayNotExist: Bool = false) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),

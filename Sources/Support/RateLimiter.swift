@@ -32,7 +32,9 @@ package final class RateLimiter: Sendable {
       // Still full of busy ones: an attack from everywhere. New keys wait, so that the table stays bounded.
       if buckets.count >= Self.bucketsMax, buckets[key] == nil { return 60 }
       let available = buckets[key].map { tokens($0, now) } ?? burst
-      guard available >= wanted else { return max(1, Int(((wanted - available) * 60 / max(1, perMinute)).rounded(.up))) }
+      guard available >= wanted else {
+        return max(1, Int(((wanted - available) * 60 / max(1, perMinute)).rounded(.up)))
+      }
       buckets[key] = Bucket(tokens: available - wanted, filledAt: now)
       return nil
     }

@@ -1,5 +1,5 @@
-import TestSupport
 import Support
+import TestSupport
 import Testing
 import TileIndex
 

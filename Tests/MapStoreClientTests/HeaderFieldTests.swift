@@ -1,9 +1,9 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
 @testable import MapStoreClient
-import Support
 
 @Suite(.ownThread) struct HeaderFieldTests {
   @Test func waitsGrowAndAreSpread() {

@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import Support
 
 /// Ownership without network: signed, limited in time, and not fooled by a clock.
 @Suite(.ownThread) struct OfflineTests {

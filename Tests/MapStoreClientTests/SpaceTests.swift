@@ -1,10 +1,10 @@
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import Support
 
 /// Room on the disk, and the shelf's quota.
 @Suite(.ownThread) struct SpaceTests {

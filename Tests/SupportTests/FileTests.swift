@@ -52,7 +52,9 @@ import Testing
   @Test func filesOfDeadProcessesAreRemoved() throws {
     let dead = try Process.run(URL(fileURLWithPath: "/bin/true"), arguments: [])
     dead.waitUntilExit()
-    for name in [".out.\(dead.processIdentifier)-0.partial", ".out.1-0.partial", ".other.\(dead.processIdentifier)-0.partial"] {
+    for name in [
+      ".out.\(dead.processIdentifier)-0.partial", ".out.1-0.partial", ".other.\(dead.processIdentifier)-0.partial",
+    ] {
       try Data().write(to: URL(fileURLWithPath: folder.file(name)))
     }
     try AtomicFile.write([1], to: folder.file("out"))

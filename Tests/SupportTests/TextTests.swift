@@ -48,7 +48,9 @@ import Testing
   }
 
   @Test func markupIsEscaped() {
-    #expect(Markup.escaped("<a href=\"x\">'&'</a>\r\u{1}") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;&#13;\u{fffd}")
+    #expect(
+      Markup.escaped("<a href=\"x\">'&'</a>\r\u{1}")
+        == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;&#13;\u{fffd}")
   }
 
   @Test func controlCharactersAreEscapedForTerminals() {

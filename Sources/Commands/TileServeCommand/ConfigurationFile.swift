@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 import TileServe
 
 /// Looks whether a configuration file says only what is understood: an option with a typing error must not go unnoticed. docs/tileserve.schema.json says the same

@@ -1,5 +1,5 @@
-import TileServe
 import Support
+import TileServe
 
 /// What the command says when it serves.
 enum Greeting {

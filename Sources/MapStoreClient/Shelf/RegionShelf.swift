@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The regions on a device: a folder of bundles that are always whole, and a small file that remembers what is owned and on its way.
 ///

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// Where a shelf keeps what.
 ///

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// Brings files and state together again after the process was killed or the device lost its power.
 ///

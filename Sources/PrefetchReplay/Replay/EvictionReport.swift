@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// What eviction alone is worth, session by session.
 public struct EvictionReport: Hashable, Sendable {

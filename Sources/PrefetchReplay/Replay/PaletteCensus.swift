@@ -1,5 +1,5 @@
-import TileImage
 import Support
+import TileImage
 import TileIndex
 
 /// How many of a bundle's tiles the palette tier can hold: those with at most 256 colours.

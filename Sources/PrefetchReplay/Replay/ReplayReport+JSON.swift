@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 extension ReplayReport {
   /// One line: `{"sessions": [...], "total": {...}}`. `precision` is null where nothing was prefetched.

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// Reads sessions: one JSON object a line, `meta` first.
 package enum SessionReader {

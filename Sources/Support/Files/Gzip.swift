@@ -1,22 +1,22 @@
 import CZlib
 
-/// Unpacks gzip streams (RFC 1952), the form of PMTiles' directories and metadata and of vector tiles, and zlib's own (RFC 1950), in which some makers
-/// store vector tiles.
+/// Decompresses gzip (RFC 1952) and zlib streams (RFC 1950).
 package enum Gunzip {
-  /// Why a stream could not be unpacked.
+  /// Why a stream could not be decompressed.
   package enum Failure: Error { case damaged, tooLarge }
 
-  /// The form of a stream, by its name as a content coding of HTTP (RFC 9110, section 8.4.1).
+  /// The format of a stream, by its name as a content coding of HTTP (RFC 9110, section 8.4.1).
   package enum Packing: String, Sendable {
     case gzip
-    /// RFC 1950.
+    /// The zlib format, which HTTP calls deflate.
     case deflate
   }
 
-  /// How a stored vector tile is packed; nil for one that is not, which begins with the tag of a layer, 0x1a.
+  /// The format of a stored vector tile; nil for one that is not compressed, which begins with the tag of a layer,
+  /// 0x1a.
   package static func packing(_ bytes: UnsafeRawBufferPointer) -> Packing? {
     if isGzip(bytes) { return .gzip }
-    // Deflate, a window of at most 32 kB, no dictionary, and the check of these two bytes (RFC 1950, section 2.2).
+    // Deflate, a window of at most 32 kB, no dictionary, and the checksum of these two bytes (RFC 1950, section 2.2).
     guard bytes.count > 6, bytes[0] & 0x8f == 8, bytes[1] & 0x20 == 0, (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
     else { return nil }
     return .deflate
@@ -28,8 +28,8 @@ package enum Gunzip {
   }
 
   /// - Parameters:
-  ///   - byteCountMax: a stream that holds more is refused, and no more than this is held.
-  ///   - packing: the only form that is taken.
+  ///   - byteCountMax: the most decompressed bytes; a larger stream is refused without holding more.
+  ///   - packing: the format; others are refused.
   /// - Complexity: O(unpacked bytes).
   package static func bytes(
     _ packed: UnsafeRawBufferPointer, byteCountMax: Int, packing: Packing = .gzip
@@ -66,14 +66,14 @@ package enum Gunzip {
   }
 }
 
-/// Gzip (RFC 1952) of bytes in memory.
+/// Compresses bytes with gzip (RFC 1952).
 package enum Gzip {
   /// Nil when zlib lacks memory.
   ///
   /// - Complexity: about 25 ns a byte.
   package static func compress(_ bytes: [UInt8]) -> [UInt8]? {
     var stream = z_stream()
-    // 16 over the window's bits asks for gzip instead of zlib's own frame.
+    // 16 above the window's bits asks for gzip instead of zlib.
     guard
       deflateInit2_(
         &stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,

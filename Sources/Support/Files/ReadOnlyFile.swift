@@ -6,8 +6,8 @@
   import Glibc
 #endif
 
-/// A regular file open for reading at any offset. Not memory-mapped: accessing a mapped file that was truncated ends the
-/// process.
+/// A regular file open for reading at any offset. Not memory-mapped: accessing a mapped file that was truncated ends
+/// the process.
 package final class ReadOnlyFile {
   private let descriptor: Int32
   /// Size when the file was opened.

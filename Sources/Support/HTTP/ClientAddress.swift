@@ -10,8 +10,8 @@
 package struct ClientAddress: Hashable, Sendable {
   /// The canonical text. IPv4-mapped IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) is IPv4.
   package let text: String
-  /// What one customer has: an IPv4 address, or the first 64 bits of an IPv6 address, in which a device can have any number
-  /// of addresses.
+  /// What one customer has: an IPv4 address, or the first 64 bits of an IPv6 address, in which a device can have any
+  /// number of addresses.
   package let network: String
 
   package static func isAddress(_ text: String) -> Bool {
@@ -31,8 +31,8 @@ package struct ClientAddress: Hashable, Sendable {
     }
   }
 
-  /// The client by `X-Forwarded-For`. Each proxy appends the address that it sees, so the client is the last address that is
-  /// no proxy; a client can claim anything before it. Nil where all are proxies.
+  /// The client by `X-Forwarded-For`. Each proxy appends the address that it sees, so the client is the last address
+  /// that is no proxy; a client can claim anything before it. Nil where all are proxies.
   package static func client(forwarded field: String, isProxy: (ClientAddress) -> Bool) -> ClientAddress? {
     for text in field.split(separator: ",").reversed() {
       let address = ClientAddress(forwarded: text.filter { $0 != " " && $0 != "\t" })

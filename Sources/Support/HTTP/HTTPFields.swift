@@ -1,7 +1,7 @@
 /// The `Accept-Encoding` field (RFC 9110, section 12.5.3).
 package enum AcceptEncoding {
-  /// True when the coding or `*` is listed with a quality above 0. The coding's own quality overrides that of `*`; gzip may
-  /// also be called x-gzip.
+  /// True when the coding or `*` is listed with a quality above 0. The coding's own quality overrides that of `*`; gzip
+  /// may also be called x-gzip.
   package static func accepts(_ coding: String, _ field: String) -> Bool {
     var star = false
     for item in field.split(separator: ",") {

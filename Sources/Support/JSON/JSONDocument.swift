@@ -17,11 +17,11 @@ extension JSONValue {
     }
   }
 
-  /// Reads a document that people or other programs wrote, in UTF-8 with or without a byte order mark; bytes that are not
-  /// UTF-8 are repaired.
+  /// Reads a document that people or other programs wrote, in UTF-8 with or without a byte order mark. Invalid UTF-8
+  /// becomes U+FFFD.
   ///
-  /// - Throws: ``SyntaxError``: for what is not JSON, for more than 128 arrays and objects in each other, and for an object
-  ///   that has a name twice unless `duplicates` says otherwise.
+  /// - Throws: ``SyntaxError``: for what is not JSON, for more than 128 nested arrays and objects, and for a name that
+  ///   occurs twice in an object unless `duplicates` allows it.
   /// - Complexity: O(bytes), and memory in proportion.
   package init(parsing bytes: [UInt8], duplicates: DuplicateNames = .refused) throws(SyntaxError) {
     let rules = JSONReader.Rules(duplicates: duplicates, repairsText: true, depthMax: 128)

@@ -1,8 +1,8 @@
-/// Where parts of a text stand, for callers that need the bytes as they were written.
+/// Locates parts of a text, for callers that need the bytes as they were written.
 extension JSONReader {
-  /// An object's members with the bytes of their values as they stand in the text; nil when the text is no object.
+  /// An object's members with the places of their values in the text; nil when the text is no object.
   ///
-  /// - Complexity: O(bytes); nothing inside a value is decoded or, but for where it ends, checked.
+  /// - Complexity: O(bytes); values are not decoded, and only their ends are checked.
   package static func members(
     _ bytes: ArraySlice<UInt8>
   ) throws(Failure) -> [(name: String, value: Range<Int>)]? {
@@ -34,7 +34,7 @@ extension JSONReader {
     return members
   }
 
-  /// Where the values of all members of a name stand, however deep.
+  /// The places of the values of all members of a name, at any depth.
   ///
   /// - Complexity: O(bytes); names are decoded, values are not.
   package static func places(of name: String, in bytes: [UInt8]) throws(Failure) -> [Range<Int>] {
@@ -65,7 +65,7 @@ extension JSONReader {
     guard close(end) else { throw failure("an object or array does not end") }
   }
 
-  /// Goes behind a value: to the bracket that closes it, or the end of a text or word.
+  /// Skips a value: to its closing bracket, or the end of a text or word.
   private mutating func passValue() throws(Failure) {
     var open = 0
     repeat {

@@ -1,4 +1,4 @@
-/// Reads one JSON text (RFC 8259) from its bytes, within limits of depth.
+/// Reads one JSON text (RFC 8259) from its bytes, with a limit of depth.
 package struct JSONReader {
   /// Where and why a text is not JSON.
   package struct Failure: Error, CustomStringConvertible {
@@ -11,13 +11,13 @@ package struct JSONReader {
   /// How strictly a text is read.
   struct Rules {
     var duplicates: JSONValue.DuplicateNames
-    /// Whether bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD instead of an error.
+    /// Whether invalid UTF-8 and halves of surrogate pairs become U+FFFD instead of an error.
     var repairsText: Bool
-    /// Each level costs some stack, and strangers write the documents.
+    /// Each level takes some stack, and documents come from strangers.
     var depthMax: Int
   }
 
-  /// The text with a zero behind it, so that looking at the next byte needs no check: a zero fits nowhere in JSON.
+  /// The text with a zero appended, so that reading the next byte needs no bounds check: a zero is never valid JSON.
   private let bytes: UnsafeBufferPointer<UInt8>
   let count: Int
   private let rules: Rules
@@ -26,7 +26,7 @@ package struct JSONReader {
 
   /// Reads evidence and messages: text must be UTF-8, and values nest at most 64 levels deep.
   ///
-  /// - Throws: ``Failure``, also for an object that has a name twice unless `duplicates` says otherwise.
+  /// - Throws: ``Failure``, also for a name that occurs twice in an object unless `duplicates` allows it.
   /// - Complexity: O(bytes).
   package static func read(
     _ bytes: some Sequence<UInt8>, duplicates: JSONValue.DuplicateNames = .refused
@@ -191,7 +191,8 @@ package struct JSONReader {
     }
   }
 
-  /// The scalar of one `\u` escape or of the two of a surrogate pair; nil for half a pair, whose neighbour is left.
+  /// The scalar of one `\u` escape or of a surrogate pair; nil for half a pair, after which the position is behind the
+  /// half.
   private mutating func scalar() throws(Failure) -> Unicode.Scalar? {
     let code = try unit()
     guard (0xD800..<0xDC00).contains(code) else { return Unicode.Scalar(code) }

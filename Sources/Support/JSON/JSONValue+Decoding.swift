@@ -7,7 +7,7 @@ extension JSONValue {
   }
 }
 
-/// A name or a place in an array.
+/// The name of a member or the index of an element.
 struct JSONKey: CodingKey {
   let stringValue: String
   let intValue: Int?
@@ -17,7 +17,7 @@ struct JSONKey: CodingKey {
 }
 
 extension DecodingError {
-  /// Where in the document: `regions[3].bounds`; empty for the whole.
+  /// The path in the document: `regions[3].bounds`; empty for the whole document.
   package var place: String {
     let path: [any CodingKey] =
       switch self {
@@ -31,7 +31,7 @@ extension DecodingError {
     }
   }
 
-  /// What is wrong there, in lower case.
+  /// The error in lower case, to be written after the path.
   package var complaint: String {
     switch self {
     case .keyNotFound: "is missing"
@@ -42,7 +42,7 @@ extension DecodingError {
   }
 }
 
-/// What `Decodable` types are read from. Numbers are read from their digits, so none loses any.
+/// Reads `Decodable` types. Numbers are read from their digits, so that none loses precision.
 private struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let value: JSONValue
   let codingPath: [any CodingKey]

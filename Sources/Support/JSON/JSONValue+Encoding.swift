@@ -1,5 +1,6 @@
 extension JSONValue {
-  /// Makes a document of an `Encodable` value, without Foundation. Members come in the order in which the value encodes them, so equal values give equal bytes.
+  /// Makes a document of an `Encodable` value, without Foundation. Members are in the order in which the value encodes
+  /// them, so that equal values give equal bytes.
   package init(encoding value: some Encodable) throws {
     let node = JSONNode()
     try value.encode(to: JSONValueEncoder(node: node, codingPath: []))
@@ -7,7 +8,7 @@ extension JSONValue {
   }
 }
 
-/// A value that is being put together; containers are handed out before they are filled.
+/// A value under construction: a container is returned before it is filled.
 private final class JSONNode {
   var value: JSONValue?
   var members: [(name: String, node: JSONNode)] = []

@@ -1,7 +1,8 @@
 /// A JSON value (RFC 8259). Numbers keep the digits that they were read or made with, members their order.
 ///
-/// An object that has a name twice is an error (RFC 8259, section 4, leaves open which one counts): parsing refuses it.
-/// A caller that reports it in its own words, or must read documents of others, says so with ``DuplicateNames``.
+/// The rule for a name that occurs twice in an object: parsing refuses it, because RFC 8259, section 4, does not say
+/// which one counts. Evidence and configuration are parsed with ``DuplicateNames/kept`` and report the name themselves;
+/// metadata in bundles of other programs is parsed with ``DuplicateNames/lastWins``.
 package enum JSONValue: Hashable, Sendable {
   /// One member of an object.
   package struct Member: Hashable, Sendable {
@@ -14,25 +15,25 @@ package enum JSONValue: Hashable, Sendable {
     }
   }
 
-  /// What happens to an object that has a name twice.
+  /// What happens to a name that occurs twice in an object.
   package enum DuplicateNames: Sendable {
     /// The document is an error.
     case refused
-    /// The last member of the name counts, the others go. For documents in bundles that other programs wrote.
+    /// The last member of the name is kept, the others are dropped.
     case lastWins
-    /// All members stay, and ``JSONValue/repeatedName`` finds the name. For callers that report it themselves.
+    /// All members are kept, and ``JSONValue/repeatedName`` finds the name.
     case kept
   }
 
   case null
   case bool(Bool)
-  /// A number as it stands in JSON.
+  /// A number as written in JSON.
   case number(String)
   case string(String)
   case array([JSONValue])
   case object([Member])
 
-  /// The shortest digits that read back as the same double; 0 for what is not finite, which JSON cannot say.
+  /// The shortest digits that are read back as the same double; 0 for infinities and NaN, which JSON does not have.
   package static func number(_ value: Double) -> JSONValue { .number(DecimalText.text(value)) }
   package static func number(_ value: Int) -> JSONValue { .number(String(value)) }
   /// An array of numbers.
@@ -52,7 +53,7 @@ package enum JSONValue: Hashable, Sendable {
     return value
   }
 
-  /// A member of an object as it stands there, null too; nil where there is none or this is no object.
+  /// A member of an object, also where it is null; nil where there is none or this is no object.
   package func member(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     for member in members where member.name == name { return member.value }
@@ -71,7 +72,7 @@ package enum JSONValue: Hashable, Sendable {
     if case .object(let members) = self { members } else { nil }
   }
 
-  /// The first name that an object in this value has twice, however deep; nil where all names are different.
+  /// The first name that occurs twice in an object of this value, at any depth; nil where there is none.
   ///
   /// - Complexity: O(bytes).
   package var repeatedName: String? {
@@ -87,9 +88,9 @@ package enum JSONValue: Hashable, Sendable {
     }
   }
 
-  /// The index of the first member whose name an earlier one has.
+  /// The index of the first member with the name of an earlier one.
   ///
-  /// - Complexity: O(members). A few dozen names are compared with each other, which costs less than a set.
+  /// - Complexity: O(members). Up to 32 names are compared with each other, which costs less than a set.
   static func firstRepeated(in members: [Member]) -> Int? {
     guard members.count > 32 else {
       for index in members.indices.dropFirst() {

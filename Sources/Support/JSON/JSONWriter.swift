@@ -5,8 +5,8 @@ extension JSONValue {
   /// The value as JSON, without spaces, in UTF-8.
   package var bytes: [UInt8] { bytes(.script) }
 
-  /// - Parameter insideMarkup: true for a `<script type="application/json">` element, which no `<` may end early:
-  ///   `< > &` are then written as `\u` escapes.
+  /// - Parameter insideMarkup: true for a `<script type="application/json">` element: `< > &` are written as `\u`
+  ///   escapes, so that no text ends the element.
   package func text(insideMarkup: Bool) -> String {
     String(decoding: bytes(insideMarkup ? .markup : .script), as: UTF8.self)
   }
@@ -44,7 +44,7 @@ extension JSONValue {
 }
 
 extension String {
-  /// The text as a JSON string: quotes, backslashes and control characters escaped, DEL too, which terminals obey.
+  /// The text as a JSON string: quotes, backslashes, control characters and DEL are escaped.
   ///
   /// - Complexity: O(bytes).
   package var quotedAsJSON: String {
@@ -55,7 +55,7 @@ extension String {
   }
 }
 
-/// Writes one JSON object, members in the order in which they are added; absent values are left out.
+/// Writes one JSON object, with members in the order in which they are added. Nil values are omitted.
 package struct JSONObjectWriter: Sendable {
   private var members: [String] = []
 
@@ -73,7 +73,7 @@ package struct JSONObjectWriter: Sendable {
     if let value { add(name, raw: value ? "true" : "false") }
   }
 
-  /// `raw` is JSON already.
+  /// - Parameter raw: JSON.
   package mutating func add(_ name: String, raw: String) { members.append("\(name.quotedAsJSON):\(raw)") }
 
   package var text: String { "{\(members.joined(separator: ","))}" }
@@ -127,7 +127,7 @@ private enum JSONEscapes {
   }
 }
 
-/// Numbers as metadata has them: the shortest digits that read back as the same double, without exponent.
+/// Decimal numbers: the shortest digits that are read back as the same double, without an exponent.
 package enum DecimalText {
   package static func text(_ value: Double) -> String {
     guard value.isFinite, value != 0 else { return "0" }

@@ -1,7 +1,5 @@
-/// Base64 and base64url (RFC 4648, sections 4 and 5) over bytes, either alphabet, with or without padding.
-///
-/// Apple's receipts come with line breaks, JWS parts come without padding from stores and with it from some libraries; what
-/// they decode to decides, so one reader takes them all.
+/// Base64 and base64url (RFC 4648, sections 4 and 5). One reader accepts both alphabets, with or without padding:
+/// receipts have line breaks, and JWS parts have padding in some libraries.
 @usableFromInline
 package enum Base64 {
   /// The six bits of a character; above 63: white space (64), padding (65), none (255).
@@ -19,10 +17,10 @@ package enum Base64 {
   private static let urlAlphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-  /// The bytes that a text stands for; nil where it is not base64: a foreign character, padding inside, a lone last character.
+  /// The bytes of a text; nil where it is not base64: another character, padding inside, a single last character.
   ///
-  /// - Parameter skippingSpace: Whether white space may stand anywhere.
-  /// - Complexity: O(characters), one table look-up each.
+  /// - Parameter skippingSpace: whether white space is allowed anywhere.
+  /// - Complexity: O(characters), one table lookup each.
   @inlinable
   package static func decode(_ text: some Collection<UInt8>, skippingSpace: Bool = false) -> [UInt8]? {
     if let result = text.withContiguousStorageIfAvailable({ decode($0, skippingSpace: skippingSpace) }) {
@@ -37,7 +35,7 @@ package enum Base64 {
     let bytes = values.withUnsafeBufferPointer { values in
       [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, count in
         var index = 0
-        // Whole groups, until the first character that is none of the alphabet.
+        // Whole groups, until the first character outside the alphabet.
         while index + 4 <= text.count {
           let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
           let (c, d) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
@@ -90,7 +88,7 @@ package enum Base64 {
     return true
   }
 
-  /// Whether a text has no other characters than base64, padding and white space do.
+  /// Whether a text has only characters of base64, padding and white space.
   package static func isAlphabet(_ text: some Sequence<UInt8>) -> Bool { text.allSatisfy { values[Int($0)] <= 65 } }
 
   /// Base64url without padding, as JWS has it (RFC 7515, section 2).
@@ -103,7 +101,7 @@ package enum Base64 {
     String(decoding: encodeURL(bytes), as: UTF8.self)
   }
 
-  /// Base64 with padding, as certificates stand in `x5c`.
+  /// Base64 with padding, as for the certificates in `x5c`.
   @inlinable
   package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] { encode(array: Array(bytes)) }
 
@@ -135,9 +133,10 @@ package enum Base64 {
   }
 }
 
-/// Base64url without padding, read strictly: of all texts that decode to some bytes, only the one that encodes them is taken.
+/// Base64url without padding, read strictly: of all texts that decode to the same bytes only the canonical one is
+/// accepted.
 package enum Base64URL {
-  /// Nil for anything but whole bytes in its alphabet.
+  /// Nil for anything but whole bytes in the alphabet.
   package static func decode(_ text: String) -> [UInt8]? {
     let text = Array(text.utf8)
     guard let bytes = Base64.decode(text), Base64.encodeURL(bytes) == text else { return nil }

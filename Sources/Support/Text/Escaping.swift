@@ -83,8 +83,8 @@ package enum Markup {
 }
 
 extension Unicode.Scalar {
-  /// True for control characters of terminals: C0, DEL and C1; U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069,
-  /// which change the order in which text is read; line and paragraph separators.
+  /// True for control characters of terminals: C0, DEL and C1; U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+  /// U+2069, which change the order in which text is read; line and paragraph separators.
   package var movesTerminal: Bool {
     switch value {
     case 0..<0x20, 0x7f..<0xa0, 0x61c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: true

@@ -1,4 +1,4 @@
-/// Bytes as hexadecimal digits.
+/// Bytes as hexadecimal digits (base16 of RFC 4648, section 8).
 @usableFromInline
 package enum Hexadecimal {
   /// Two digits for each byte, in lower case.

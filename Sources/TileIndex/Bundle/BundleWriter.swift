@@ -1,5 +1,5 @@
-import Synchronization
 import Support
+import Synchronization
 
 /// Writes a new MBTiles 1.3 bundle: ``put(_:_:)`` for every tile, in any order, then ``finish(_:)``.
 ///

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 #if canImport(Darwin)
   import Darwin

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// Where bundles lie: the answer to one look through the folders, nothing opened.
 struct BundlePlaces: Sendable {

@@ -1,5 +1,5 @@
-import Synchronization
 import Support
+import Synchronization
 import TileIndex
 
 /// A PMTiles archive on a web server: its directories are read in parts as they are needed, and kept in memory.

@@ -1,5 +1,5 @@
-import Synchronization
 import Support
+import Synchronization
 import TileIndex
 
 /// A file that a web server has, read in parts by range requests (RFC 9110, section 14). Blocks the calling thread.

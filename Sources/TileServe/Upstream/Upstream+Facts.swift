@@ -1,5 +1,5 @@
-import Synchronization
 import Support
+import Synchronization
 import TileIndex
 
 /// What clients are told of an upstream's tileset.

@@ -1,5 +1,5 @@
-import Synchronization
 import Support
+import Synchronization
 import TileIndex
 
 /// A tileset of another server, kept here as a bundle that grows: what came once is served from then on, also without a network.

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 extension UpstreamClient {
   /// Asks for a tile of a server that has a URL for each.

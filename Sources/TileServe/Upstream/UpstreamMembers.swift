@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The members of an upstream's description, with messages that name file and member.
 struct UpstreamMembers {

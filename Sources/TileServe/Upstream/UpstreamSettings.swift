@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// What the description of an upstream says (`NAME.upstream.json`): a server that has tiles, and how they are kept here. docs/http-api.md has the members.
 struct UpstreamSettings: Hashable, Sendable {

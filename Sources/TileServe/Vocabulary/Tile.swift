@@ -1,5 +1,5 @@
-public import TileIndex
 import Support
+public import TileIndex
 
 /// A tile as it is handed out.
 public struct Tile: Hashable, Sendable {

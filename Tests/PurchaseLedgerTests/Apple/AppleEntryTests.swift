@@ -1,9 +1,9 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
 @testable import PurchaseLedger
-import Support
 
 /// Entries of the index that have no verdict: signed JSON that may be refused or read, and certificates.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))

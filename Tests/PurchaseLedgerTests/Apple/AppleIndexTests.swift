@@ -1,8 +1,8 @@
+import Support
 import TestSupport
 import Testing
 
 @testable import PurchaseLedger
-import Support
 
 /// Every entry of the index that is Apple's: verdicts with the roots and options they name, and what was read from the others.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))

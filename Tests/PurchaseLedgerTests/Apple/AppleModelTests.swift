@@ -1,9 +1,9 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
 @testable import PurchaseLedger
-import Support
 
 /// The index's answers and payloads of the App Store Server API, by the numbers of their entries. Unsigned payloads are signed by an authority made up here.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
+import Support
 import TestSupport
 import Testing
 
 @testable import PurchaseLedger
-import Support
 
 /// What `verify`, `rebuild` and `export` make of a ledger with a bit of everything in it.
 @Suite(.ownThread) struct VerifyTests {

@@ -1,9 +1,9 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
 @testable import PurchaseLedger
-import Support
 
 @Suite(.ownThread) struct ReconcileReportTests {
   private func written(_ format: ReconcileFormat) throws -> String {

@@ -22,7 +22,9 @@ struct ConfigurationFile {
   init(_ path: String) throws {
     self.path = path
     let value: JSONValue
-    do { value = try JSONReader.read(try InputFile.read(path), duplicates: .kept) } catch let error as JSONReader.Failure {
+    do { value = try JSONReader.read(try InputFile.read(path), duplicates: .kept) } catch let error
+      as JSONReader.Failure
+    {
       throw LedgerError(.configuration, at: path, "is not JSON: \(error)")
     }
     guard let members = value.members else { throw LedgerError(.configuration, at: path, "is no JSON object") }

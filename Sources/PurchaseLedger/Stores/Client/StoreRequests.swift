@@ -53,7 +53,9 @@ struct StoreRequests: Sendable {
             throw failure(
               request, "the store answered \(complaint)", [400, 404, 410].contains(status) ? .notInStore : .store)
           }
-          if let asked = headers.first(name: "Retry-After").flatMap({ RetryAfter.seconds($0, now: clock.now(), mayBeTime: true) }) {
+          if let asked = headers.first(name: "Retry-After").flatMap({
+            RetryAfter.seconds($0, now: clock.now(), mayBeTime: true)
+          }) {
             guard asked <= retry.retryAfterMax else {
               throw failure(request, "\(complaint): wants no requests for \(Int(asked)) s; run it again then")
             }

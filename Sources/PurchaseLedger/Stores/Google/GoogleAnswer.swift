@@ -77,6 +77,8 @@ struct GoogleAnswer {
   }
 
   static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
-    do { return try JSONReader.read(bytes, duplicates: .kept) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
+    do { return try JSONReader.read(bytes, duplicates: .kept) } catch {
+      throw Refusal(.malformed, "is no JSON: \(error)")
+    }
   }
 }

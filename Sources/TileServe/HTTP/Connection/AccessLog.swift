@@ -1,5 +1,5 @@
-import Synchronization
 import Support
+import Synchronization
 
 /// One line a request, in the Combined Log Format that log tools read, with the milliseconds at the end. Lines are gathered and written by a thread of
 /// their own: a disk that is slow must not hold up answers.

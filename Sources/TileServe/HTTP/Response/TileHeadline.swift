@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// What the answers for the tiles of one tileset have in common, made once.
 final class TileHeadline: Sendable {

@@ -1,5 +1,5 @@
-package import TileIndex
 import Support
+package import TileIndex
 
 /// Found places as GeoJSON (RFC 7946), the best first.
 package enum PlacesDocument {

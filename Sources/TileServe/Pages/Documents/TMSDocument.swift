@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The resources of OSGeo's Tile Map Service Specification 1.0.0. Rows there count from the south.
 package enum TMSDocument {

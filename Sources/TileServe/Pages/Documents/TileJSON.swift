@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// TileJSON 3.0.0: where a tileset's tiles are and what they show.
 package enum TileJSON {

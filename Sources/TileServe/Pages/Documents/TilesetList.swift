@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// `/tilesets.json`: everything that the service has.
 package enum TilesetList {

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The `vector_layers` that a vector bundle's `json` metadata names (MBTiles 1.3, "Vector tileset metadata").
 enum VectorLayers {

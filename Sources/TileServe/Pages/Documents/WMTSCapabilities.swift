@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// What WMTS offers (OGC 07-057r7, version 1.0.0): one layer a raster tileset on a map's grid, through KVP and REST.
 package enum WMTSCapabilities {

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// A tile matrix set as a WMTS document lists it: the zooms of a grid that a tileset has, with the pixels that its tiles really have.
 ///

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The frame of every page. Nothing in it runs inline and nothing comes from elsewhere, so that ``contentSecurityPolicy`` holds.
 package enum HTMLPage {

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The page at `/`: every tileset with a picture, its facts and where to get it, and a box that searches them.
 package enum IndexPage {

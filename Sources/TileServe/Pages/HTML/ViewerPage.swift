@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// The page of one tileset: a map over the whole window.
 package enum ViewerPage {

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// What the viewer's scripts are told, as JSON in the page.
 enum ViewerSettings {

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// Credits as bundles have them, which may be HTML (TileJSON 3.0.0, section 3.2), reduced to text and links.
 ///

@@ -1,5 +1,5 @@
-import TileIndex
 import Support
+import TileIndex
 
 /// Writes an XML document element by element, escaped and indented by two spaces.
 struct XMLWriter {

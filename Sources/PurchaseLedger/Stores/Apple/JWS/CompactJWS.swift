@@ -23,12 +23,16 @@ struct CompactJWS {
   /// The payload, not verified.
   func decodedPayload() throws(Refusal) -> JSONValue {
     guard let text = Base64.decode(bytes[payload]) else { throw Refusal(.malformed, "the payload is not base64url") }
-    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw Refusal(.malformed, "the payload is not JSON: \(error)") }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch {
+      throw Refusal(.malformed, "the payload is not JSON: \(error)")
+    }
   }
 
   func decodedHeader() throws(Refusal) -> JSONValue {
     guard let text = Base64.decode(bytes[header]) else { throw Refusal(.malformed, "the header is not base64url") }
-    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw Refusal(.malformed, "the header is not JSON: \(error)") }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch {
+      throw Refusal(.malformed, "the header is not JSON: \(error)")
+    }
   }
 }
 
