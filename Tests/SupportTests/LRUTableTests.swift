@@ -1,7 +1,6 @@
+import Support
 import TestSupport
 import Testing
-
-import Support
 
 @Suite(.ownThread) struct LRUTableTests {
   /// The reference: an array, the most recently used first.
