@@ -43,10 +43,10 @@ import Testing
     #expect(RetryAfter.seconds("Thu, 01 Jan 1970 00:01:00 GMT", now: 20_000) == 40)
     #expect(RetryAfter.seconds("Thu, 01 Jan 1970 00:00:00 GMT", now: 20_000) == 0)
     #expect(RetryAfter.seconds("soon", now: 0) == nil)
-    #expect(RetryAfter.seconds("99999999999999999999999", now: 0) == 366 * 86_400)
+    #expect(RetryAfter.seconds("99999999999999999999999", now: 0) == 366 * 86_400.0)
     let now: Int64 = 1_700_000_000_000
     #expect(RetryAfter.seconds("1700000005000", now: now, mayBeTime: true) == 5)
-    #expect(RetryAfter.seconds("1700000005000", now: now) == 366 * 86_400)
+    #expect(RetryAfter.seconds("1700000005000", now: now) == 366 * 86_400.0)
   }
 
   @Test func clientsAreKnownByTheirCanonicalAddress() {
