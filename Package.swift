@@ -78,7 +78,7 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
-    // What knows no map and no purchase, and more than one of the others needs.
+    // Domain-free code: JSON, text, dates, atomic files, HTTP fields. No Foundation, which would slow the start of commands.
     .target(name: "Support", dependencies: ["CZlib"], swiftSettings: strict),
     .target(
       name: "TileIndex",
