@@ -83,8 +83,8 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
-    // What knows no map and no purchase, and more than one of the others needs.
-    .target(name: "Support", swiftSettings: strict),
+    // Domain-free code: JSON, text, dates, atomic files, HTTP fields. No Foundation, which would slow the start of commands.
+    .target(name: "Support", dependencies: ["CZlib"], swiftSettings: strict),
     .target(
       name: "TileIndex",
       dependencies: [
@@ -96,18 +96,18 @@ let package = Package(
     // Manifests, boundaries, catalogues and the split of regions into packs.
     .target(name: "RegionCatalog", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
     // Place search, and other programs' lists of places.
-    .target(name: "Gazetteer", dependencies: ["TileIndex"], swiftSettings: strict),
+    .target(name: "Gazetteer", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
     .target(
       name: "TileImage",
-      dependencies: ["TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
+      dependencies: ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
       swiftSettings: strict),
     // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
     .target(
-      name: "PrefetchReplay", dependencies: ["TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
+      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
     .target(
       name: "TileCut",
-      dependencies: [
+      dependencies: ["Support", 
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
       ],
       swiftSettings: strict),
@@ -149,7 +149,7 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
+        "Support", "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -158,7 +158,7 @@ let package = Package(
     .target(
       name: "PurchaseLedger",
       dependencies: [
-        "CSystemShim",
+        "Support", "CSystemShim",
         .product(name: "GRDB", package: "GRDB.swift"),
         // SQLite's own functions, for the statements that run once for each piece of evidence.
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -184,7 +184,7 @@ let package = Package(
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
 
     // The messages of the store's service: codable values, read by servers and devices.
-    .target(name: "MapStoreWire", dependencies: ["TileIndex", "RegionCatalog"], swiftSettings: strict),
+    .target(name: "MapStoreWire", dependencies: ["Support", "TileIndex", "RegionCatalog"], swiftSettings: strict),
     .target(
       name: "MapStoreServer",
       dependencies: [
@@ -221,7 +221,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "MapStoreCommand",
-      dependencies: [
+      dependencies: ["Support", 
         "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
         "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -230,10 +230,10 @@ let package = Package(
       path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),
 
     .executableTarget(
-      name: "LedgerBench", dependencies: ["PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
+      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
     .executableTarget(
       name: "StoreBench",
-      dependencies: ["PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["Support", "PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
       path: "Benchmarks/StoreBench", swiftSettings: strict),
     .executableTarget(
       name: "CacheBench", dependencies: ["PrefetchReplay", "TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
@@ -245,8 +245,9 @@ let package = Package(
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      name: "TestSupport", dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
@@ -258,11 +259,11 @@ let package = Package(
     .testTarget(
       name: "TileIndexTests",
       dependencies: [
-        "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+        "Support", "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "RegionCatalogTests", dependencies: ["RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
+      name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "GazetteerTests", dependencies: ["Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -274,17 +275,17 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "PrefetchReplayTests",
-      dependencies: ["PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
+      dependencies: ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TileCutTests", dependencies: ["TileCut", "TileImage", "TileIndex", "TestSupport"],
+      name: "TileCutTests", dependencies: ["Support", "TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TileServeTests",
       dependencies: [
-        "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
+        "Support", "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -293,7 +294,7 @@ let package = Package(
     .testTarget(
       name: "PurchaseLedgerTests",
       dependencies: [
-        "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
+        "Support", "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -306,7 +307,7 @@ let package = Package(
       swiftSettings: strict),
     // A device's process, for tests that kill it.
     .executableTarget(
-      name: "ShelfProbe", dependencies: ["MapStoreClient"], path: "Tests/ShelfProbe", swiftSettings: strict),
+      name: "ShelfProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/ShelfProbe", swiftSettings: strict),
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
@@ -333,7 +334,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
-      dependencies: [
+      dependencies: ["Support", 
         "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
         "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
         "TestSupport", "CSQLite",
@@ -357,11 +358,11 @@ if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets += [
     .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
     .executableTarget(
-      name: "LedgerFuzz", dependencies: ["PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
+      name: "LedgerFuzz", dependencies: ["Support", "PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
   ]
-  for target in package.targets where target.name == "PurchaseLedger" {
+  for target in package.targets where ["PurchaseLedger", "Support"].contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
   }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import PurchaseLedger
+import Support
 
 /// Generates a shop in a folder: `shelf/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
 enum BenchStore {
@@ -52,7 +53,7 @@ enum BenchStore {
         }
       }
       try write(bytes, "\(shelf)/\(id)-2026.1.mbtiles")
-      let hash = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+      let hash = Hexadecimal.text(SHA256.hash(data: bytes))
       let (west, south) = (Double(number % 17) * 20 - 170, Double(number / 17) * 12 - 60)
       return """
         {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\

@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import Support
 
 /// Evidence to begin with.
 enum Seeds {

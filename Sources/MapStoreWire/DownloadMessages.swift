@@ -89,40 +89,6 @@ package enum ByteRange: Equatable, Sendable {
   package static func field(_ range: Range<Int>) -> String { "bytes=\(range.lowerBound)-\(range.upperBound - 1)" }
 }
 
-/// The `Content-Range` field of a partial answer (RFC 9110, section 14.4).
-package struct ContentRange: Hashable, Sendable {
-  package let range: Range<Int>
-  /// Bytes of the whole file; nil if the server does not say.
-  package let total: Int?
-
-  package init(_ range: Range<Int>, of total: Int) { (self.range, self.total) = (range, total) }
-
-  /// Nil for anything but `bytes FIRST-LAST/TOTAL` with consistent numbers.
-  package init?(_ text: String) {
-    let words = text.split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
-    let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return nil }
-    let numbers = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Self.number($0) }
-    guard numbers.count == 2, let first = numbers[0], let last = numbers[1], first <= last else { return nil }
-    let total = Self.number(parts[1])
-    guard parts[1] == "*" || total.map({ $0 > last }) ?? false else { return nil }
-    (range, self.total) = (first..<(last + 1), total)
-  }
-
-  package var text: String {
-    "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map(String.init) ?? "*")"
-  }
-
-  /// The field of 416.
-  package static func unsatisfiable(of total: Int) -> String { "bytes */\(total)" }
-
-  private static func number(_ text: Substring) -> Int? {
-    guard isDecimal(text), let number = Int(text), number < 1 << 60 else { return nil }
-    return number
-  }
-}
-
 private func isDecimal(_ text: Substring) -> Bool {
   !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
 }

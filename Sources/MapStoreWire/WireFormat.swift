@@ -1,3 +1,5 @@
+import Support
+
 internal import TileIndex
 
 /// Messages as bytes: JSON in UTF-8, members in the order of their declaration, absent ones left out.

@@ -1,3 +1,5 @@
+import Support
+
 /// Opens bundles of any format. The format is detected from the content, not from the name.
 public enum BundleFile {
   /// The formats that can be read.

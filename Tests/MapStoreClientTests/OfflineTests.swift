@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 import TileIndex

@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 import TileIndex

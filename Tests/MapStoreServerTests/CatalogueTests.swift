@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import Support
 import Synchronization
 import TestSupport
 import Testing

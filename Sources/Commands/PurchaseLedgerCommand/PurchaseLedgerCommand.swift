@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import PurchaseLedger
+import Support
 
 /// `purchase-ledger`: records what app stores sold, and reconciles it with their records.
 @main
@@ -29,9 +30,10 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     let signals = SignalWatch()
     // SQLite's file is consistent at any instant, so only other unfinished files are removed.
     signals.whenStopped { [weak signals] in
-      WholeFile.removeUnfinished()
-      printError("purchase-ledger: interrupted; what was committed is kept")
-      _exit(128 + (signals?.received ?? SIGINT))
+      AtomicFile.abandonAll {
+        printError("purchase-ledger: interrupted; what was committed is kept")
+        _exit(128 + (signals?.received ?? SIGINT))
+      }
     }
     let process = CommandProcess(Self.self, status: status, outputFailed: .ledger)
     withExtendedLifetime(signals) { process.runAsRoot() }

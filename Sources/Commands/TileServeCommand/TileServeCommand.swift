@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import Logging
 import PrefetchReplay
+import Support
 import TileServe
 
 /// `tileserve`: serves bundles over HTTP.

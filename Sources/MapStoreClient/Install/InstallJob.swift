@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// Installs the server's current edition of a region or tile pack.

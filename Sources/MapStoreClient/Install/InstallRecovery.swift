@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// Makes files and state consistent after a kill or a power failure.

@@ -1,5 +1,6 @@
 import Crypto
 import NIOPosix
+import Support
 import TileIndex
 
 #if canImport(Darwin)

@@ -1,3 +1,5 @@
+public import Support
+
 /// Options of ``RegionShelf``.
 public struct OfflineRegionOptions: Sendable {
   /// The most bytes of all installed regions together; nil for no limit.

@@ -1,5 +1,6 @@
 import MapStoreWire
 import RegionCatalog
+import Support
 public import TileIndex
 
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.

@@ -1,5 +1,6 @@
 import Crypto
 public import MapStoreWire
+import Support
 import Synchronization
 
 /// The signed grants of an account, for the time without network.

@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// Downloads one file, through interruptions of the network, the server and the process.

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 import TileIndex
 
 #if canImport(Darwin)
@@ -38,11 +39,7 @@ final class PartFile: Sendable {
 
   /// Flushes the file; returns once it is on the disk.
   func synchronise() throws {
-    #if canImport(Darwin)
-      // fsync leaves the bytes in the drive's cache.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-    #endif
-    guard fsync(descriptor) == 0 else { throw FileSystem.SystemError(number: errno) }
+    try FileSystem.synchronise(descriptor)
   }
 
   /// Removes everything beyond a length.

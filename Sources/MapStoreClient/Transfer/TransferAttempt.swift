@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import MapStoreWire
 import NIOCore
 import NIOHTTP1
+import Support
 import TileIndex
 
 /// A download and where its bytes go: what all attempts of a ``FileTransfer`` share.

@@ -1,5 +1,6 @@
 import Dispatch
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 

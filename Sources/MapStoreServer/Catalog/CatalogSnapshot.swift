@@ -2,6 +2,7 @@ import Crypto
 import Gazetteer
 import MapStoreWire
 import RegionCatalog
+import Support
 import TileIndex
 
 /// The catalogue and which regions are for sale, at one moment. Immutable; replaced as a whole.

@@ -1,6 +1,7 @@
 import MapStoreWire
 import Gazetteer
 import RegionCatalog
+import Support
 import TileIndex
 
 /// A query of the catalogue: text, category, place, and page.

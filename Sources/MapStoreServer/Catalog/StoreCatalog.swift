@@ -1,5 +1,6 @@
 import Logging
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 

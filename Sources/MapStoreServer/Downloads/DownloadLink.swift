@@ -1,5 +1,6 @@
 import MapStoreWire
 import PurchaseLedger
+import Support
 
 /// A signed link to a file: which file of which edition, for which account, until when.
 struct DownloadLink: Hashable, Sendable {

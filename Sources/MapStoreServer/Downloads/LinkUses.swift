@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import MapStoreWire
 import PurchaseLedger
+import Support
 import TileIndex
 
 /// The service's own database beside the ledger: what was sent through each link, which parts of each file each account

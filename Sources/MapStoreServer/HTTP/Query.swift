@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 
 /// The parameters of a URL's query; the first of repeated ones counts.
 struct Query: Sendable {
@@ -43,25 +44,7 @@ struct Query: Sendable {
 enum PercentDecoding {
   /// Nil if a `%` is not followed by two digits, the bytes are not UTF-8, or one of them is NUL.
   static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
-    var bytes: [UInt8] = []
-    var iterator = text.makeIterator()
-    while let byte = iterator.next() {
-      if byte == UInt8(ascii: "%") {
-        guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else { return nil }
-        bytes.append(high << 4 | low)
-      } else {
-        bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
-      }
-    }
-    return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
+    guard let bytes = PercentEncoding.decode(text, plusIsSpace: plusIsSpace), !bytes.contains(0) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
   }
 }

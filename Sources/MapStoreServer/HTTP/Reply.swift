@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import MapStoreWire
 import NIOCore
+import Support
 
 /// Makes responses of success. Errors are ``Rejection``s.
 enum Reply {
@@ -46,30 +47,12 @@ enum Reply {
   }
 
   /// Whether `If-None-Match` names the tag; compared weakly.
-  static func matches(_ field: String?, _ tag: String) -> Bool {
-    tags(field).contains { $0 == "*" || $0 == tag || ($0.hasPrefix("W/") && $0.dropFirst(2) == tag) }
-  }
+  static func matches(_ field: String?, _ tag: String) -> Bool { field.map { EntityTagList.matches($0, tag) } ?? false }
 
   /// Whether `If-Match` names the tag; compared strongly: weak tags never match.
   static func matchesStrongly(_ field: String?, _ tag: String) -> Bool {
-    tags(field).contains { $0 == "*" || $0 == tag }
+    field.map { EntityTagList.matchesStrongly($0, tag) } ?? false
   }
 
-  private static func tags(_ field: String?) -> [Substring] {
-    (field ?? "").split(separator: ",").map { item in
-      var item = item.drop { $0 == " " || $0 == "\t" }
-      while item.last == " " || item.last == "\t" { item.removeLast() }
-      return item
-    }
-  }
-
-  /// Whether gzip is named and not refused with a weight of 0.
-  static func acceptsGzip(_ field: String?) -> Bool {
-    (field ?? "").lowercased().split(separator: ",").contains { item in
-      let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-      guard parts.first == "gzip" || parts.first == "*" else { return false }
-      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
-      return weight > 0
-    }
-  }
+  static func acceptsGzip(_ field: String?) -> Bool { field.map { AcceptEncoding.accepts("gzip", $0) } ?? false }
 }

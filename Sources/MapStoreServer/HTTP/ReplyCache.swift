@@ -1,5 +1,6 @@
 import Crypto
 import NIOCore
+import Support
 import Synchronization
 
 /// A key of a ``ReplyCache``. Clients choose most of it, so its memory counts too.

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import Support
 import Synchronization
 import TileIndex
 

@@ -1,6 +1,7 @@
 import Crypto
 import MapStoreWire
 import PurchaseLedger
+import Support
 
 /// Signs the grants that devices keep for times without network (docs/store.md, Grants).
 struct GrantSigner: Sendable {
@@ -28,7 +29,7 @@ struct GrantSigner: Sendable {
     GrantKeys(
       keys: keys.map { key in
         let bytes = Array(key.publicKey.rawRepresentation)
-        return GrantKey(keyId: Self.id(of: bytes), algorithm: "Ed25519", publicKey: Base64Text.encodeURL(bytes))
+        return GrantKey(keyId: Self.id(of: bytes), algorithm: "Ed25519", publicKey: Base64.encodeURLText(bytes))
       })
   }
 
@@ -36,7 +37,7 @@ struct GrantSigner: Sendable {
     let payload = try WireJSON.encode(document)
     let signature = try keys[0].signature(for: SignedGrants.signedBytes(of: payload))
     return SignedGrants(
-      payload: Base64Text.encodeURL(payload), signature: Base64Text.encodeURL(Array(signature)),
+      payload: Base64.encodeURLText(payload), signature: Base64.encodeURLText(Array(signature)),
       keyId: Self.id(of: Array(keys[0].publicKey.rawRepresentation)))
   }
 

@@ -1,5 +1,6 @@
 import Crypto
 import PurchaseLedger
+import Support
 
 /// Secrets that sign download links and device tokens (HMAC-SHA-256). The first signs, all verify: for a rotation, a new
 /// secret is put first until what the old one signed has expired.

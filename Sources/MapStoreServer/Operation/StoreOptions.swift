@@ -1,3 +1,5 @@
+import Support
+
 /// The options of the store's service.
 public struct StoreOptions: Sendable {
   public var host = "127.0.0.1"
@@ -138,4 +140,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { "\(place): \(message); \(remedy)" }
+}
+
+extension RateLimiter {
+  convenience init(_ rate: StoreLimits.Rate) { self.init(burst: rate.burst, perMinute: rate.perMinute) }
 }

@@ -1,5 +1,6 @@
 import MapStoreWire
 import RegionCatalog
+import Support
 import TileIndex
 
 /// The web page of the catalogue: a map of the covered areas, and a list of the regions.

@@ -5,6 +5,7 @@ import MapStoreWire
 import NIOCore
 import PurchaseLedger
 import RegionCatalog
+import Support
 import TileIndex
 
 extension StoreService {

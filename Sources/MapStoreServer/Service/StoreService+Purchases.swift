@@ -1,6 +1,7 @@
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger
+import Support
 import TileIndex
 
 /// The handlers of purchases and of the app stores' notifications.

@@ -5,6 +5,7 @@ import Logging
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The results of a replay, per session.

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TileIndex
 
 /// Reads sessions: one JSON object per line, `meta` first.
@@ -55,7 +56,7 @@ private struct GestureFields {
     case "follow": kind = .follow(try fixes(), zoom: try zoom())
     default: throw malformed("has the unknown op \"\(op)\"")
     }
-    let duration = value["dur"] == nil ? 0 : try number("dur", in: 0...86_400)
+    let duration = value.member("dur") == nil ? 0 : try number("dur", in: 0...86_400)
     return MapGesture(kind: kind, time: try number("t", in: 0...1e7), duration: duration)
   }
 

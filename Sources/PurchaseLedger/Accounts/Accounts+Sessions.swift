@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import GRDB
+import Support
 
 extension Accounts {
   /// Opens a session for a login and its password.
@@ -139,10 +140,7 @@ public struct SessionToken: Sendable, Hashable, CustomStringConvertible {
   public init(_ text: String) { self.text = text }
 
   static func random() -> Self {
-    let base64 = Data([UInt8].random(count: 32)).base64EncodedString()
-    return Self(
-      base64.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-        .replacingOccurrences(of: "=", with: ""))
+    Self(Base64.encodeURLText([UInt8].random(count: 32)))
   }
 
   var sha256: [UInt8] { [UInt8](SHA256.hash(data: Array(text.utf8))) }

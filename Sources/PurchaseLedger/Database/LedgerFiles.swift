@@ -1,5 +1,6 @@
 import CSystemShim
 import Foundation
+import Support
 import Synchronization
 
 /// Device and inode, which all names of a file share.
@@ -113,19 +114,15 @@ final class NewLedgerFile {
     try sync()
     // Another program may have created a file of that name meanwhile.
     try check()
-    guard rename(path, name) == 0 else { throw failure }
-    // Some file systems do not support fsync of a folder and report EINVAL or ENOTSUP.
-    guard fsync(folder) == 0 || [EINVAL, ENOTSUP].contains(errno) else {
+    do { try FileSystem.rename(path, replacing: name) } catch { throw failure }
+    guard (try? FileSystem.synchronise(folder)) != nil else {
       throw LedgerError(
         .database, at: target, "was made, but the system cannot say that it stays; check the disk and open it")
     }
   }
 
   private func sync() throws(LedgerError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure }
+    do { try FileSystem.synchronise(path) } catch { throw failure }
   }
 
   /// Removes the unfinished file and SQLite's files beside it.

@@ -1,3 +1,5 @@
+import Support
+
 /// An event of the history with its place in the hash chain.
 public struct LedgerEvent: Sendable, Hashable {
   /// The sequence number, from 1 without gaps.

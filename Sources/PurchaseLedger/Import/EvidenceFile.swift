@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// Reads evidence from a file: one piece, or JSON Lines (docs/ledger.md, The command). Needs the memory of one line.
 package final class EvidenceFile {
@@ -138,7 +139,7 @@ package final class EvidenceFile {
   /// not.
   private static func goesOn(_ bytes: [UInt8], from first: Int, beyond next: Int) -> Bool {
     do {
-      _ = try JSONReader.read(bytes[first...])
+      _ = try JSONReader.read(bytes[first...], duplicates: .kept)
       return true
     } catch {
       return error.byte > next - first

@@ -1,5 +1,6 @@
 import Crypto
 import GRDB
+import Support
 
 /// Checks evidence against its digests and the events that name it.
 struct EvidenceCheck {

@@ -1,3 +1,5 @@
+import Support
+
 extension Booker {
   /// The kinds of audit events that record how evidence left quarantine; their subject is its digest.
   static let released = "evidence.released"

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Support
 
 /// The format of an export.
 public enum ExportFormat: String, Sendable, CaseIterable {

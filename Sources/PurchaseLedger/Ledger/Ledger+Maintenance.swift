@@ -1,4 +1,5 @@
 import GRDB
+import Support
 
 // MARK: - Backup
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Support
 
 /// Reads the details of a difference. Lives within the read transaction of the merge.
 struct ReconcileDetails {

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// One difference between the store's list and the ledger, with its remedy.
 public struct ReconcileLine: Sendable, Hashable {

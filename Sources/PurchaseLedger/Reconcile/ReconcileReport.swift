@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// The result of a reconciliation, in numbers.
 public struct ReconcileReport: Sendable, Hashable {

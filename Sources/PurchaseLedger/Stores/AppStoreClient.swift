@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Crypto
 import Foundation
+import Support
 
 /// The key and the app that requests to the App Store Server API are signed for.
 public struct AppStoreCredentials: Sendable {
@@ -50,7 +51,7 @@ public final class AppStoreClient: Sendable {
     let client = StoreRequests.client()
     self.client = client
     requests = StoreRequests(
-      client: client, limiter: RateLimiter(rate: rate), retry: retry,
+      client: client, limiter: RequestPacer(rate: rate), retry: retry,
       authorization: { _ in
         // Signed for each request, which is simpler than tracking when a token expires.
         "Bearer " + (try Self.token(credentials, key, seconds: clock.now() / 1000))
@@ -133,9 +134,9 @@ extension AppStoreClient {
         method: "POST", url: "\(baseURL)/inApps/v1/notifications/history\(page)", contentType: "application/json",
         body: Array(body.utf8))
       let answer = try await requests.send(request) { _, value in
-        value?["notificationHistory"]?.elements == nil ? nil : value
+        value?["notificationHistory"]?.array == nil ? nil : value
       }
-      let pieces = (answer["notificationHistory"]?.elements ?? []).compactMap { $0["signedPayload"]?.string }
+      let pieces = (answer["notificationHistory"]?.array ?? []).compactMap { $0["signedPayload"]?.string }
       let next = answer["paginationToken"]?.string
       let hasMore = answer["hasMore"]?.bool ?? false
       let moves = next.map { !$0.isEmpty && seen.insert($0).inserted && $0 != current.page } ?? false
@@ -160,7 +161,7 @@ extension AppStoreClient {
   public func testNotificationStatus(_ token: String) async throws -> [String] {
     let request = StoreRequests.Request(url: "\(baseURL)/inApps/v1/notifications/test/\(StoreRequests.escape(token))")
     return try await requests.send(request) { _, value in
-      value?["sendAttempts"]?.elements?.compactMap { $0["sendAttemptResult"]?.string }
+      value?["sendAttempts"]?.array?.compactMap { $0["sendAttemptResult"]?.string }
     }
   }
 
@@ -176,9 +177,9 @@ extension AppStoreClient {
       let request = StoreRequests.Request(url: "\(baseURL)\(path)?\(query)\(page)")
       // `{}` is not an empty history, which has `hasMore`.
       let answer = try await requests.send(request) { _, value in
-        value?["signedTransactions"]?.elements == nil || value?["hasMore"]?.bool == nil ? nil : value
+        value?["signedTransactions"]?.array == nil || value?["hasMore"]?.bool == nil ? nil : value
       }
-      let pieces = (answer["signedTransactions"]?.elements ?? []).compactMap { $0.string }
+      let pieces = (answer["signedTransactions"]?.array ?? []).compactMap { $0.string }
       let hasMore = answer["hasMore"]?.bool ?? false
       let next = answer["revision"]?.string ?? ""
       let moves = !next.isEmpty && seen.insert(next).inserted

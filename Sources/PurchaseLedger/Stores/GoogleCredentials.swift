@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import Support
 
 /// Credentials for the Android Publisher API.
 public enum GoogleCredentials: Sendable {

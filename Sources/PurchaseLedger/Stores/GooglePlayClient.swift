@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Support
 
 /// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the
 /// end.
@@ -28,7 +29,7 @@ public final class GooglePlayClient: Sendable {
     application = "\(base)/androidpublisher/v3/applications/\(StoreRequests.escape(packageName))"
     let client = StoreRequests.client()
     self.client = client
-    let limiter = RateLimiter(rate: rate)
+    let limiter = RequestPacer(rate: rate)
     let open = StoreRequests(client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, clock: clock)
     let tokens = try GoogleTokens(credentials, requests: open, clock: clock)
     requests = StoreRequests(

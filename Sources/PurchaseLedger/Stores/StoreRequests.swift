@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Support
 
 /// Sends requests to a store's API, limited in rate and retried if the failure may be temporary.
 struct StoreRequests: Sendable {
@@ -15,7 +16,7 @@ struct StoreRequests: Sendable {
   }
 
   let client: HTTPClient
-  let limiter: RateLimiter
+  let limiter: RequestPacer
   let retry: RetryPolicy
   /// The value of the `Authorization` field. True requests a new one, after the store rejected the last.
   let authorization: @Sendable (Bool) async throws -> String?
@@ -44,7 +45,7 @@ struct StoreRequests: Sendable {
       do {
         let (status, headers, body) = try await exchange(request, newAuthorization: isUnauthorized)
         isUnauthorized = status == 401
-        let value = try? JSONReader.read(body)
+        let value = try? JSONReader.read(body, duplicates: .kept)
         if (200..<300).contains(status) || others.contains(status) {
           if let answer = try accept(status, value) { return answer }
           complaint = "an answer that is cut off or empty"
@@ -54,7 +55,9 @@ struct StoreRequests: Sendable {
             throw failure(
               request, "the store answered \(complaint)", [400, 404, 410].contains(status) ? .notInStore : .store)
           }
-          if let asked = headers.first(name: "Retry-After").flatMap({ RetryAfter.seconds($0, now: clock.now()) }) {
+          if let asked = headers.first(name: "Retry-After").flatMap({
+            RetryAfter.seconds($0, now: clock.now(), mayBeTime: true)
+          }) {
             guard asked <= retry.retryAfterMax else {
               throw failure(request, "\(complaint): wants no requests for \(Int(asked)) s; run it again then")
             }
@@ -191,12 +194,8 @@ enum WebToken {
     header: [(String, JSONValue)], claims: [(String, JSONValue)], sign: (Data) throws -> Data
   ) rethrows -> String {
     let text = [header, claims].map { fields in
-      base64URL(JSONValue.object(fields.map { .init(name: $0.0, value: $0.1) }).text.utf8)
+      Base64.encodeURLText(JSONValue.object(fields.map { .init($0.0, $0.1) }).text.utf8)
     }.joined(separator: ".")
-    return try text + "." + base64URL(sign(Data(text.utf8)))
-  }
-
-  private static func base64URL(_ bytes: some Collection<UInt8>) -> String {
-    String(decoding: Base64.encodeURL(bytes), as: UTF8.self)
+    return try text + "." + Base64.encodeURLText(sign(Data(text.utf8)))
   }
 }

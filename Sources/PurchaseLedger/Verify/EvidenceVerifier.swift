@@ -1,3 +1,5 @@
+import Support
+
 /// Verifies evidence of any store: the entry point from bytes to facts.
 ///
 /// 1. Reject pieces above the size cap.
@@ -49,7 +51,9 @@ public struct EvidenceVerifier: Sendable {
     if let kind { return try await verify(bytes, is: kind, context, now, trusted) }
     switch EvidenceFormat(bytes) {
     case .signed: return try await apple.verifySigned(bytes, as: nil, at: now, trusted: trusted)
-    case .document(.verifyReceipt, let answer): return try apple.decode(answer: answer, context: context, at: now)
+    case .document(.verifyReceipt, let answer):
+      if let repetition = answer.repetition { throw repetition }
+      return try apple.decode(answer: answer, context: context, at: now)
     case .document(let kind, let answer):
       guard kind.store == .google, let google else { return try await verify(bytes, is: kind, context, now, trusted) }
       return try google.verify(answer, as: kind, context: context, at: now, trusted: trusted)
@@ -103,7 +107,7 @@ enum EvidenceFormat {
 
   private static func object(_ bytes: [UInt8], _ range: Range<Int>) -> Self {
     do throws(JSONReader.Failure) {
-      let document = try JSONReader.read(bytes)
+      let document = try JSONReader.read(bytes, duplicates: .kept)
       if let kind = kind(of: document) { return .document(kind, document) }
       return .unknown("JSON, but of no form that a store answers with; say what it is with --format")
     } catch {

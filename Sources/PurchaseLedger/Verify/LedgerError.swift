@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a `Refusal` instead.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
@@ -55,7 +56,7 @@ public struct LedgerClock: Sendable {
   /// Milliseconds since 1970.
   public let now: @Sendable () -> Int64
 
-  public static let system = Self(now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) })
+  public static let system = Self(now: WallClock.now)
 
   public static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
 }

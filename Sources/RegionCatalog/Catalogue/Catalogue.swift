@@ -1,3 +1,4 @@
+import Support
 public import TileIndex
 
 /// The published regions with their files, tile packs and patches. Stored as `catalogue.json` beside the files; see docs/catalogue.md.

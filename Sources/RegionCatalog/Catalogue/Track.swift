@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// A route or recorded track: lines of longitudes and latitudes in degrees. A line of one point is a waypoint.

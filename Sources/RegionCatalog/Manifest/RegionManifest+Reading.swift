@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 extension RegionManifest {
@@ -11,7 +12,7 @@ extension RegionManifest {
   public init(path: String) throws {
     let document: JSONValue
     do {
-      document = try JSONFile.read(path)
+      document = try JSONFile.read(path, duplicates: .kept)
     } catch let error as JSONFile.Unreadable {
       throw ManifestError(
         .unreadable, path: path, "cannot be read: \(error)", remedy: "check the path and its permissions")

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TileIndex
 
 /// File operations in a catalogue's folder.
@@ -37,11 +38,8 @@ enum CatalogFiles {
 
   /// Puts a folder's entries on the disk.
   static func synchronise(_ folder: String) throws {
-    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unwritable(folder, "cannot be opened") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw unwritable(folder, "cannot be put on the disk")
+    do { try FileSystem.synchronise(folder) } catch let error as FileSystem.SystemError {
+      throw unwritable(folder, "cannot be put on the disk", error)
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import RegionCatalog
+import Support
 import TileImage
 import TileIndex
 

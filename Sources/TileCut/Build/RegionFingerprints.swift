@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TileIndex
 import RegionCatalog
+import Support
 
 /// Hashes of everything that a region's files depend on, one for each step. Facts that only the catalogue holds
 /// (category, price) are in none of them.

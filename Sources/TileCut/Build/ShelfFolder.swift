@@ -1,5 +1,6 @@
 import Foundation
 import RegionCatalog
+import Support
 import TileIndex
 
 /// A catalogue's folder and the builder's state in it: `.tilecut/` with the lock, the hashes of inputs, a record for

@@ -1,5 +1,6 @@
 import Foundation
 import RegionCatalog
+import Support
 import TileIndex
 
 /// Publishes finished files and the catalogue that lists them. At every moment, even after a power failure, each file

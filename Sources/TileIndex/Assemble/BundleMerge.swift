@@ -1,3 +1,5 @@
+import Support
+
 /// Merges several bundles into one, with tiles as stored.
 public struct BundleMerge: Sendable {
   /// Draws the second tile over the first. Handed in, since this module has no codec.
@@ -164,7 +166,7 @@ struct MergedMetadata {
   /// The first document, with the vector layers of all, and without its statistics, which describe one bundle.
   private static func layers(_ documents: [String]) -> String? {
     guard let first = documents.first, documents.contains(where: { $0 != first }) else { return documents.first }
-    let parsed = documents.compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+    let parsed = documents.compactMap { try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }
     guard let members = parsed.first?.members, parsed.count == documents.count else { return first }
     var layers: [JSONValue] = []
     var ids: Set<JSONValue> = []

@@ -1,3 +1,5 @@
+import Support
+
 /// An area in degrees: a box, polygons, or both. It selects the tiles and places of an extract.
 public struct TileArea: Hashable, Sendable {
   /// A west greater than the east crosses the antimeridian. Nil for no limit.

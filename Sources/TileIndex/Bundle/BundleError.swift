@@ -1,3 +1,5 @@
+import Support
+
 /// Why a bundle could not be opened, read or written. The message names the file and what to do about it.
 public struct BundleError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs; new kinds may be added.

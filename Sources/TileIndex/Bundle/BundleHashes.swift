@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 /// A hash over all tiles of a bundle: equal for bundles with equal tiles, whatever their file format, order and page size.
 ///
@@ -95,14 +96,6 @@ package enum FileHash {
     } catch is ReadOnlyFile.NotAFile {
       throw BundleError(.notFound, path: path, "is not a plain file", remedy: "name a file")
     }
-  }
-}
-
-package enum Hexadecimal {
-  /// Two digits a byte, in lower case.
-  package static func text(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }
 

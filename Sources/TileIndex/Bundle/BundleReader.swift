@@ -1,3 +1,5 @@
+import Support
+
 /// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``; ``BundleFile/open(_:matrixSet:)`` picks one.
 ///
 /// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader per thread.

@@ -1,30 +1,68 @@
-/// Writes a file that is there as a whole or not at all, by the same way as bundles: a temporary file beside it, fsync, rename.
-package enum OutputFile {
+import Support
+
+/// An output that is published atomically (``AtomicFile``): a bundle, a patch or a small file. Its errors name the target
+/// and the remedy.
+package struct OutputFile: Sendable {
+  /// The path that the caller named.
+  private let target: String
+  private let replacing: Bool
+  private let file: AtomicFile
+
+  /// The temporary file, which the output is written into.
+  var path: String { file.path }
+
+  /// - Throws: ``BundleError``: `.exists` when the target exists and may not be replaced, `.busy` when there are unmerged
+  ///   changes beside it, `.writeFailed` when its folder cannot be written to.
+  init(target: String, replacing: Bool) throws {
+    try Self.check(target, replacing: replacing)
+    self.target = target
+    self.replacing = replacing
+    do {
+      file = try AtomicFile(target: target)
+    } catch let error as FileSystem.SystemError {
+      throw BundleError(
+        .writeFailed, path: target, "no file can be written in \(AtomicFile.split(target).folder): \(error)",
+        remedy: error.isDiskFull ? "free space or choose another disk" : "choose a folder you may write to")
+    }
+  }
+
+  /// Publishes the finished file under the target's name.
+  func commit() throws {
+    do {
+      if replacing {
+        try Self.checkTarget(target, replacing: true)
+        // SQLite would take empty side files of the previous bundle for the new one's.
+        for suffix in AtomicFile.sideFiles { FileSystem.remove(target + suffix) }
+      }
+      try file.publish(replacing: replacing)
+    } catch let error as FileSystem.SystemError {
+      throw error.isExisting ? Self.existing(target) : Self.writeFailed(target, error)
+    }
+  }
+
+  /// Removes the temporary file.
+  func remove() { file.remove() }
+
+  /// Writes a small file in one call.
+  ///
   /// - Throws: ``BundleError``: `.exists`, `.writeFailed`.
   package static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
-    let file = try PartialFile(target: path, replacing: replacing)
+    let file = try OutputFile(target: path, replacing: replacing)
     do {
       try FileSystem.write(bytes, to: file.path)
       try file.commit()
     } catch {
       file.remove()
       guard let error = error as? FileSystem.SystemError else { throw error }
-      if error.isDiskFull { throw PartialFile.diskFull(path) }
+      if error.isDiskFull { throw diskFull(path) }
       throw BundleError(.writeFailed, path: path, "could not be written: \(error)")
     }
   }
 
-  /// Says beforehand whether a file could be written here, by what can be seen without writing.
-  ///
-  /// - Throws: ``BundleError`` as ``BundleWriter/init(path:matrixSet:format:replacing:)`` would.
-  package static func check(_ path: String, replacing: Bool) throws {
-    try PartialFile.check(path, replacing: replacing)
-  }
+  /// Removes the temporary files of all writers of this process and ends it. For a command that is stopped.
+  package static func abandonAll(_ end: () -> Never) -> Never { AtomicFile.abandonAll(end) }
 
-  /// For a command that is stopped: removes the unfinished files of all writers of this process, then ends it. What has its name by then is whole.
-  package static func abandonAll(_ end: () -> Never) -> Never { PartialFile.abandonAll(end) }
-
-  /// Inputs are somebody's originals: no wish to replace a file may take them away.
+  /// Protects inputs from being replaced by the output.
   ///
   /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs, by whatever names and links.
   package static func protect(_ inputs: [String], from output: String) throws {
@@ -32,5 +70,63 @@ package enum OutputFile {
     for input in inputs where (try? FileSystem.status(input))??.identity == target.identity {
       throw BundleError(.isInput, path: output, "is the input \(input) itself", remedy: "give the output another name")
     }
+  }
+
+  // MARK: - Checks before anything is written
+
+  /// Checks whether a file could be written, as far as can be known without writing.
+  ///
+  /// - Throws: ``BundleError`` as ``BundleWriter/init(path:matrixSet:format:replacing:)`` would.
+  package static func check(_ target: String, replacing: Bool) throws {
+    guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
+      throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the file to write")
+    }
+    let folder = AtomicFile.split(target).folder
+    switch Result(catching: { try FileSystem.status(folder) }) {
+    case .success(.some(let status)) where status.kind == .folder: break
+    case .failure(let error):
+      throw BundleError(.writeFailed, path: target, "the folder \(folder) cannot be read: \(error)")
+    default:
+      throw BundleError(
+        .writeFailed, path: target, "there is no folder \(folder)", remedy: "create it first: mkdir -p '\(folder)'")
+    }
+    try checkTarget(target, replacing: replacing)
+  }
+
+  private static func checkTarget(_ target: String, replacing: Bool) throws {
+    do {
+      if let status = try FileSystem.status(target) {
+        guard status.kind == .file else {
+          throw BundleError(
+            .writeFailed, path: target, status.kind == .folder ? "is a folder" : "is not a plain file",
+            remedy: "name the file to write")
+        }
+        guard replacing else { throw existing(target) }
+      }
+    } catch let error as FileSystem.SystemError {
+      throw writeFailed(target, error)
+    }
+    // SQLite would apply these to whatever file has the target's name.
+    for suffix in ["-wal", "-journal"] where FileSystem.size(target + suffix) > 0 {
+      throw BundleError(
+        .busy, path: target, "changes to it that were never merged lie beside it in \(target)\(suffix)",
+        remedy: "close the program that writes it, merge them with: sqlite3 '\(target)' .tables")
+    }
+  }
+
+  // MARK: - Errors
+
+  static func diskFull(_ target: String) -> BundleError {
+    BundleError(
+      .writeFailed, path: target, "the disk is full", remedy: "free space or choose another disk, then write it again")
+  }
+
+  private static func writeFailed(_ target: String, _ error: FileSystem.SystemError) -> BundleError {
+    if error.isDiskFull { return diskFull(target) }
+    return BundleError(.writeFailed, path: target, "the bundle could not be written: \(error)")
+  }
+
+  private static func existing(_ target: String) -> BundleError {
+    BundleError(.exists, path: target, "already exists", remedy: "choose another name, or replace it with --force")
   }
 }

@@ -1,3 +1,5 @@
+import Support
+
 /// The metadata of an existing bundle. All rows are kept as found; the typed properties parse them leniently and are nil where a value is missing or invalid.
 public struct StoredMetadata: Hashable, Sendable {
   /// One row.

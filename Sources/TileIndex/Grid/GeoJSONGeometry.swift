@@ -1,3 +1,5 @@
+import Support
+
 /// A GeoJSON geometry (RFC 7946, section 3.1). Positions are longitude and latitude in degrees; heights are dropped.
 package indirect enum GeoJSONGeometry: Hashable, Sendable {
   case points([SIMD2<Double>])
@@ -72,7 +74,7 @@ package indirect enum GeoJSONGeometry: Hashable, Sendable {
         try collect(feature, at: "\(dot)features[\(index)]", into: &found)
       }
     case "Feature":
-      guard let geometry = json["geometry"] else { throw Fault(place: "\(dot)geometry", message: "is missing") }
+      guard let geometry = json.member("geometry") else { throw Fault(place: "\(dot)geometry", message: "is missing") }
       if geometry != .null { try GeoJSONGeometry(geometry, at: "\(dot)geometry").collectPolygons(into: &found) }
     default: try GeoJSONGeometry(json, at: place.isEmpty ? "document" : place).collectPolygons(into: &found)
     }

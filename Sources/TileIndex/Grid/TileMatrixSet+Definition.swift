@@ -1,3 +1,5 @@
+import Support
+
 /// Grids in documents: well-known ones by identifier, sets in degrees by the edges of their tiles.
 extension TileMatrixSet {
   /// The URI of a set that is not registered.

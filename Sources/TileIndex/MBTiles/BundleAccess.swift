@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// Opens an SQLite file for reading, without ever writing to it or beside it.
 ///

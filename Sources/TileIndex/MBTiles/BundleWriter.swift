@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 
 /// Writes a new MBTiles 1.3 bundle: ``put(_:_:)`` for every tile, in any order, then ``finish(_:)``.
@@ -18,7 +19,7 @@ public final class BundleWriter: Sendable {
   public let path: String
   public let matrixSet: TileMatrixSet
   public let format: TileFormat
-  private let file: PartialFile
+  private let file: OutputFile
   private let state: Mutex<State>
 
   /// Starts a bundle. Bundles of grids other than WebMercatorQuad are marked so that no Mercator reader shows them (docs/bundle-format.md).
@@ -55,7 +56,7 @@ public final class BundleWriter: Sendable {
     self.path = path
     self.matrixSet = matrixSet
     self.format = format
-    file = try PartialFile(target: path, replacing: replacing)
+    file = try OutputFile(target: path, replacing: replacing)
     do {
       state = Mutex(.open(try BundleTables(path: file.path, matrixSet: matrixSet, pageBytes: pageBytes)))
     } catch {
@@ -197,7 +198,7 @@ public final class BundleWriter: Sendable {
   }
 
   private static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
-    if error.isDiskFull { return PartialFile.diskFull(path) }
+    if error.isDiskFull { return OutputFile.diskFull(path) }
     return BundleError(.writeFailed, path: path, "the bundle could not be written: \(error)")
   }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 import Synchronization
 
 /// An MBTiles bundle that is read while tiles are added one by one, as they are fetched from elsewhere. Fetched tiles stay available without a network.

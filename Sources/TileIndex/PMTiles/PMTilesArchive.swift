@@ -1,3 +1,5 @@
+import Support
+
 /// The bytes of a PMTiles archive: its file, header and directories. Whatever the file claims, reads stay inside it, and memory stays within the limits of
 /// ``PMTilesDirectory`` and one tile.
 final class PMTilesArchive {

@@ -1,3 +1,5 @@
+import Support
+
 /// Reads the tiles of a PMTiles v3 archive from any producer, with directories that are compressed with gzip or uncompressed.
 ///
 /// A reader has one descriptor and is for one thread at a time. Opening reads the header, the root directory and the metadata.
@@ -85,7 +87,7 @@ enum PMTilesMetadata {
     let text = try archive.metadataText()
     if text.isEmpty { return [] }
     do {
-      guard let members = try JSONValue(parsing: text).members else {
+      guard let members = try JSONValue(parsing: text, duplicates: .lastWins).members else {
         throw archive.damaged("its metadata are not a JSON object")
       }
       return MetadataDocument.entries(members)

@@ -1,3 +1,5 @@
+import Support
+
 /// The difference between two editions of a bundle, as a file: new, changed and removed tiles, changed metadata and places.
 ///
 /// A patch identifies its base and its result by ``TilesHash``, metadata and places, and applies to no other bundle. If ``BundleWriter`` wrote both,
@@ -33,7 +35,7 @@ public enum BundlePatch {
     old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil
   ) throws -> Summary {
     try OutputFile.protect([old, new], from: output)
-    let file = try PartialFile(target: output, replacing: replacing)
+    let file = try OutputFile(target: output, replacing: replacing)
     do {
       // 1. Describe both bundles. 2. Write the patch. 3. Apply it: only a result that is byte for byte the new file may be promised as such.
       let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet)
@@ -51,7 +53,7 @@ public enum BundlePatch {
     } catch {
       file.remove()
       guard let error = error as? SQLiteError else { throw error }
-      if error.isDiskFull { throw PartialFile.diskFull(output) }
+      if error.isDiskFull { throw OutputFile.diskFull(output) }
       throw BundleError(.writeFailed, path: output, "the patch could not be written: \(error)")
     }
   }

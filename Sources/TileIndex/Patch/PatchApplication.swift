@@ -1,3 +1,5 @@
+import Support
+
 /// Applies a patch to its base.
 ///
 /// 1. Check that the base is the bundle that the patch was made from. 2. Write its tiles and the patch's into a new bundle, in the order of the new edition

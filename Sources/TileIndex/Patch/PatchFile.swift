@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// A patch open for reading. Patches are untrusted: every value is checked, and the result is compared with what the patch promises.
 final class PatchFile {

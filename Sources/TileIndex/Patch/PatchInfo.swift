@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 /// The description of a patch, its base and its result: the rows of its table `info`.
 struct PatchInfo {

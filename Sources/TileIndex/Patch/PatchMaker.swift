@@ -1,3 +1,5 @@
+import Support
+
 /// Compares two bundles and writes the patch between them.
 struct PatchMaker {
   let base: PatchInfo.State

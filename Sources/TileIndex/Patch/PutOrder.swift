@@ -1,5 +1,6 @@
 import CSQLite
 import Crypto
+import Support
 
 /// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for byte.
 ///

@@ -1,3 +1,5 @@
+import Support
+
 /// A bundle's file as a whole, where it is one.
 enum WholeFile {
   /// The file's SHA-256; nil for a folder, and for a database with changes beside it that do not lie in the file.

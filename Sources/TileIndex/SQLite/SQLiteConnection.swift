@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// An open database. For one thread at a time: it is opened without SQLite's own mutexes.
 package final class SQLiteConnection {
@@ -67,18 +68,7 @@ package final class SQLiteConnection {
     var uri = "file:"
     // Text after two slashes would be parsed as a host.
     let path = path.hasPrefix("//") ? "/" + path.drop { $0 == "/" } : path
-    for byte in path.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        uri.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        uri += byte < 16 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
+    uri += PercentEncoding.path(path)
     return parameters.isEmpty ? uri : uri + "?" + parameters.joined(separator: "&")
   }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// A failed sqlite3 call. Callers convert it to an error that names the file and the operation.
 package struct SQLiteError: Error, CustomStringConvertible {

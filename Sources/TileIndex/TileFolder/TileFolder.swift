@@ -1,3 +1,5 @@
+import Support
+
 /// The files of a tile folder, as listed by the file system.
 struct TileFolder {
   let path: String

@@ -1,3 +1,5 @@
+import Support
+
 /// The metadata of a tile folder, from `metadata.json` (mb-util, tippecanoe) or `tilemapresource.xml` (gdal2tiles).
 struct TileFolderMetadata {
   let stored: StoredMetadata
@@ -45,7 +47,7 @@ struct TileFolderMetadata {
     guard let text = try text(folder, TileFolder.metadataName), !text.isEmpty else { return [] }
     let remedy = "correct or remove \(TileFolder.metadataName)"
     do {
-      guard let members = try JSONValue(parsing: text).members else {
+      guard let members = try JSONValue(parsing: text, duplicates: .lastWins).members else {
         throw BundleError(
           .malformed, path: folder.path, "its \(TileFolder.metadataName) is not a JSON object", remedy: remedy)
       }

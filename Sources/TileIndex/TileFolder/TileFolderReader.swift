@@ -1,3 +1,5 @@
+import Support
+
 /// Reads a folder of tile files, `zoom/column/row.extension`, as written by mb-util, tippecanoe, gdal2tiles and map servers' caches.
 ///
 /// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a `tilemapresource.xml` exists.

@@ -1,3 +1,5 @@
+import Support
+
 /// The actual contents of a bundle, independent of its metadata.
 public struct BundleInspection: Hashable, Sendable, Codable {
   /// The tiles of one zoom.

@@ -1,4 +1,5 @@
 import NIOCore
+import Support
 import TileIndex
 
 #if canImport(Darwin)

@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOPosix
+import Support
 import Synchronization
 
 /// Maintenance tasks of a server: scanning for bundles, forgetting idle maps, closing connections that exceed their limits, writing the access log.

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The credits of a bundle, which may be HTML (TileJSON 3.0.0, section 3.2), reduced to text and links.

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The frame of every page. It has no inline scripts and loads nothing from other servers, as ``contentSecurityPolicy`` requires.

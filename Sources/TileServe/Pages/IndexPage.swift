@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The page at `/`: every tileset with a preview, its properties and links, and a search box.

@@ -1,5 +1,6 @@
 package import TileIndex
 import Gazetteer
+import Support
 
 /// `/tilesets.json`: all tilesets.
 package enum TilesetList {

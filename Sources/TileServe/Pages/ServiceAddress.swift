@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The base URL of the service as clients see it, which behind a proxy differs from the address it listens on.

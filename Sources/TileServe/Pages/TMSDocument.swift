@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The resources of OSGeo's Tile Map Service Specification 1.0.0. Rows there count from the south.

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// TileJSON 3.0.0: the URLs and the description of a tileset.
@@ -121,8 +122,8 @@ enum VectorLayers {
   static func of(_ info: TilesetInfo) -> JSONValue? {
     // Some tools store the member as a separate row.
     let stored =
-      info.metadata.json.flatMap { try? JSONValue(parsing: Array($0.utf8)) }?["vector_layers"]
-      ?? info.metadata["vector_layers"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+      info.metadata.json.flatMap { try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }?["vector_layers"]
+      ?? info.metadata["vector_layers"].flatMap { try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }
     guard let layers = stored?.array else { return info.isRaster ? nil : .array([]) }
     return .array(layers.compactMap(completed))
   }

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The page of one tileset: a map over the whole window.

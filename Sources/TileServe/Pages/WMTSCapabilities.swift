@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The capabilities of WMTS (OGC 07-057r7, version 1.0.0): one layer for each raster tileset on a map's grid, through KVP and REST.

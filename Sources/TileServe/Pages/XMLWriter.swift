@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// Writes an XML document element by element, escaped and indented by two spaces.

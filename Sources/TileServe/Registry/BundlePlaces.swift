@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The bundles found by one scan of the folders; nothing is opened.

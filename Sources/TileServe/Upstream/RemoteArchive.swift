@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 import TileIndex
 
@@ -158,10 +159,9 @@ final class RemoteFile: Sendable {
     return UpstreamFailure(.invalid, "gives other bytes than those that were asked for")
   }
 
-  /// The whole file's size: `bytes 0-16383/40000`.
+  /// The size of the whole file when the answer begins at the requested offset.
   private static func total(_ field: String?, from start: Int) -> Int? {
-    guard let field, field.hasPrefix("bytes \(start)-"), let slash = field.lastIndex(of: "/") else { return nil }
-    return Int(field[field.index(after: slash)...]).flatMap { $0 > start ? $0 : nil }
+    field.flatMap(ContentRange.init).flatMap { $0.range.lowerBound == start ? $0.total : nil }
   }
 }
 

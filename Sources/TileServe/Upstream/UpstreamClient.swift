@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Dispatch
 import NIOCore
 import NIOHTTP1
+import Support
 import Synchronization
 import TileIndex
 
@@ -243,8 +244,6 @@ enum Freshness {
 
   /// Seconds of a Retry-After field (RFC 9110, section 10.2.3); nil without a readable one.
   static func retryAfter(_ text: String?, now: Int) -> Int? {
-    guard let text else { return nil }
-    if let seconds = Int(text) { return seconds >= 0 ? seconds : nil }
-    return HTTPDate.seconds(text).map { max($0 - now, 0) }
+    text.flatMap { RetryAfter.seconds($0, now: Int64(now) * 1000) }.map { Int($0) }
   }
 }

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The description of an upstream (`NAME.upstream.json`): a tile server, and how its tiles are cached here. docs/http-api.md lists the members.

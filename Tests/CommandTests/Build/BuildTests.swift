@@ -1,10 +1,12 @@
 import Foundation
 import Gazetteer
 import RegionCatalog
+import Support
 import TestSupport
 import Testing
 import TileCut
 import TileImage
+
 @testable import TileIndex
 
 /// `tilecut build` from one state of the manifest to the next.

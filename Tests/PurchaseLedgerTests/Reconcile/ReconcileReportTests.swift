@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -82,7 +83,7 @@ import Testing
 
   @Test func theJSONIsOneDocument() throws {
     let value = try JSONReader.read(Array(written(.json).utf8))
-    #expect(value["differences"]?.elements?.map { $0["class"]?.string } == ["state-differs", "own-only", "store-only"])
+    #expect(value["differences"]?.array?.map { $0["class"]?.string } == ["state-differs", "own-only", "store-only"])
     #expect(value["summary"]?["matched"]?.integer == 1 && value["summary"]?["remaining"]?.integer == 3)
   }
 

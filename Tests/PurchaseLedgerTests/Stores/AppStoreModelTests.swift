@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import PurchaseLedger
+import Support
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import Support
 import TestSupport
 import Testing
 
@@ -65,16 +66,16 @@ struct AppleIndexTests {
     #expect(evidence.details.contains(.init("bundleId", decoded["bundle_id"]?.string ?? "")))
     #expect(evidence.details.contains(.init("opaqueValue", decoded["opaque_hex"]?.string ?? "")))
     #expect(evidence.details.contains(.init("deviceHash", decoded["sha1_hash_hex"]?.string ?? "")))
-    #expect(evidence.signedDate == StoreDate.rfc3339(decoded["creation_date"]?.string ?? ""))
-    let purchases = try #require(decoded["in_app"]?.elements)
+    #expect(evidence.signedDate == RFC3339.milliseconds(decoded["creation_date"]?.string ?? ""))
+    let purchases = try #require(decoded["in_app"]?.array)
     #expect(evidence.transactions.count == purchases.count)
     for (fact, purchase) in zip(evidence.transactions, purchases) {
       #expect(fact.transactionID == purchase["transaction_id"]?.string)
       #expect(fact.originalTransactionID == purchase["original_transaction_id"]?.string)
       #expect(fact.productID == purchase["product_id"]?.string)
       #expect(fact.quantity == purchase["quantity"]?.integer)
-      #expect(fact.purchaseDate == StoreDate.rfc3339(purchase["purchase_date"]?.string ?? ""))
-      #expect(fact.expiresDate == StoreDate.rfc3339(purchase["expires_date"]?.string ?? ""))
+      #expect(fact.purchaseDate == RFC3339.milliseconds(purchase["purchase_date"]?.string ?? ""))
+      #expect(fact.expiresDate == RFC3339.milliseconds(purchase["expires_date"]?.string ?? ""))
       #expect(fact.revocation == nil && fact.statement == .purchased)
       #expect(fact.productType == (purchase["product_type"]?.integer == 1 ? .consumable : .autoRenewable))
     }

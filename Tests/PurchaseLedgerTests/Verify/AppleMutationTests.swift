@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import Support
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import PurchaseLedger
+import Support
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ import Testing
       ("2020-07-22T18:33:14+0100", 1_595_439_194_000), ("2020-07-22T12:03:14-05:30", 1_595_439_194_000),
     ] as [(String, Int64)])
   func receiptDatesAreParsed(_ text: String, _ milliseconds: Int64) {
-    #expect(StoreDate.rfc3339(text) == milliseconds)
+    #expect(RFC3339.milliseconds(text) == milliseconds)
   }
 
   @Test(arguments: [
@@ -46,5 +47,5 @@ import Testing
     "2020-07-22T18:33:14+25:00", "2024-02-30T00:00:00Z", "2023-02-29T00:00:00Z", "2100-02-29T00:00:00Z",
     "2024-04-31T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-32T00:00:00Z",
   ])
-  func otherDatesAreRejected(_ text: String) { #expect(StoreDate.rfc3339(text) == nil) }
+  func otherDatesAreRejected(_ text: String) { #expect(RFC3339.milliseconds(text) == nil) }
 }

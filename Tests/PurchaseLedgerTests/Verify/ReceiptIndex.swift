@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import Support
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ struct ReceiptIndex {
     /// The roots and options under which the verdict holds.
     var identity: StoreIdentity {
       StoreIdentity(
-        rootCertificates: (verdict?["roots"]?.elements ?? []).compactMap { $0.string.map(ReceiptIndex.bytes(of:)) },
+        rootCertificates: (verdict?["roots"]?.array ?? []).compactMap { $0.string.map(ReceiptIndex.bytes(of:)) },
         bundleID: verdict?["bundleId"]?.string ?? verdict?["options"]?["bundleId"]?.string,
         requiredEnvironment: (verdict?["environment"]?.string ?? verdict?["options"]?["environment"]?.string)
           .map { StoreEnvironment(storeText: $0) })
@@ -31,7 +32,7 @@ struct ReceiptIndex {
   /// Empty if the data is absent. Tests that use it are then skipped.
   static let items: [Item] = {
     guard TestData.isPresent, let index = try? JSONReader.read(bytes(of: "index.json")) else { return [] }
-    return (index["items"]?.elements ?? []).map { item in
+    return (index["items"]?.array ?? []).map { item in
       Item(
         id: item["id"]?.string ?? "", family: item["family"]?.string ?? "",
         bytes: bytes(of: item["file"]?.string ?? ""),

@@ -1,3 +1,4 @@
+import Support
 import TileImage
 public import RegionCatalog
 public import TileIndex

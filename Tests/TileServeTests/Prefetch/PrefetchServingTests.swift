@@ -1,5 +1,6 @@
 import Foundation
 import MemoryPressure
+import Support
 import TestSupport
 import Testing
 import TileIndex

@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import Support
 import TileIndex
 
 /// A JSON file with a command's options. It is checked as a whole before any value is used: a typing error must not
@@ -18,7 +19,7 @@ package struct ConfigurationFile: Sendable {
   package init(_ path: String, schema: ConfigurationSchema) throws {
     let document: JSONValue
     do {
-      document = try JSONValue(parsing: try Self.read(path))
+      document = try JSONValue(parsing: try Self.read(path), duplicates: .kept)
     } catch let error as JSONValue.SyntaxError {
       throw ConfigurationError(
         file: path, "line \(error.line), column \(error.column): is no JSON: \(error.message)")

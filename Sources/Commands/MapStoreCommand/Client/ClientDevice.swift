@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import MapStoreClient
 import MapStoreWire
+import Support
 import Synchronization
 import TileIndex
 

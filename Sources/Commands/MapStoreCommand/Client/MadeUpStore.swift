@@ -2,6 +2,7 @@ import Foundation
 import MapStoreClient
 import MapStoreWire
 import PurchaseLedger
+import Support
 import TileIndex
 
 /// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only a

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import PurchaseLedger
+import Support
 
 /// The options of every subcommand; nil where the environment, the file or the default decides.
 struct CommonOptions: ParsableArguments {

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import PurchaseLedger
+import Support
 
 /// `purchase-ledger account`
 struct AccountCommand: AsyncParsableCommand {

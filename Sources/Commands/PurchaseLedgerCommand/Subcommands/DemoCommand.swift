@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import PurchaseLedger
+import Support
 
 /// `purchase-ledger demo`
 struct DemoCommand: AsyncParsableCommand {
@@ -85,8 +86,8 @@ struct DemoCommand: AsyncParsableCommand {
     let report = try ledger.verify()
     say("verify", start)
     if json {
-      let imported = counts.map { JSONValue.Member(name: $0.key.rawValue, value: .init($0.value)) }
-      let refused = reasons.map { JSONValue.Member(name: $0.key, value: .init($0.value)) }
+      let imported = counts.map { JSONValue.Member($0.key.rawValue, .init($0.value)) }
+      let refused = reasons.map { JSONValue.Member($0.key, .init($0.value)) }
       printText(
         JSONValue.fields([
           ("buyers", .init(buyers)), ("seed", .string("\(seed)")), ("evidence", .init(shop.evidence.count)),
@@ -117,7 +118,7 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   private static func json(_ report: ReconcileReport) -> JSONValue {
-    .object(ReconcileClass.allCases.map { .init(name: $0.name, value: .init(report[$0])) })
+    .object(ReconcileClass.allCases.map { .init($0.name, .init(report[$0])) })
   }
 
   private func say(_ text: String, _ start: ContinuousClock.Instant) {

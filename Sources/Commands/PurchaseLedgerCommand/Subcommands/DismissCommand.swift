@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import PurchaseLedger
+import Support
 
 /// `purchase-ledger dismiss`
 struct DismissCommand: AsyncParsableCommand {

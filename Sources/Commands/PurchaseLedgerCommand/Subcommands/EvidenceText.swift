@@ -1,4 +1,5 @@
 import PurchaseLedger
+import Support
 
 /// Verified evidence and refusals for people and programs.
 enum EvidenceText {
@@ -13,7 +14,7 @@ enum EvidenceText {
       ("renewal", evidence.renewal.map(json) ?? .null),
       ("transactions", .array(evidence.transactions.map(\.json))),
       ("lookups", .array(evidence.lookups.map(json))),
-      ("details", .object(evidence.details.map { .init(name: $0.name, value: .string($0.value)) })),
+      ("details", .object(evidence.details.map { .init($0.name, .string($0.value)) })),
     ])
   }
 
@@ -91,7 +92,7 @@ extension StoreTransaction {
 extension JSONValue {
   /// An object with members in this order.
   static func fields(_ fields: [(String, JSONValue)]) -> JSONValue {
-    .object(fields.map { Member(name: $0.0, value: $0.1) })
+    .object(fields.map { Member($0.0, $0.1) })
   }
 
   /// Null for nil.

@@ -30,7 +30,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
     let printer = progress.printer(format == .hledger ? "postings" : "events")
     do {
-      let file = try WholeFile(output)
+      let file = try CommandOutput(output)
       var buffer = Data()
       try ledger.export(format) { text in
         buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
@@ -42,7 +42,7 @@ struct ExportCommand: AsyncParsableCommand {
       }
       try file.write(buffer)
       try file.finish()
-    } catch let error as WholeFile.Failure {
+    } catch let error as FileSystem.SystemError {
       guard let output else {
         throw LedgerError(.database, at: "standard output", "could not be written: \(error); check where it goes")
       }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import PurchaseLedger
+import Support
 
 /// `purchase-ledger init`
 struct InitCommand: AsyncParsableCommand {
@@ -31,7 +32,7 @@ struct InitCommand: AsyncParsableCommand {
     }
     try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock).close()
     if options.json {
-      let policies = policy.settings.map { JSONValue.Member(name: $0.name, value: .string($0.value)) }
+      let policies = policy.settings.map { JSONValue.Member($0.name, .string($0.value)) }
       printLine(JSONValue.fields([("ledger", .string(settings.ledgerPath)), ("policy", .object(policies))]).text)
     } else {
       printLine("\(settings.ledgerPath): a new ledger; \(policy.environment.rawValue.lowercased()) grants")

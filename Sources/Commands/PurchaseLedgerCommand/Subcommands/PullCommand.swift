@@ -1,6 +1,7 @@
 public import ArgumentParser
 import CommandSupport
 public import PurchaseLedger
+import Support
 
 /// `purchase-ledger pull`
 struct PullCommand: AsyncParsableCommand {

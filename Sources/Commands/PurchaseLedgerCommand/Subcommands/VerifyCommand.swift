@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import PurchaseLedger
+import Support
 
 /// `purchase-ledger verify`
 struct VerifyCommand: AsyncParsableCommand {
@@ -110,20 +111,7 @@ struct VerifyCommand: AsyncParsableCommand {
             ])
           })
       ),
-      ("notInTheChain", .object(report.outside.map { .init(name: $0.table, value: .init($0.rows)) })),
+      ("notInTheChain", .object(report.outside.map { .init($0.table, .init($0.rows)) })),
     ])
-  }
-}
-
-/// Hashes as people copy them.
-enum Hexadecimal {
-  static func text(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
-  static func bytes(_ text: String) -> [UInt8]? {
-    let digits = text.map(\.hexDigitValue)
-    guard digits.count % 2 == 0, !digits.contains(nil) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0]! << 4 | digits[$0 + 1]!) }
   }
 }

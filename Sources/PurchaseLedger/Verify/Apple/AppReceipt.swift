@@ -1,3 +1,4 @@
+import Support
 import SwiftASN1
 
 /// The payload of an app receipt, decoded to facts.
@@ -18,7 +19,7 @@ struct AppReceipt {
     guard let text = try attributes.text(12, "creation date") else {
       throw Refusal(.incomplete, "the receipt has no creation date (attribute 12)")
     }
-    guard let date = StoreDate.rfc3339(text) else {
+    guard let date = RFC3339.milliseconds(text) else {
       throw Refusal(.dateOutOfRange, "the creation date (attribute 12) is no date of RFC 3339")
     }
     return try FieldRules.signingDate(date, "creation date")
@@ -101,7 +102,7 @@ struct AppReceipt {
       if let text = try attributes.text(type, name) { details.append(.init(name, text)) }
     }
     for (type, name) in [(4, "opaqueValue"), (5, "deviceHash")] as [(Int64, String)] {
-      if let bytes = attributes.raw(type), bytes.count <= 64 { details.append(.init(name, hexadecimal(bytes))) }
+      if let bytes = attributes.raw(type), bytes.count <= 64 { details.append(.init(name, Hexadecimal.text(bytes))) }
     }
     if let text = try attributes.text(21, "expiration date") { details.append(.init("expirationDate", text)) }
     return details
@@ -125,12 +126,6 @@ extension AppReceipt {
     }
     return details
   }
-}
-
-/// Lower-case hexadecimal digits, two for each byte.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
 /// The attributes of a receipt or of a purchase in it: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET
@@ -183,8 +178,8 @@ struct ReceiptAttributes {
   /// - Throws: `inconsistent` for a day that does not exist.
   func date(_ type: Int64, _ name: String) throws(Refusal) -> Int64? {
     guard let text = try text(type, name) else { return nil }
-    guard let date = StoreDate.rfc3339(text) else {
-      if StoreDate.rfc3339(text, mayNotExist: true) != nil {
+    guard let date = RFC3339.milliseconds(text) else {
+      if RFC3339.milliseconds(text, mayNotExist: true) != nil {
         throw Refusal(.inconsistent, "\(name) (attribute \(type)) is a day that does not exist: \(text)")
       }
       throw Refusal(.dateOutOfRange, "\(name) (attribute \(type)) is no date of RFC 3339")

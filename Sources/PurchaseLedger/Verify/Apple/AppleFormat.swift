@@ -1,3 +1,5 @@
+import Support
+
 /// Detects which of Apple's formats the bytes have, from their content only, and removes what wraps the evidence.
 enum AppleFormat {
   /// The kind of a signed payload, from its fields. Nil for other payloads, such as app transactions.
@@ -34,7 +36,12 @@ enum AppleFormat {
   }
 
   static func document(in bytes: [UInt8]) throws(Refusal) -> JSONValue {
-    do { return try JSONReader.read(bytes) } catch { throw Refusal(.malformed, "not JSON: \(error)") }
+    let document: JSONValue
+    do { document = try JSONReader.read(bytes, duplicates: .kept) } catch {
+      throw Refusal(.malformed, "not JSON: \(error)")
+    }
+    if let repetition = document.repetition { throw repetition }
+    return document
   }
 
   // MARK: Receipts

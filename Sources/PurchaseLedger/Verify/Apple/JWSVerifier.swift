@@ -1,4 +1,5 @@
 import Crypto
+import Support
 import SwiftASN1
 import X509
 
@@ -68,7 +69,7 @@ struct JWSVerifier: Sendable {
     guard header["crit"] == nil else {
       throw Refusal(.unsupportedAlgorithm, "the header demands extensions that are not known here")
     }
-    let texts = header["x5c"]?.elements ?? []
+    let texts = header["x5c"]?.array ?? []
     guard texts.count == 3 else {
       throw Refusal(.certificateCount, "the header has \(texts.count) certificates, not three")
     }
@@ -121,12 +122,12 @@ struct CompactJWS {
   /// The payload, decoded but not verified.
   func decodedPayload() throws(Refusal) -> JSONValue {
     guard let text = Base64.decode(bytes[payload]) else { throw Refusal(.malformed, "the payload is not base64url") }
-    do { return try JSONReader.read(text) } catch { throw Refusal(.malformed, "the payload is not JSON: \(error)") }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw Refusal(.malformed, "the payload is not JSON: \(error)") }
   }
 
   func decodedHeader() throws(Refusal) -> JSONValue {
     guard let text = Base64.decode(bytes[header]) else { throw Refusal(.malformed, "the header is not base64url") }
-    do { return try JSONReader.read(text) } catch { throw Refusal(.malformed, "the header is not JSON: \(error)") }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw Refusal(.malformed, "the header is not JSON: \(error)") }
   }
 }
 

@@ -1,3 +1,5 @@
+import Support
+
 extension AppleVerifier {
   /// Decodes an App Store Server Notification, version 2.
   ///

@@ -1,3 +1,5 @@
+import Support
+
 /// The payload of a signed transaction (`JWSTransactionDecodedPayload`), decoded to a fact.
 struct SignedTransaction {
   let fact: StoreTransaction

@@ -1,3 +1,5 @@
+import Support
+
 extension AppleVerifier {
   /// Decodes an archived response of `verifyReceipt`. It is unsigned: the operator vouches for it.
   func decode(answer: JSONValue, context: EvidenceContext, at now: Int64) throws(Refusal) -> VerifiedEvidence {
@@ -64,8 +66,8 @@ extension AppleVerifier {
   /// The purchases, which are in `in_app`, in `latest_receipt_info`, or (iOS 6) in the receipt itself.
   private static func entries(of answer: JSONValue, _ receipt: JSONValue) -> [JSONValue] {
     let latest = answer["latest_receipt_info"]
-    var entries = receipt["in_app"]?.elements ?? []
-    entries += latest?.elements ?? latest.map { [$0] } ?? []
+    var entries = receipt["in_app"]?.array ?? []
+    entries += latest?.array ?? latest.map { [$0] } ?? []
     if receipt["in_app"] == nil, receipt["transaction_id"] != nil { entries.append(receipt) }
     return entries
   }

@@ -1,4 +1,5 @@
 import Crypto
+import Support
 
 extension AppleVerifier {
   /// Decodes an App Store Server Notification, version 1. It is unsigned, so it yields no facts, only look-ups at the
@@ -31,7 +32,7 @@ extension AppleVerifier {
   private func entries(of document: JSONValue) -> [JSONValue] {
     let unified = document["unified_receipt"]?["latest_receipt_info"]
     let single = document["latest_receipt_info"] ?? document["latest_expired_receipt_info"]
-    return (unified?.elements ?? []) + (single?.elements ?? single.map { [$0] } ?? [])
+    return (unified?.array ?? []) + (single?.array ?? single.map { [$0] } ?? [])
   }
 
   private func latestDate(of entries: [JSONValue]) throws(Refusal) -> Int64 {
@@ -61,7 +62,7 @@ extension AppleVerifier {
   /// These notifications have no id, so a hash of their content serves as one.
   private static func uuid(type: String, original: String, date: Int64) -> String {
     let digest = SHA256.hash(data: Array("\(type)\n\(original)\n\(date)".utf8))
-    return "v1:" + hexadecimal(digest)
+    return "v1:" + Hexadecimal.text(digest)
   }
 }
 

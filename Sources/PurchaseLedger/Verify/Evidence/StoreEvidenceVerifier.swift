@@ -1,3 +1,5 @@
+import Support
+
 /// The app and the keys that evidence must match. A nil value is not checked; `import` requires those of its stores.
 public struct StoreIdentity: Sendable {
   /// The pinned roots in DER. Without any, none of Apple's signed evidence verifies.

@@ -1,3 +1,5 @@
+import Support
+
 /// A JSON document of Google, taken out of its wrapper: a recorded HTTP exchange, a purchase with its signature, or a
 /// Pub/Sub message.
 struct GoogleAnswer {
@@ -81,7 +83,7 @@ struct GoogleAnswer {
   }
 
   static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
-    do { return try JSONReader.read(bytes) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
+    do { return try JSONReader.read(bytes, duplicates: .kept) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
   }
 }
 

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+package import Support
 
 /// Verifies and decodes evidence of Google Play (docs/ledger.md, Identity).
 ///

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Support
 
 /// What Google reports after a purchase: the list of voided purchases and real-time developer notifications.
 extension GoogleVerifier {
@@ -7,12 +8,12 @@ extension GoogleVerifier {
   func voided(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
     try checkPackage(context.packageName, isRequired: false)
     let entries = answer.body["voidedPurchases"]
-    guard answer.isEmpty || entries?.elements != nil || answer.body["tokenPagination"] != nil else {
+    guard answer.isEmpty || entries?.array != nil || answer.body["tokenPagination"] != nil else {
       throw Refusal(.malformed, "voidedPurchases is missing")
     }
     var found = VerifiedEvidence(kind: .googleVoided, store: .google, environment: nil)
     var seen: Set<StoreTransaction> = []
-    for entry in entries?.elements ?? [] {
+    for entry in entries?.array ?? [] {
       let transaction = try voidedPurchase(GoogleFields(value: entry), environment(context))
       guard seen.insert(transaction).inserted else { continue }
       found.transactions.append(transaction)
@@ -75,7 +76,7 @@ extension GoogleVerifier {
     if name == nil { found.notes.append("unknown-type") }
     // Without an envelope there is no id. A hash of the fields serves as one, so that redeliveries are recognised.
     let fallback = "\(name ?? "") \(subtype ?? "") \(token ?? "") \(date)"
-    let digest = SHA256.hash(data: Data(fallback.utf8)).map { String(format: "%02x", $0) }.joined()
+    let digest = Hexadecimal.text(SHA256.hash(data: Data(fallback.utf8)))
     found.notification = NotificationFact(
       store: .google, environment: environment,
       uuid: try FieldRules.identifier(answer.messageID ?? "rtdn:\(digest)", "messageId"),

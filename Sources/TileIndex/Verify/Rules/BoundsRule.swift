@@ -1,3 +1,5 @@
+import Support
+
 /// MBTiles 1.3, "Metadata": bounds are in degrees and "define an area covered by all zoom levels".
 struct BoundsRule: BundleRule {
   static let rule = VerificationRule(

@@ -1,3 +1,5 @@
+import Support
+
 /// MBTiles 1.3, "Database".
 struct DatabaseRule: BundleRule {
   static let rule = VerificationRule(

@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 
 /// One line for each request, in the Combined Log Format, with the milliseconds at the end. Lines are buffered and written by another

@@ -1,4 +1,5 @@
 import NIOCore
+import Support
 
 /// What the connections of one event loop share. Used on that loop only.
 final class LoopState {

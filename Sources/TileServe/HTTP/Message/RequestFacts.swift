@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import Support
 import TileIndex
 
 /// The parts of a request that the server uses. Small, since it is passed around for every tile: rare fields are looked up when they are needed.
@@ -99,7 +100,7 @@ struct RequestFacts: Sendable {
   var acceptsGzip: Bool { accepts(.gzip) }
   /// True when the client takes a content coding.
   func accepts(_ packing: Gunzip.Packing) -> Bool {
-    values("accept-encoding").contains { Self.accepts(packing, $0) }
+    values("accept-encoding").contains { AcceptEncoding.accepts(packing.rawValue, $0) }
   }
   /// The value of Content-Length.
   var contentLength: Int? { values("content-length").first.flatMap { Int($0) } }
@@ -133,20 +134,6 @@ struct RequestFacts: Sendable {
   private static func isSame(_ name: String, _ wanted: StaticString) -> Bool {
     name.utf8.count == wanted.utf8CodeUnitCount
       && wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
-  }
-
-  /// True if the coding or * is listed with a quality above 0 (RFC 9110, section 12.5.3); x-gzip is an alias of gzip.
-  private static func accepts(_ packing: Gunzip.Packing, _ value: String) -> Bool {
-    var star = false
-    for item in value.split(separator: ",") {
-      let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-      guard let coding = parts.first,
-        coding == packing.rawValue || coding == "*" || packing == .gzip && coding == "x-gzip"
-      else { continue }
-      let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
-      if coding == "*" { star = quality > 0 } else { return quality > 0 }
-    }
-    return star
   }
 }
 

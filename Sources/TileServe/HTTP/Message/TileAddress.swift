@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// The tile that a URL names; neither tileset nor tile need exist.
@@ -165,30 +166,11 @@ struct RequestTarget {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") || $0 < 0x20 }) else {
       return String(text)
     }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count)
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%") {
-        guard let high = rest.popFirst().flatMap(hexadecimal), let low = rest.popFirst().flatMap(hexadecimal) else {
-          throw ServeError(.badRequest, "a % in the URL is not followed by two hexadecimal digits")
-        }
-        bytes.append(high << 4 | low)
-      } else {
-        bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
+    guard let bytes = PercentEncoding.decode(text.utf8, plusIsSpace: plusIsSpace) else {
+      throw ServeError(.badRequest, "a % in the URL is not followed by two hexadecimal digits")
     }
     guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }), let text = String(validating: bytes, as: UTF8.self)
     else { throw ServeError(.badRequest, "the URL holds control characters or is not UTF-8") }
     return text
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

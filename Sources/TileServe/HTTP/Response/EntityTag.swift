@@ -1,3 +1,5 @@
+import Support
+
 /// A strong entity tag (RFC 9110, section 8.8.3): a hash of the bytes, so that an unchanged tile keeps its tag when its bundle is replaced.
 struct EntityTag: Hashable, Sendable {
   private let hash: UInt64
@@ -35,13 +37,5 @@ struct EntityTag: Hashable, Sendable {
   }
 
   /// True when an If-None-Match field names the tag; the comparison is weak (section 13.1.2).
-  func isNamed(in field: String) -> Bool {
-    let text = text
-    return field.split(separator: ",").contains { item in
-      var item = item.drop { $0 == " " || $0 == "\t" }
-      while item.last == " " || item.last == "\t" { item.removeLast() }
-      if item.hasPrefix("W/") { item = item.dropFirst(2) }
-      return item == "*" || item == text
-    }
-  }
+  func isNamed(in field: String) -> Bool { EntityTagList.matches(field, text) }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import Support
 import TileIndex
 
 /// A tileset with everything that its responses need, computed once.

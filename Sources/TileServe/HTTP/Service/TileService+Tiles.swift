@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import Support
 import Synchronization
 import TileIndex
 

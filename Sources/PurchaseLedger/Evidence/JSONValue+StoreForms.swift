@@ -1,0 +1,44 @@
+package import Support
+
+/// Stores mix numbers and text for ids and dates: these accessors take either where that is what stores do.
+extension JSONValue {
+  /// Text without a character: what some answers have where there is nothing.
+  package var isEmptyText: Bool {
+    if case .string(let text) = self { text.isEmpty } else { false }
+  }
+
+  /// Quarantine for a text that says something twice, however deep: which of the two counts, readers of JSON do not agree
+  /// on (RFC 8259, section 4). Evidence is parsed with `duplicates: .kept`, so that what is quarantined still has its key.
+  package var repetition: Refusal? {
+    repeatedName.map { Refusal(.inconsistent, "\"\($0.prefix(80))\" is there twice") }
+  }
+
+  package var bool: Bool? {
+    switch self {
+    case .bool(let value): value
+    case .string("true"): true
+    case .string("false"): false
+    default: nil
+    }
+  }
+
+  /// An id: text, or the digits of a whole number.
+  package var identifier: String? {
+    switch self {
+    case .string(let text): text
+    case .number(let digits) where Int64(digits) != nil: digits
+    default: nil
+    }
+  }
+
+  /// A whole number, also written as text; a fraction is cut off. Nil beyond 64 bits.
+  package var integer: Int64? {
+    switch self {
+    case .number(let digits), .string(let digits):
+      if let value = Int64(digits) { return value }
+      guard let double = Double(digits), double.isFinite, abs(double) < 9e18 else { return nil }
+      return Int64(double)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,235 @@
+#if canImport(Darwin)
+  package import Darwin
+#elseif canImport(Musl)
+  package import Musl
+#else
+  package import Glibc
+#endif
+
+/// The file system calls that the package needs, with errors as values.
+package enum FileSystem {
+  /// An errno, and its text when shown.
+  package struct SystemError: Error, CustomStringConvertible {
+    package let number: Int32
+    package init(number: Int32) { self.number = number }
+    package var description: String { String(cString: strerror(number)).lowercasedFirst }
+    package var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
+    package var isExisting: Bool { number == EEXIST }
+    package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
+    package var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
+    /// The process, or the whole system, may open no more files.
+    package var isOutOfDescriptors: Bool { number == EMFILE || number == ENFILE }
+    /// Too few descriptors or too little memory, which may pass.
+    package var isShortage: Bool { isOutOfDescriptors || number == ENOMEM }
+    /// The remedy when an existing file or folder cannot be opened.
+    package var openingRemedy: String {
+      isOutOfDescriptors ? "allow more open files (ulimit -n)" : "check the permissions"
+    }
+  }
+
+  package enum Kind { case file, folder, socket, other }
+
+  package struct Status {
+    package let kind: Kind
+    package let bytes: Int
+    package let identity: Identity
+  }
+
+  /// Identifies a file, whatever names it has.
+  package struct Identity: Hashable, Sendable {
+    package let device: dev_t
+    package let inode: ino_t
+  }
+
+  /// The status of a file or folder; nil when there is none at the path.
+  ///
+  /// - Parameter followingLinks: false for the status of a symbolic link itself, whose kind is `other`.
+  package static func status(_ path: String, followingLinks: Bool = true) throws -> Status? {
+    var info = stat()
+    guard (followingLinks ? stat(path, &info) : lstat(path, &info)) == 0 else {
+      let error = SystemError(number: errno)
+      if error.isMissing { return nil }
+      throw error
+    }
+    let kind: Kind =
+      switch info.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFSOCK: .socket
+      default: .other
+      }
+    return Status(
+      kind: kind, bytes: Int(info.st_size), identity: Identity(device: info.st_dev, inode: info.st_ino))
+  }
+
+  /// Size of a file; 0 when it is missing or its status cannot be read.
+  package static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
+
+  /// The absolute path without symbolic links.
+  package static func realPath(_ path: String) throws -> String {
+    guard let resolved = realpath(path, nil) else { throw SystemError(number: errno) }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Creates an empty file; fails with `isExisting` when there is a file.
+  package static func createExclusively(_ path: String, mode: mode_t = 0o666) throws {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    close(descriptor)
+  }
+
+  /// Overwrites the beginning of an existing file.
+  package static func write(_ bytes: [UInt8], to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    try bytes.withUnsafeBytes { try write($0, to: descriptor) }
+  }
+
+  /// Writes bytes to an open file, pipe or terminal.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+    var done = 0
+    while done < bytes.count {
+      #if canImport(Darwin)
+        let count = Darwin.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+      #elseif canImport(Musl)
+        let count = Musl.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+      #else
+        let count = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+      #endif
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SystemError(number: errno) }
+      done += count
+    }
+  }
+
+  /// Replaces bytes in the middle of a file.
+  package static func write(_ bytes: [UInt8], to path: String, at offset: Int) throws {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    guard pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else { throw SystemError(number: errno) }
+  }
+
+  package static func remove(_ path: String) { unlink(path) }
+
+  /// Has a file's bytes, or a folder's entries, on the disk when it returns.
+  package static func synchronise(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    try synchronise(descriptor)
+  }
+
+  /// The same for an open file or folder.
+  package static func synchronise(_ descriptor: Int32) throws {
+    #if canImport(Darwin)
+      // fsync leaves the bytes in the drive's cache.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+    #endif
+    // Some file systems need not synchronise a folder, and report EINVAL or ENOTSUP.
+    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw SystemError(number: errno) }
+  }
+
+  /// Renames a file in one step. Replaces the file that has the name.
+  package static func rename(_ path: String, replacing target: String) throws {
+    #if canImport(Darwin)
+      let result = Darwin.rename(path, target)
+    #elseif canImport(Musl)
+      let result = Musl.rename(path, target)
+    #else
+      let result = Glibc.rename(path, target)
+    #endif
+    guard result == 0 else { throw SystemError(number: errno) }
+  }
+
+  /// Renames a file; fails with `isExisting` when there is a file of that name.
+  package static func rename(_ path: String, toNew target: String) throws {
+    if link(path, target) == 0 {
+      unlink(path)
+      return
+    }
+    let error = SystemError(number: errno)
+    if error.isExisting { throw error }
+    // A file system without hard links (FAT, some network drives): the check leaves a gap of microseconds.
+    if try status(target) != nil { throw SystemError(number: EEXIST) }
+    try rename(path, replacing: target)
+  }
+
+  /// The names in a folder, in no order; none where there is no such folder.
+  package static func names(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Passes the names in a folder to a closure, in no order, until it returns false. No names where there is no such
+  /// folder.
+  ///
+  /// - Throws: ``SystemError``; what the closure throws.
+  package static func forEachName(in folder: String, _ body: (UnsafeBufferPointer<UInt8>) throws -> Bool) throws {
+    guard let directory = opendir(folder) else {
+      let error = SystemError(number: errno)
+      if error.isMissing { return }
+      throw error
+    }
+    defer { closedir(directory) }
+    while true {
+      errno = 0
+      guard let entry = readdir(directory) else {
+        guard errno == 0 else { throw SystemError(number: errno) }
+        return
+      }
+      let goesOn = try withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        try pointer.withMemoryRebound(to: UInt8.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) { name in
+          let count = name.withMemoryRebound(to: CChar.self, capacity: 1) { strlen($0) }
+          return try body(UnsafeBufferPointer(start: name, count: count))
+        }
+      }
+      if !goesOn { return }
+    }
+  }
+
+  /// Creates a folder and its parents.
+  package static func makeFolders(_ path: String) throws {
+    var built = path.hasPrefix("/") ? "" : "."
+    for name in path.split(separator: "/") {
+      built += "/\(name)"
+      if mkdir(built, 0o755) != 0, errno != EEXIST { throw SystemError(number: errno) }
+    }
+    guard try status(path)?.kind == .folder else { throw SystemError(number: ENOTDIR) }
+  }
+
+  package static var processID: Int { Int(getpid()) }
+
+  /// False when no process has this id.
+  package static func isAlive(processID: Int) -> Bool {
+    guard let id = pid_t(exactly: processID), id > 0 else { return false }
+    return kill(id, 0) == 0 || errno != ESRCH
+  }
+
+  /// True when another process holds a POSIX lock on the file. Not for files that this process has open: closing the
+  /// descriptor would drop its own locks.
+  package static func isLockedByAnother(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+  }
+}
+
+extension String {
+  /// Messages start in lower case; the system's start in upper.
+  fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
+}

@@ -1,0 +1,65 @@
+extension JSONValue {
+  /// Where and why a text is not JSON.
+  package struct SyntaxError: Error, Hashable, CustomStringConvertible {
+    /// Counts from 1.
+    package let line: Int
+    /// In bytes, counts from 1.
+    package let column: Int
+    package let message: String
+    package var description: String { "line \(line): \(message)" }
+
+    init(_ failure: JSONReader.Failure, in bytes: [UInt8]) {
+      let before = bytes[..<min(failure.byte, bytes.count)]
+      let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+      line = before.count { $0 == UInt8(ascii: "\n") } + 1
+      column = before.count - lineStart + 1
+      message = failure.byte >= bytes.count ? "the text ends early" : failure.message
+    }
+  }
+
+  /// Reads a document that people or other programs wrote, in UTF-8 with or without a byte order mark. Invalid UTF-8
+  /// becomes U+FFFD.
+  ///
+  /// - Throws: ``SyntaxError``: for what is not JSON, for more than 128 nested arrays and objects, and for a name that
+  ///   occurs twice in an object unless `duplicates` allows it.
+  /// - Complexity: O(bytes), and memory in proportion.
+  package init(parsing bytes: [UInt8], duplicates: DuplicateNames = .refused) throws(SyntaxError) {
+    let rules = JSONReader.Rules(duplicates: duplicates, repairsText: true, depthMax: 128)
+    do throws(JSONReader.Failure) {
+      self = try JSONReader.read(bytes, skipping: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0, rules)
+    } catch {
+      throw SyntaxError(error, in: bytes)
+    }
+  }
+}
+
+/// A JSON document in a file.
+package enum JSONFile {
+  /// Why the file cannot be read, in lower case.
+  package struct Unreadable: Error, CustomStringConvertible {
+    package let description: String
+    /// True when there is no such file.
+    package let isMissing: Bool
+  }
+
+  /// Larger documents are refused, so that a wrong file does not fill the memory.
+  private static let bytesMax = 1 << 30
+
+  /// - Throws: ``Unreadable``, or ``JSONValue/SyntaxError``.
+  package static func read(_ path: String, duplicates: JSONValue.DuplicateNames = .refused) throws -> JSONValue {
+    try JSONValue(parsing: try bytes(path), duplicates: duplicates)
+  }
+
+  /// - Throws: ``Unreadable``.
+  package static func bytes(_ path: String) throws -> [UInt8] {
+    do {
+      let file = try ReadOnlyFile(path)
+      guard file.byteCount <= bytesMax else { throw Unreadable(description: "it is too large", isMissing: false) }
+      return try file.bytes(at: 0, count: file.byteCount)
+    } catch let error as FileSystem.SystemError {
+      throw Unreadable(description: "\(error)", isMissing: error.isMissing)
+    } catch is ReadOnlyFile.NotAFile {
+      throw Unreadable(description: "it is not a plain file", isMissing: false)
+    }
+  }
+}

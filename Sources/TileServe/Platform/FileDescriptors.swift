@@ -1,0 +1,66 @@
+import Logging
+import Support
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Says in the log that the process may open no more files, once a minute at most: to clients and from outside it looks like broken bundles and a server
+/// that does not answer.
+final class DescriptorAlarm: Sendable {
+  private let logger: Logger
+  private let quietUntil = Mutex(-Double.infinity)
+
+  init(_ logger: Logger) { self.logger = logger }
+
+  /// - Parameter event: what could not be done, with the system's words.
+  func ring(_ event: String) {
+    let now = MonotonicClock.seconds
+    let isDue = quietUntil.withLock { quietUntil in
+      defer { if now >= quietUntil { quietUntil = now + 60 } }
+      return now >= quietUntil
+    }
+    guard isDue else { return }
+    logger.error("\(event); \(FileDescriptors.limit) are allowed: allow more (ulimit -n), or fewer --connections")
+  }
+}
+
+enum FileDescriptors {
+  /// The number of files and sockets that the process may have open.
+  static var limit: Int { limits.map { Int(clamping: $0.rlim_cur) } ?? 256 }
+
+  /// Raises the number of files and sockets that the process may have open to what the system allows it.
+  ///
+  /// - Returns: the number from now on.
+  @discardableResult
+  static func raiseLimit() -> Int {
+    guard var limit = limits else { return self.limit }
+    #if canImport(Darwin)
+      // More is promised than setrlimit grants.
+      let wanted = min(limit.rlim_max, rlim_t(OPEN_MAX))
+    #else
+      let wanted = limit.rlim_max
+    #endif
+    if limit.rlim_cur < wanted {
+      limit.rlim_cur = wanted
+      setrlimit(resource, &limit)
+    }
+    return self.limit
+  }
+
+  private static var limits: rlimit? {
+    var limits = rlimit()
+    return getrlimit(resource, &limits) == 0 ? limits : nil
+  }
+
+  #if canImport(Glibc)
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+  #else
+    private static let resource = RLIMIT_NOFILE
+  #endif
+}
