@@ -1,7 +1,7 @@
 import MapStoreWire
-import RegionCatalog
+public import RegionCatalog
 import Support
-public import TileIndex
+import TileIndex
 
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.
 ///

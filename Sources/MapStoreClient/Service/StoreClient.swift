@@ -2,6 +2,7 @@ import AsyncHTTPClient
 public import MapStoreWire
 import NIOCore
 import NIOHTTP1
+import RegionCatalog
 import Synchronization
 import TileIndex
 

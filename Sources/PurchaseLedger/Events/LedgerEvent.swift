@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// An event of the history with its place in the hash chain.
 public struct LedgerEvent: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Support
+package import Support
 public import TileIndex
 
 /// A region's outline: polygons with holes in WGS 84 degrees, as in GeoJSON (RFC 7946).

@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// A GeoJSON geometry (RFC 7946, section 3.1). Positions are longitude and latitude in degrees; heights are dropped.
 package indirect enum GeoJSONGeometry: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// Grids in documents: well-known ones by identifier, sets in degrees by the edges of their tiles.
 extension TileMatrixSet {

@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// Reads the tiles of a PMTiles v3 archive from any producer, with directories that are compressed with gzip or uncompressed.
 ///

@@ -1,3 +1,5 @@
+import Support
+
 /// Purchases: the signed JSON of the billing library and the `purchases.products` resource of the API.
 extension GoogleVerifier {
   /// Verifies a purchase with the licensing key's signature, as the billing library passes it to the app.
