@@ -97,7 +97,7 @@ import TileIndex
         for fields in fields + [["If-None-Match": tag], ["If-Modified-Since": date]] {
           for method in ["GET", "GET", "GET", "HEAD", "OPTIONS", "GET"] {
             let response = try connection.request(target, method: method, fields)
-            answers.append(Answer("\(method) \(target) \(fields)", response))
+            answers.append(Answer("\(method) \(target) \(fields.sorted { $0.key < $1.key })", response))
           }
         }
       }
