@@ -10,7 +10,8 @@ struct ConfigurationFile {
 
   private static let texts: Set<String> = [
     "path", "host", "unix-socket", "cache", "base-path", "public-url", "missing", "cache-control", "cors",
-    "allowed-hosts", "trusted-proxies", "access-log", "log-level", "tls-cert", "tls-key", "web", "prefetch", "fast-path",
+    "allowed-hosts", "trusted-proxies", "access-log", "log-level", "tls-cert", "tls-key", "web", "prefetch",
+    "fast-path",
   ]
 
   /// - Throws: ``SettingsError`` that names the file and the member, or the place of what is no JSON.

@@ -306,7 +306,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  private func finish(_ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
+  private func finish(
+    _ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext
+  ) {
     isAnswering = false
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)
