@@ -70,11 +70,15 @@ import TileIndex
     (true, #"{"cache": "64MiB"}"#), (false, #"{"cache": "64 MiB"}"#), (true, #"{"cache": "1e6"}"#),
     (true, #"{"cors": "https://a.example, https://b.example:81"}"#),
     (true, #"{"tilesets": {"a b": {"missing": "blank", "cache-control": "no-store"}, "c": {}}}"#),
-    (true, #"{"public-url": "https://maps.example.org/tiles", "cors": "off", "prefetch": "on", "fast-path": "off", "log-level": "debug"}"#),
+    (
+      true,
+      #"{"public-url": "https://maps.example.org/tiles", "cors": "off", "prefetch": "on", "fast-path": "off", "log-level": "debug"}"#
+    ),
     (false, "[]"), (false, #"{"prot": 80}"#), (false, #"{"port": "80"}"#), (false, #"{"port": 65536}"#),
     (false, #"{"port": 1.5}"#), (false, #"{"threads": 0}"#), (false, #"{"drain-delay": -1}"#), (false, #"{"host": 7}"#),
     (false, #"{"missing": "405"}"#), (false, #"{"cache": "much"}"#), (false, #"{"cache": "-1MB"}"#),
-    (false, #"{"cors": "nonsense"}"#), (false, #"{"public-url": "maps"}"#), (false, #"{"prefetch": "always"}"#), (false, #"{"fast-path": "auto"}"#),
+    (false, #"{"cors": "nonsense"}"#), (false, #"{"public-url": "maps"}"#), (false, #"{"prefetch": "always"}"#),
+    (false, #"{"fast-path": "auto"}"#),
     (false, #"{"cache-control": "a\nb"}"#), (false, #"{"tilesets": []}"#),
     (false, #"{"tilesets": {"a": {"missing": 404}}}"#),
     (false, #"{"tilesets": {"a": {"mising": "404"}}}"#), (false, #"{"tilesets": {"a": "404"}}"#),

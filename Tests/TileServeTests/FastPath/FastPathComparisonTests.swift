@@ -79,7 +79,8 @@ import TileIndex
     try await compare([SampleShelf.path]) { served in
       let targets = [
         "/relief/1/1/0.png", "/relief/1/1/0", "/photo/1/0/0.jpg", "/roads/0/0/0.pbf", "/roads/1/1/1.pbf",
-        "/relief/2/3/3.png", "/air/1/1/1.webp", "/relief/1/1/0@2x.png", "/relief/1/1/0.jpg", "/tms/1.0.0/relief/1/1/0.png",
+        "/relief/2/3/3.png", "/air/1/1/1.webp", "/relief/1/1/0@2x.png", "/relief/1/1/0.jpg",
+        "/tms/1.0.0/relief/1/1/0.png",
         "/wmts/1.0.0/relief/default/WebMercatorQuad/1/0/1.png", "/relief.json", "/health", "/relief,labels/1/0/0.png",
       ]
       let fields: [[String: String]] = [
@@ -97,7 +98,7 @@ import TileIndex
         for fields in fields + [["If-None-Match": tag], ["If-Modified-Since": date]] {
           for method in ["GET", "GET", "GET", "HEAD", "OPTIONS", "GET"] {
             let response = try connection.request(target, method: method, fields)
-            answers.append(Answer("\(method) \(target) \(fields)", response))
+            answers.append(Answer("\(method) \(target) \(fields.sorted { $0.key < $1.key })", response))
           }
         }
       }
@@ -123,9 +124,12 @@ import TileIndex
         HTTPConnection.head("/relief/1/1/0.png", ["Content-Length": "3"]) + "abc" + last,
         HTTPConnection.head("/relief/1/1/0.png", ["Transfer-Encoding": "chunked"]) + "3\r\nabc\r\n0\r\n\r\n" + last,
         HTTPConnection.head("/relief/1/1/0.png", ["Upgrade": "websocket", "Connection": "upgrade"]),
-        HTTPConnection.head("http://other.example/relief/1/1/0.png") + last, plain + "GET /relief/1/1/0.png HTTP/1.0\r\n\r\n",
-        "GET /relief/1/1/0.png HTTP/1.1\r\n\r\n" + last, "GET /relief/1/1/0.png HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + last,
-        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: a\r\nBroken line\r\n\r\n", "nonsense\r\n\r\n", plain + "nonsense\r\n\r\n",
+        HTTPConnection.head("http://other.example/relief/1/1/0.png") + last,
+        plain + "GET /relief/1/1/0.png HTTP/1.0\r\n\r\n",
+        "GET /relief/1/1/0.png HTTP/1.1\r\n\r\n" + last,
+        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + last,
+        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: a\r\nBroken line\r\n\r\n", "nonsense\r\n\r\n",
+        plain + "nonsense\r\n\r\n",
         "GET /relief/1/1/0.png HTTP/1.1\nHost: a\n\n" + last,
         HTTPConnection.head("/relief/1/1/0.png", ["X-Long": String(repeating: "a", count: 40_000)]),
       ]
@@ -146,7 +150,8 @@ import TileIndex
   @Test func pipelinedRequests() async throws {
     try await compare([SampleShelf.path]) { served in
       let targets = [
-        "/relief/1/1/0.png", "/relief/0/0/0.png", "/photo/1/0/0.jpg", "/roads/0/0/0.pbf", "/nothing/0/0/0.png", "/health",
+        "/relief/1/1/0.png", "/relief/0/0/0.png", "/photo/1/0/0.jpg", "/roads/0/0/0.pbf", "/nothing/0/0/0.png",
+        "/health",
         "/relief/1/1/0@2x.png",
       ]
       var random = SeededGenerator(seed: 17)
@@ -174,11 +179,15 @@ import TileIndex
       let start = UInt8.random(in: 0...255, using: &random)
       let count = Int.random(in: 10_000...300_000, using: &random)
       try writer.put(
-        tile, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + (0..<count).map { start &+ UInt8(truncatingIfNeeded: $0 &* 7) })
+        tile,
+        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+          + (0..<count).map { start &+ UInt8(truncatingIfNeeded: $0 &* 7) })
     }
     _ = try writer.finish(BundleMetadata(name: "big"))
     try await compare([folder.path]) { served in
-      let targets = TileMatrixSet.webMercatorQuad.wholeRange(zoom: 2).map { "/big/\($0.zoom)/\($0.column)/\($0.row).png" }
+      let targets = TileMatrixSet.webMercatorQuad.wholeRange(zoom: 2).map {
+        "/big/\($0.zoom)/\($0.column)/\($0.row).png"
+      }
       let connection = try served.connect()
       var answers: [Answer] = []
       for _ in 0..<4 {

@@ -38,7 +38,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// True if the client's input is not HTTP; the error response may have to wait for earlier ones.
   private var isUnreadable = false
   /// The bytes that the parser is reading.
-  var unparsed = ByteBuffer()
+  var unparsed = ByteBuffer() {
+    didSet { parsedCount = 0 }
+  }
+  /// Heads of requests that the parser has found in them.
+  private var parsedCount = 0
   private var readIsHeldBack = false
   private var needsFlush = false
   /// True while this handler works through its queue, so that an immediate response does not start the loop again.
@@ -103,8 +107,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// True if the bytes begin with a token and a space: a method that the parser may not know (RFC 9112, section 3).
   private func beginsWithMethod(_ bytes: ByteBuffer) -> Bool {
-    let rest = bytes.readableBytesView.drop(while: RawFields.isTokenByte)
-    return rest.count < bytes.readableBytes && rest.first ?? UInt8(ascii: " ") == UInt8(ascii: " ")
+    var bytes = bytes.readableBytesView
+    // Skips the requests before it.
+    for _ in 0..<parsedCount {
+      guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { break }
+      bytes = bytes[end.upperBound...]
+    }
+    let rest = bytes.drop(while: RawFields.isTokenByte)
+    return rest.count < bytes.count && rest.first ?? UInt8(ascii: " ") == UInt8(ascii: " ")
   }
 
   /// Closes at once, without a response.
@@ -173,6 +183,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     guard !isEnding else { return }
     switch unwrapInboundIn(data) {
     case .head(let request):
+      parsedCount += 1
       idleSince = nil
       deadline = .now() + .seconds(Int64(loop.limits.requestSeconds))
       bodyCount = 0
@@ -295,7 +306,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  private func finish(_ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
+  private func finish(
+    _ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext
+  ) {
     isAnswering = false
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)

@@ -101,7 +101,8 @@ extension TileService {
   }
 
   /// An error as WMTS clients expect it: an exception report with the HTTP status of the error.
-  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter) -> EncodedResponse
+  func exceptionReport(_ error: WMTSError, status: Int, fields: String, caching: String, _ writer: ReplyWriter)
+    -> EncodedResponse
   {
     writer.document(
       OWSException.document(code: error.code.rawValue, locator: error.locator, text: error.text), status: status,

@@ -62,7 +62,9 @@ import TileIndex
     }
   }
 
-  @Test(arguments: MissingTilePolicy.allCases) func policyDecidesForMissingTiles(_ policy: MissingTilePolicy) async throws {
+  @Test(arguments: MissingTilePolicy.allCases) func policyDecidesForMissingTiles(_ policy: MissingTilePolicy)
+    async throws
+  {
     try await serving([SampleShelf.path]) { options in
       options.missing = policy
       options.settings = { id in .init(missing: id == "photo" ? .blank : nil) }
