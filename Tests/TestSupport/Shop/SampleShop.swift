@@ -1,6 +1,6 @@
 import TileImage
 public import RegionCatalog
-public import TileIndex
+import TileIndex
 
 /// A shop's shelf that is made up on the spot: regions with editions, patches between them and parcels, all of them real bundles of some hundred kilobytes, beside a catalogue.
 public final class SampleShop: Sendable {
