@@ -2,13 +2,13 @@ import Foundation
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import Synchronization
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreServer
-import RegionCatalog
 
 /// What everybody sees.
 @Suite(.ownThread) struct CatalogueTests {

@@ -1,6 +1,6 @@
-import TileCut
 import Gazetteer
 import RegionCatalog
+import TileCut
 import TileImage
 import TileIndex
 

@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// Which file leads to what is wanted.
 enum InstallPlan {

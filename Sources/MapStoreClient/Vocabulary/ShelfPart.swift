@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// What one file of the shelf holds: a whole region, or one of its parcels.
 public struct ShelfPart: Hashable, Sendable, Codable, CustomStringConvertible {

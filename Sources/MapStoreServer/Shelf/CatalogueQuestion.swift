@@ -1,5 +1,5 @@
-import MapStoreWire
 import Gazetteer
+import MapStoreWire
 import TileIndex
 
 /// What somebody wants to see of the catalogue.

@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 extension BundlePreview {
   /// The picture that a manifest asks for: of the region's bounds unless it names others, 512 pixels wide unless it gives a zoom or a size.

@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// Hashes of everything that a region's files depend on, one for each step of making them. What only the catalogue says (category, price) is in none.
 struct RegionFingerprints {

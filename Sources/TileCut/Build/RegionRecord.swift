@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// What was made for a region and from what: by it a later build knows what it need not make again.
 struct RegionRecord: Codable, Equatable, Sendable {

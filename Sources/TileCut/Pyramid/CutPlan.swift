@@ -1,5 +1,5 @@
-public import TileImage
 package import RegionCatalog
+public import TileImage
 public import TileIndex
 
 /// Which tiles a cut makes, and from which ground: everything that is decided before the first pixel is decoded.

@@ -1,5 +1,5 @@
-import Synchronization
 import Gazetteer
+import Synchronization
 public import TileIndex
 
 /// One bundle on a shelf, or a tileset of another server. A bundle is opened when it is first asked for, and again for each thread that reads it at the

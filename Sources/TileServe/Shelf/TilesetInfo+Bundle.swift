@@ -1,5 +1,5 @@
-import TileIndex
 import Gazetteer
+import TileIndex
 
 extension TilesetInfo {
   /// Reads what a bundle says, and finds out the rest from its tiles. Blocks.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import TileCut
 import TileImage
+
 @testable import TileIndex
 
 /// `tilecut build` from one state of the manifest to the next.

@@ -1,5 +1,5 @@
-import TileImage
 public import RegionCatalog
+import TileImage
 import TileIndex
 
 /// A shop's shelf that is made up on the spot: regions with editions, patches between them and parcels, all of them real bundles of some hundred kilobytes, beside a catalogue.

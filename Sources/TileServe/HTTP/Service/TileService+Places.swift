@@ -1,5 +1,5 @@
-import TileIndex
 import Gazetteer
+import TileIndex
 
 /// The search for places: `/{id}/places?q=&near=&limit=`.
 extension TileService {

@@ -1,5 +1,5 @@
-import TileIndex
 package import Gazetteer
+import TileIndex
 
 /// Found places as GeoJSON (RFC 7946), the best first.
 package enum PlacesDocument {
