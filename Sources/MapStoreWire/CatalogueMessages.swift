@@ -1,5 +1,5 @@
-import TileIndex
 public import RegionCatalog
+import TileIndex
 
 /// `GET /v1/catalogue`: a page of what is for sale.
 public struct CataloguePage: Sendable, Hashable, Codable {

@@ -1,10 +1,10 @@
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import RegionCatalog
 
 /// From one edition to the next.
 @Suite(.ownThread) struct EditionTests {

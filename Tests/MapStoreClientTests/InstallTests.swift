@@ -1,10 +1,10 @@
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import RegionCatalog
 
 /// Installs over real HTTP, with all that goes wrong on the way.
 @Suite(.ownThread) struct InstallTests {

@@ -1,11 +1,11 @@
 import Foundation
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import RegionCatalog
 
 /// A device's process that is killed (-9) at any instant: each region is there in its old or its new edition, and what was loaded counts.
 @Suite(.ownThread) struct KillTests {

@@ -1,10 +1,10 @@
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import RegionCatalog
 
 /// Paused, cancelled and removed while it is under way.
 @Suite(.ownThread) struct PauseTests {

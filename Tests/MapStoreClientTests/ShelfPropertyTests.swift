@@ -1,5 +1,6 @@
 import Foundation
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex

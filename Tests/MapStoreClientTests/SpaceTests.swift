@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import Support
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import MapStoreWire
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import Support
 import Synchronization
 import TestSupport
@@ -9,7 +10,6 @@ import Testing
 import TileIndex
 
 @testable import MapStoreServer
-import RegionCatalog
 
 /// What everybody sees.
 @Suite(.ownThread) struct CatalogueTests {

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex

@@ -1,6 +1,7 @@
 import Foundation
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import TestSupport
 import Testing
 import TileIndex

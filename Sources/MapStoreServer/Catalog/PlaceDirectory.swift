@@ -1,5 +1,5 @@
-import Logging
 import Gazetteer
+import Logging
 import MapStoreWire
 import RegionCatalog
 import Synchronization

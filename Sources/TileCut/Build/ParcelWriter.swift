@@ -1,6 +1,6 @@
-import TileIndex
 import Gazetteer
 import RegionCatalog
+import TileIndex
 
 /// Splits a region's bundle into tile packs.
 struct ParcelWriter {

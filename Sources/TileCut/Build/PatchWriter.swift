@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// Makes the patches from a region's earlier editions to its new bundle.
 struct PatchWriter {

@@ -1,8 +1,8 @@
 import Foundation
-import Synchronization
-import TileIndex
 import RegionCatalog
 import Support
+import Synchronization
+import TileIndex
 
 /// Hashes of everything that a region's files depend on, one for each step. Facts that only the catalogue holds
 /// (category, price) are in none of them.

@@ -1,5 +1,5 @@
-public import TileImage
 package import RegionCatalog
+public import TileImage
 public import TileIndex
 
 /// The zooms and tiles that a cut makes, decided before the first pixel is decoded.

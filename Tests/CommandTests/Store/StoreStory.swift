@@ -2,6 +2,7 @@ import Foundation
 import MapStoreClient
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import Support
 import TestSupport
 import TileIndex

@@ -1,7 +1,7 @@
 import Support
 import TileImage
 public import RegionCatalog
-public import TileIndex
+import TileIndex
 
 /// A generated shop: regions with editions, patches between them and packs, all of them real bundles of some hundred
 /// kilobytes, and a catalogue.

@@ -49,7 +49,8 @@ import TileIndex
   @Test func encodingsAreDecoded() throws {
     let latin = Array("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a x=\"Z".utf8) + [0xfc] + Array("\"/>".utf8)
     #expect(try events(latin) == ["a x=Zü", "/a"])
-    let utf16 = [0xff, 0xfe] + "<a>ü</a>".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+    let units: [UInt16] = [0xfeff] + Array("<a>ü</a>".utf16)
+    let utf16 = units.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
     #expect(try events(utf16) == ["a", "\"ü\"", "/a"])
   }
 
