@@ -44,11 +44,12 @@ struct Shelf {
 
   private init(folder: TemporaryFolder) { self.folder = folder }
 
-  /// Writes the manifest.
+  /// Writes the manifest. Previews are small, because a debug build takes seconds to write one of the usual size.
   func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 1]"#)
     throws
   {
-    try folder.write("regions.json", "{\"defaults\": {\(defaults)}, \"regions\": [\(regions)]}")
+    let preview = defaults.contains("preview") ? "" : #", "preview": {"width": 64}"#
+    try folder.write("regions.json", "{\"defaults\": {\(defaults)\(preview)}, \"regions\": [\(regions)]}")
   }
 
   static func region(_ id: String, _ fields: String = "") -> String {
