@@ -83,7 +83,7 @@ struct AppleIndexTests {
 
   @Test func xcodeReceiptInBERIsParsedAlthoughItsSignerIsUntrusted() throws {
     let item = ReceiptIndex.item("pkcs7-receipt-032")
-    let signed = try SignedData(try AppleVerifier.receiptBytes(in: item.bytes))
+    let signed = try SignedData(try AppleFormat.receiptBytes(in: item.bytes))
     let receipt = try AppReceipt(try ReceiptAttributes(signed.content))
     #expect(receipt.environment == .xcode)
     #expect(receipt.bundleID == item.expected["decoded"]?["bundle_id"]?.string)
