@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import MapStoreWire
 import NIOCore
+import RegionCatalog
 import TileIndex
 
 /// The handlers of the catalogue: messages for apps, and the web page.

@@ -1,6 +1,7 @@
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import Support
 import TileIndex
 

@@ -1,7 +1,7 @@
 import TileImage
 import Gazetteer
-import RegionCatalog
-public import TileIndex
+public import RegionCatalog
+import TileIndex
 
 extension CutOptions {
   /// Takes over the settings of a manifest's region; ``readPlaces(of:in:)`` reads its gazetteers.

@@ -129,9 +129,3 @@ final class ResidentReader: Sendable {
   /// Systems accept 1,024 parts in a call.
   private static let mappedPartsMax = 512
 }
-
-/// A range of bytes of a file.
-package struct FilePiece: Hashable, Sendable {
-  package var offset: Int64
-  package var count: Int
-}

@@ -1,6 +1,6 @@
-package import TileIndex
-import Gazetteer
+package import Gazetteer
 import Support
+import TileIndex
 
 /// `/tilesets.json`: all tilesets.
 package enum TilesetList {

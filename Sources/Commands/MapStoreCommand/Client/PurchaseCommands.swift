@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import MapStoreClient
 import MapStoreWire
+import RegionCatalog
 import TileIndex
 
 /// `mapstore client buy`
