@@ -307,12 +307,12 @@ let package = Package(
       swiftSettings: strict),
     // A device's process, for tests that kill it.
     .executableTarget(
-      name: "ShelfProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/ShelfProbe", swiftSettings: strict),
+      name: "CatalogProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/CatalogProbe", swiftSettings: strict),
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
         "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "TestSupport",
-        "ShelfProbe",
+        "CatalogProbe",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),

@@ -82,7 +82,7 @@ http {
   scgi_temp_path $work/nginx/scgi;
   server {
     listen 127.0.0.1:${port[nginx]} backlog=1024;
-    root $work/shelf;
+    root $work/catalogue;
   }
 }
 CONF

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A shop and its customers in small, over a shelf that is there: demo-store.sh SHELF. All of it lies in SHELF/.store, which is made anew each time.
+# A shop and its customers in small, over a catalogue that is there: demo-store.sh CATALOGUE. All of it lies in CATALOGUE/.store, which is made anew each time.
 #
 # Two people buy; a download is killed and goes on; a second phone has everything without paying; money is given back; a new edition comes as a patch; at the end the files are
 # compared byte for byte, and the books with the store's. Ends with 1 when anything of that is not so.
@@ -13,14 +13,14 @@ large=rocky-mountain-np
 renewed=estes-park
 for id in $large $renewed; do
   grep -q "\"id\":\"$id\"" "$out/catalogue.json" || {
-    echo "the shop's story is left out: it needs $id on the shelf"
+    echo "the shop's story is left out: it needs $id in the catalogue"
     exit 0
   }
 done
 work=$out/.store
 log=$work/serve.log
 rm -rf "$work"
-mkdir -p "$work/shelf"
+mkdir -p "$work/catalogue"
 server=""
 trap 'kill $server 2>/dev/null || true' EXIT
 fail() {
@@ -44,14 +44,14 @@ phone() {
   MAPSTORE_PASSWORD="a long password" "$mapstore" client "$verb" --folder "$work/$phone" "$@"
 }
 
-# --- the shop: a shelf, a ledger, keys, and an app store that is made up and believed by nobody else
-cp -R "$out"/catalogue.json "$out"/*.mbtiles "$out"/*.png "$out"/.tilecut "$work/shelf/"
+# --- the shop: a catalogue, a ledger, keys, and an app store that is made up and believed by nobody else
+cp -R "$out"/catalogue.json "$out"/*.mbtiles "$out"/*.png "$out"/.tilecut "$work/catalogue/"
 bundle=org.example.maps
 quiet "the ledger" "$ledger" init --ledger "$work/ledger.sqlite"
-quiet "the made-up store" "$mapstore" client store-key "$work/appstore" --bundle-id $bundle
+quiet "the fake store" "$mapstore" client store-key "$work/appstore" --bundle-id $bundle
 for key in link grant; do head -c 32 /dev/urandom >"$work/$key.key"; done
 cat >"$work/store.json" <<JSON
-{"shelf": "shelf", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["appstore.root.der"], "bundleId": "$bundle",
+{"catalogue": "catalogue", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["appstore.root.der"], "bundleId": "$bundle",
  "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"], "logLevel": "warning"}
 JSON
 echo "\$ mapstore serve --config store.json"
@@ -123,17 +123,17 @@ rm "$work/regions.json"
 # A little more of the east: what lies in the west stays as it is.
 sed -e "s|\"id\": \"$renewed\",|& \"edition\": \"2026.2\",|" -e 's|-105.56, 40.33, -105.45, 40.42|-105.56, 40.33, -105.44, 40.42|' sample-regions/regions.json >"$work/regions.json"
 # shellcheck disable=SC2086
-quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/shelf" --patches-from "$work/shelf" --progress none ${DEMO_REGIONS:+--only $DEMO_REGIONS}
+quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/catalogue" --patches-from "$work/catalogue" --progress none ${DEMO_REGIONS:+--only $DEMO_REGIONS}
 tries=0
 until phone bert library | grep -q "^$renewed .*update available"; do
   tries=$((tries + 1))
   [ "$tries" -lt 100 ] || fail "the shop does not know the new edition"
   sleep 0.2
 done
-patch=$(find "$work/shelf" -name "$renewed-2026.2.from-2026.1.patch")
+patch=$(find "$work/catalogue" -name "$renewed-2026.2.from-2026.1.patch")
 [ -n "$patch" ] || fail "there is no patch for $renewed"
 for phone in bert anna-two; do quiet "the update" phone $phone sync --all --progress none; done
-echo "$renewed has a new edition: a patch of $(wc -c <"$patch" | tr -d ' ') bytes leads there, the whole has $(wc -c <"$work/shelf/$renewed-2026.2.mbtiles" | tr -d ' ')"
+echo "$renewed has a new edition: a patch of $(wc -c <"$patch" | tr -d ' ') bytes leads there, the whole has $(wc -c <"$work/catalogue/$renewed-2026.2.mbtiles" | tr -d ' ')"
 
 # --- at the end: files, and books
 count=0
@@ -142,7 +142,7 @@ for phone in bert anna-two; do
     id=$(basename "$file" .mbtiles)
     edition=2026.1
     [ "$id" != "$renewed" ] || edition=2026.2
-    cmp "$file" "$work/shelf/$id-$edition.mbtiles" || fail "$phone's $id is not the shop's"
+    cmp "$file" "$work/catalogue/$id-$edition.mbtiles" || fail "$phone's $id is not the shop's"
     count=$((count + 1))
   done
 done
@@ -157,4 +157,4 @@ believing="--ledger $work/ledger.sqlite --root-certificate $work/appstore.root.d
 # shellcheck disable=SC2086
 "$ledger" reconcile --store "$work/appstore.book.jsonl" $believing | tail -n 3
 find "$work" -type l -exec rm {} +
-rm -rf "$work/shelf" "$work/anna" "$work/bert" "$work/anna-two"
+rm -rf "$work/catalogue" "$work/anna" "$work/bert" "$work/anna-two"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the sample regions: a shelf of them is built, verified, asked for parcels, served, and sold.
+# The main job on the sample regions: a catalogue of them is built, verified, asked for packs, served, and sold.
 set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}
@@ -12,23 +12,23 @@ run() {
   echo "\$ tilecut $*"
   "$tilecut" "$@"
 }
-# The whole shelf; DEMO_REGIONS names a few of its regions for who is in a hurry.
+# The whole catalogue; DEMO_REGIONS names a few of its regions for who is in a hurry.
 only=${DEMO_REGIONS:+--only $DEMO_REGIONS}
-shelf=sample-regions/regions.json
+catalogue=sample-regions/regions.json
 # shellcheck disable=SC2086
-run build "$shelf" -o "$out" --progress plain $only
+run build "$catalogue" -o "$out" --progress plain $only
 echo
 echo "once more, with nothing changed:"
 # shellcheck disable=SC2086
-run build "$shelf" -o "$out" --progress none $only
+run build "$catalogue" -o "$out" --progress none $only
 echo
 for bundle in "$out"/*.mbtiles; do "$tilecut" verify "$bundle"; done
 echo
-echo "which parcels has somebody to load who walks on Longs Peak?"
-run parcels "$out" --point=-105.615,40.255 --region rocky-mountain-np
+echo "which packs has somebody to load who walks on Longs Peak?"
+run packs "$out" --point=-105.615,40.255 --region rocky-mountain-np
 echo
 folder=$(cd "$out" && pwd)
-echo "the shelf, its catalogue, and a picture of each region:"
+echo "the catalogue, its catalogue, and a picture of each region:"
 echo "  $folder"
 echo "  $folder/catalogue.json"
 for picture in "$folder"/*.png; do echo "  $picture"; done
@@ -69,6 +69,6 @@ if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
   echo
   TILECUT=$tilecut PURCHASE_LEDGER=$ledger MAPSTORE=$mapstore scripts/demo-store.sh "$out"
   echo
-  echo "to look at the shop, with a map of what its regions cover: $mapstore serve --shelf $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
+  echo "to look at the shop, with a map of what its regions cover: $mapstore serve --catalogue $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
 fi
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"

@@ -8,7 +8,7 @@ struct BenchShop {
   static let start: Int64 = 1_767_225_600_000
   static let now = start + 365 * 86_400_000
 
-  let authority: ThrowAwayAuthority
+  let authority: EphemeralCA
   let count: Int
 
   /// Each buyer owns five regions.

@@ -20,7 +20,7 @@ struct LedgerBench {
     ).appendingPathComponent("ledger-bench-\(ProcessInfo.processInfo.processIdentifier)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let shop = BenchShop(authority: try ThrowAwayAuthority(), count: count)
+    let shop = BenchShop(authority: try EphemeralCA(), count: count)
 
     let stages = environment["LEDGER_BENCH_STAGES"]?.split(separator: " ") ?? ["signed", "unsigned", "answers"]
     if stages.contains("signed") { try await signed(shop, folder) }

@@ -3,7 +3,7 @@ import Foundation
 import PurchaseLedger
 import Support
 
-/// Generates a shop in a folder: `shelf/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
+/// Generates a shop in a folder: `catalog/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
 enum BenchStore {
   static let bundleID = "org.example.maps"
   static let regionCount = 170
@@ -21,16 +21,16 @@ enum BenchStore {
           "\(purchases) purchases are too few: the customers need some to own regions; give at least \(purchasesMin)"
       )
     }
-    try FileManager.default.createDirectory(atPath: "\(folder)/shelf", withIntermediateDirectories: true)
-    try writeShelf("\(folder)/shelf")
-    let authority = try ThrowAwayAuthority()
+    try FileManager.default.createDirectory(atPath: "\(folder)/catalogue", withIntermediateDirectories: true)
+    try writeCatalog("\(folder)/catalogue")
+    let authority = try EphemeralCA()
     try write(Data(authority.rootCertificate), "\(folder)/root.der")
     _ = try Ledger.create(at: "\(folder)/ledger.sqlite", policy: LedgerPolicy(), clock: .system)
     // All requests come from one address and few accounts, and rate limits are not measured.
     try write(
       Data(
         """
-        {"shelf": "shelf", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": "\(bundleID)", "linkSeconds": 86400,
+        {"catalogue": "catalogue", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": "\(bundleID)", "linkSeconds": 86400,
          "limits": {"passwordsByAddressPerMinute": 100000, "requestsByAddressPerMinute": 100000000,
          "requestsByAccountPerMinute": 100000000, "evidencesByAccountPerMinute": 100000000, "transfersByAccount": 1000, "connectionsByAddress": 10000}}
 
@@ -41,7 +41,7 @@ enum BenchStore {
   private static func write(_ data: Data, _ path: String) throws { try data.write(to: URL(fileURLWithPath: path)) }
 
   /// The first region has the large bundle.
-  private static func writeShelf(_ shelf: String) throws {
+  private static func writeCatalog(_ catalog: String) throws {
     var random: UInt64 = 1
     let regions = try (0..<regionCount).map { number in
       let id = region(number)
@@ -52,22 +52,22 @@ enum BenchStore {
           bytes.storeBytes(of: random, toByteOffset: offset, as: UInt64.self)
         }
       }
-      try write(bytes, "\(shelf)/\(id)-2026.1.mbtiles")
+      try write(bytes, "\(catalog)/\(id)-2026.1.mbtiles")
       let hash = Hexadecimal.text(SHA256.hash(data: bytes))
       let (west, south) = (Double(number % 17) * 20 - 170, Double(number / 17) * 12 - 60)
       return """
         {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\
         "bounds":[\(west),\(south),\(west + 15),\(south + 10)],"grid":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
         "file":"\(id)-2026.1.mbtiles","bytes":\(bytes.count),"sha256":"\(hash)","tileCount":9,"tilesHash":"00","edition":"2026.1",\
-        "priceTier":"tier-1","parcels":[],"patches":[]}
+        "priceTier":"tier-1","packs":[],"patches":[]}
         """
     }
     try write(
-      Data("{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n".utf8), "\(shelf)/catalogue.json")
+      Data("{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n".utf8), "\(catalog)/catalogue.json")
   }
 
   /// Purchases of many buyers without an account: each is granted to the first account that presents it.
-  private static func writePurchases(_ path: String, count: Int, _ authority: ThrowAwayAuthority) throws {
+  private static func writePurchases(_ path: String, count: Int, _ authority: EphemeralCA) throws {
     let now = LedgerClock.system.now()
     var text = Data()
     for number in 0..<count {

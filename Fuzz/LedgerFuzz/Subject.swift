@@ -8,13 +8,13 @@ struct Subject: Sendable {
   private static let now: Int64 = 1_795_219_200_000
 
   private let kind: Kind
-  private let authority: ThrowAwayAuthority
+  private let authority: EphemeralCA
   private let verifier: EvidenceVerifier
 
   init?(named name: String) throws {
     guard let kind = Kind(rawValue: name) else { return nil }
     self.kind = kind
-    authority = try ThrowAwayAuthority()
+    authority = try EphemeralCA()
     verifier = try EvidenceVerifier(identity: StoreIdentity(rootCertificates: [authority.rootCertificate]))
   }
 

@@ -2,7 +2,7 @@
 
 /// `POST /v1/downloads`: asks for the URL of a file of a region that the account owns.
 public struct DownloadRequest: Sendable, Hashable, Codable {
-  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable { case bundle, parcel, patch }
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable { case bundle, pack, patch }
 
   public var regionId: String
   public var kind: Kind

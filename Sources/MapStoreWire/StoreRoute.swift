@@ -48,7 +48,7 @@ extension StoreRoute {
   public static let catalogue = Self(.get, "/v1/catalogue", .everyone)
   public static let region = Self(.get, "/v1/regions/{id}", .everyone)
   public static let preview = Self(.get, "/v1/regions/{id}/preview", .everyone)
-  public static let parcels = Self(.get, "/v1/regions/{id}/parcels", .everyone)
+  public static let packs = Self(.get, "/v1/regions/{id}/packs", .everyone)
   public static let register = Self(.post, "/v1/accounts", .everyone)
   public static let signIn = Self(.post, "/v1/sessions", .everyone)
   public static let signOut = Self(.delete, "/v1/sessions/current", .session)
@@ -74,7 +74,7 @@ extension StoreRoute {
 
   /// Every route. GET routes answer HEAD too.
   public static let all: [Self] = [
-    catalogue, region, preview, parcels, register, signIn, signOut, signOutEverywhere, account, changePassword,
+    catalogue, region, preview, packs, register, signIn, signOut, signOutEverywhere, account, changePassword,
     eraseAccount, library, libraryOfDevice, purchases, downloads, file, grants, grantKeys, appleNotifications,
     googleNotifications, home, cataloguePage, asset, health, ready, metrics,
   ]

@@ -13,7 +13,7 @@ import TileIndex
     let id = "jacksboro-levels"
     let run = try tilecut("build", manifest, "-o", folder.path, "--only", id, "--progress", "plain")
     #expect(run.status == 0 && !run.stderr.contains("warning"), "\(run)")
-    let region = try #require(try Catalogue(path: folder.file("catalogue.json"))[id])
+    let region = try #require(try Catalog(path: folder.file("catalogue.json"))[id])
     #expect(try FileHash.sha256(ofFile: folder.file(region.file)) == region.sha256)
     try expectValid(folder.file(region.file))
     let settings = try #require(try RegionManifest(path: manifest).regions.first { $0.id == id })
@@ -74,7 +74,7 @@ import TileIndex
   @Test func sampleRegionsBuildAndVerifyWithoutErrors() throws {
     let demo = try Demo.shared.get()
     #expect(demo.run.status == 0, "\(demo.run)")
-    let catalogue = try Catalogue(path: demo.folder.file("catalogue.json"))
+    let catalogue = try Catalog(path: demo.folder.file("catalogue.json"))
     #expect(Set(catalogue.regions.map(\.id)) == Set(Demo.only))
     let files = catalogue.regions.flatMap(\.files)
     for file in files {
@@ -124,8 +124,8 @@ import TileIndex
   @Test(arguments: regions) func sampleBundlesHaveTheManifestsMetadata(_ region: Region) throws {
     let demo = try Demo.shared.get()
     let metadata = try SQLiteFile.metadata(demo.folder.file("\(region.stem).mbtiles"))
-    let shelf = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
-    let manifest = try #require(shelf.regions.first { $0.id == region.name })
+    let catalog = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
+    let manifest = try #require(catalog.regions.first { $0.id == region.name })
     #expect(metadata["name"] == manifest.title)
     #expect(metadata["description"] == manifest.description)
     #expect(metadata["attribution"] == manifest.settings.attribution)

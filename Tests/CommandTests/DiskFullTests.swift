@@ -57,25 +57,25 @@ struct DiskFullTests {
 
   /// The disk fills up at the first bundle. Nothing unfinished stays.
   @Test func buildOnAFullDiskSaysSoAndLeavesNothing() throws {
-    let shelf = try Shelf()
-    try shelf.write(Shelf.region("a"))
-    try expectBuildFails(shelf, kilobytes: 40)
+    let catalog = try BuiltCatalog()
+    try catalog.write(BuiltCatalog.region("a"))
+    try expectBuildFails(catalog, kilobytes: 40)
   }
 
   /// The disk fills up while bundles are cut, or while packs and previews are made from them.
   @Test(.long, arguments: [40, 300, 700]) func buildOfManyFilesOnAFullDiskLeavesNothing(kilobytes: Int) throws {
-    let shelf = try Shelf()
-    try shelf.writeVariety()
-    try expectBuildFails(shelf, kilobytes: kilobytes)
+    let catalog = try BuiltCatalog()
+    try catalog.writeVariety()
+    try expectBuildFails(catalog, kilobytes: kilobytes)
   }
 
-  private func expectBuildFails(_ shelf: Shelf, kilobytes: Int) throws {
+  private func expectBuildFails(_ catalog: BuiltCatalog, kilobytes: Int) throws {
     let disk = try TemporaryFolder()
     let look = #"; echo "status $?"; ls -A dist/.tilecut/work; ls -A dist | grep -v '^.tilecut$'; exit 0"#
     let build = try #require(
       try SmallDisk.run(
         in: disk.path, kilobytes: kilobytes, #""$@""# + look,
-        [Command(built: "tilecut").path, "build", shelf.manifest, "-o", "dist", "--jobs", "2", "--progress", "none"]))
+        [Command(built: "tilecut").path, "build", catalog.manifest, "-o", "dist", "--jobs", "2", "--progress", "none"]))
     #expect(build.stdout == "status 74\n", "\(build)")
     #expect(build.stderr.contains("; free space or choose another disk"), "\(build)")
   }

@@ -66,7 +66,7 @@ import TilePrefetch
     let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
     defer { ledger.close() }
     let identity = StoreIdentity(packageName: Self.packageName)
-    var options = StoreOptions(shelf: folder.path)
+    var options = StoreOptions(catalogFolder: folder.path)
     options.port = 0
     let server = try await MapStoreServer.start(
       options, ledger: ledger, identity: identity, clock: .system,
@@ -100,7 +100,7 @@ import TilePrefetch
       {"id":"alps","productId":"\(Self.product)","title":"The Alps","category":"park","bounds":[5,43,17,48],\
       "grid":"WebMercatorQuad","minzoom":0,"maxzoom":2,"format":"png",\(try member("alps-1.mbtiles")),"tileCount":21,\
       "tilesHash":"00","edition":"1","preview":{\(try member("alps-1.png"))},"priceTier":"tier-1",\
-      "parcels":[],"patches":[]}
+      "packs":[],"patches":[]}
       """
     try folder.write("catalogue.json", "{\"version\":1,\"regions\":[\n\(region)\n]}\n")
   }

@@ -10,7 +10,7 @@ func installOwnedRegions(
   let client = StoreClient(address: server)
   try await client.signIn(credentials)
   let rule = OfflineGrants.Rule(keysChanged: { keys in print("\(keys.count) keys to keep") })
-  let regions = try RegionShelf(folder: folder, grants: rule)
+  let regions = try OfflineRegionManager(folder: folder, grants: rule)
 
   // Purchases, library, grants, interrupted downloads.
   let report = try await regions.sync(with: client)

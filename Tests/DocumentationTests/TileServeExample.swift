@@ -4,7 +4,7 @@ import TileServe
 
 /// Serves the bundles of a folder on a free port of this machine, and reads one of their tiles without HTTP.
 func serve(folder: String, tileset: String, tile: TileID) async throws -> [UInt8]? {
-  let tilesets = try TileShelf([folder])
+  let tilesets = try TilesetRegistry([folder])
   var options = TileServerOptions()
   options.port = 0  // any free port
   options.cacheBytes = 32 << 20

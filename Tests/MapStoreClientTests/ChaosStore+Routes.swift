@@ -126,19 +126,19 @@ extension ChaosStore {
     guard let region = shop.region(request.regionId) else { return problem(404, .notFound) }
     guard book.withLock({ $0.owned.contains(region.id) }) else { return problem(403, .notOwned) }
     guard request.edition == nil || request.edition == region.edition else { return problem(409, .editionGone) }
-    let file: Catalogue.File
+    let file: Catalog.File
     switch request.kind {
-    case .bundle: file = Catalogue.File(file: region.file, bytes: region.bytes, sha256: region.sha256)
-    case .parcel:
-      guard let parcel = region.parcels.first(where: { $0.file == request.file }) else {
+    case .bundle: file = Catalog.File(file: region.file, bytes: region.bytes, sha256: region.sha256)
+    case .pack:
+      guard let pack = region.packs.first(where: { $0.file == request.file }) else {
         return problem(404, .notFound)
       }
-      file = Catalogue.File(file: parcel.file, bytes: parcel.bytes, sha256: parcel.sha256)
+      file = Catalog.File(file: pack.file, bytes: pack.bytes, sha256: pack.sha256)
     case .patch:
       guard let patch = region.patches.first(where: { $0.fromEdition == request.fromEdition }) else {
         return problem(409, .editionGone)
       }
-      file = Catalogue.File(file: patch.file, bytes: patch.bytes, sha256: patch.sha256)
+      file = Catalog.File(file: patch.file, bytes: patch.bytes, sha256: patch.sha256)
     }
     let link = book.withLock { book in
       book.linkNumber += 1

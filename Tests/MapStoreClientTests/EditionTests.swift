@@ -21,15 +21,15 @@ import TileIndex
   }
 
   @Test func aPatchLeadsThereByteForByte() async throws {
-    let shelf = try device.shelf()
-    try await shelf.install("alps", from: device.client)
+    let manager = try device.manager()
+    try await manager.install("alps", from: device.client)
     let next = try shop.publish("alps")
     let patch = try #require(next.patches.first)
     #expect(patch.bytes < next.bytes / 2)
     store.book.withLock { $0.files = [] }
     store.fault.withLock { $0 = { $0.number == 1 ? .cut(20_000) : .none } }
     let phases = Locked<Set<InstallProgress.Phase>>([])
-    let file = try await shelf.install("alps", from: device.client) { p in phases.withLock { _ = $0.insert(p.phase) } }
+    let file = try await manager.install("alps", from: device.client) { p in phases.withLock { _ = $0.insert(p.phase) } }
     #expect(file.edition == "2")
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
     #expect(store.book.withLock { $0.files.allSatisfy(\.isPatch) && $0.files.count == 2 })
@@ -40,8 +40,8 @@ import TileIndex
   /// A patch that does not fit what is installed is no reason to fail.
   @Test(arguments: ["base", "patch"])
   func theWholeIsLoadedWhereThePatchFails(damaged: String) async throws {
-    let shelf = try device.shelf()
-    try await shelf.install("alps", from: device.client)
+    let manager = try device.manager()
+    try await manager.install("alps", from: device.client)
     let next = try shop.publish("alps")
     if damaged == "base" {
       var bytes = Array(try device.folder.bytes("alps.mbtiles"))
@@ -53,7 +53,7 @@ import TileIndex
       let patch = try #require(next.patches.first)
       try shop.replaceFile(of: "alps", patch: patch.file, with: [UInt8](repeating: 7, count: 900))
     }
-    let file = try await shelf.install("alps", from: device.client)
+    let file = try await manager.install("alps", from: device.client)
     #expect(file.edition == "2")
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
     #expect(store.book.withLock { $0.files.contains { $0.isPatch } && $0.files.contains { $0.file == next.file } })
@@ -61,12 +61,12 @@ import TileIndex
   }
 
   @Test func withoutAPatchTheWholeIsLoaded() async throws {
-    let shelf = try device.shelf()
-    try await shelf.install("alps", from: device.client)
+    let manager = try device.manager()
+    try await manager.install("alps", from: device.client)
     try shop.publish("alps")
     let third = try shop.publish("alps")
     // The patch leads from 2, and 1 is installed.
-    let file = try await shelf.install("alps", from: device.client)
+    let file = try await manager.install("alps", from: device.client)
     #expect(file.edition == "3" && file.sha256 == third.sha256)
     #expect(store.book.withLock { !$0.files.contains { $0.isPatch } })
   }
@@ -88,7 +88,7 @@ import TileIndex
     }
     // Links of the old edition end with it.
     store.book.withLock { $0.linksDie = true }
-    let file = try await device.shelf { $0.retry.attemptsMax = 3 }.install("alps", from: device.client)
+    let file = try await device.manager { $0.retry.attemptsMax = 3 }.install("alps", from: device.client)
     #expect(["1", "2"].contains(file.edition))
     #expect(try device.edition("alps", of: [first, try #require(shop.region("alps"))]) == file.edition)
   }
@@ -97,46 +97,46 @@ import TileIndex
   @Test func halfOfAnOldEditionIsThrownAway() async throws {
     store.fault.withLock { $0 = { _ in .cut(60_000) } }
     await #expect(throws: MapStoreError.self) {
-      try await device.shelf { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
+      try await device.manager { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
     }
     #expect(device.remains.count == 1)
     let next = try shop.publish("alps")
     store.fault.withLock { $0 = { _ in .none } }
-    let file = try await device.shelf().install("alps", from: device.client)
+    let file = try await device.manager().install("alps", from: device.client)
     #expect(file.sha256 == next.sha256)
     #expect(device.remains == [])
   }
 
-  @Test func parcelsComeOneByOneAndGiveWayToTheWhole() async throws {
-    let region = try shop.publish("coast", parcels: true)
+  @Test func packsComeOneByOneAndGiveWayToTheWhole() async throws {
+    let region = try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
-    let shelf = try device.shelf()
+    let manager = try device.manager()
     let told = Locked<[InstalledFile]>([])
     let folder = device.folder
-    let files = try await shelf.install(
+    let files = try await manager.install(
       "coast", around: .point(longitude: 10, latitude: 46), from: device.client,
       onInstalled: { file in
         // Of use as soon as it is told of.
-        #expect((try? MBTilesReader(path: folder.file(file.part.parcel ?? ""))) != nil)
+        #expect((try? MBTilesReader(path: folder.file(file.part.pack ?? ""))) != nil)
         told.withLock { $0.append(file) }
       })
-    #expect(files.map(\.part.parcel) == region.parcels.map(\.file))
+    #expect(files.map(\.part.pack) == region.packs.map(\.file))
     #expect(told.withLock { $0 } == files)
-    for file in files { #expect(try device.folder.bytes(file.part.parcel!) == shop.folder.bytes(file.part.parcel!)) }
-    let listed = try #require(try shelf.regions().first { $0.id == "coast" })
-    #expect(listed.installed == nil && listed.parcels.count == 2)
-    try await shelf.install("coast", from: device.client)
+    for file in files { #expect(try device.folder.bytes(file.part.pack!) == shop.folder.bytes(file.part.pack!)) }
+    let listed = try #require(try manager.regions().first { $0.id == "coast" })
+    #expect(listed.installed == nil && listed.packs.count == 2)
+    try await manager.install("coast", from: device.client)
     #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
   }
 
-  /// Killed after the whole was installed, and before its parcels went: they go at the next opening. Those of an edition that the whole does not have stay.
-  @Test func parcelsThatTheWholeHas() async throws {
-    try shop.publish("coast", parcels: true)
+  /// Killed after the whole was installed, and before its packs went: they go at the next opening. Those of an edition that the whole does not have stay.
+  @Test func packsThatTheWholeHas() async throws {
+    try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
     let whole = RegionPart(region: "coast")
     let clock = Locked<Int64>(1000)
-    func open() throws -> RegionShelf {
-      try device.shelf {
+    func open() throws -> OfflineRegionManager {
+      try device.manager {
         $0.clock = DeviceClock {
           clock.withLock { time in
             time += 10
@@ -146,87 +146,87 @@ import TileIndex
       }
     }
     do {
-      let shelf = try open()
-      try await shelf.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client)
-      _ = try await shelf.install(whole, from: device.client, onProgress: { _ in })
-      #expect(try shelf.installed().count == 3)
+      let manager = try open()
+      try await manager.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client)
+      _ = try await manager.install(whole, from: device.client, onProgress: { _ in })
+      #expect(try manager.installed().count == 3)
     }
-    let new: Catalogue.Region
+    let new: Catalog.Region
     do {
-      let shelf = try open()
-      #expect(try shelf.installed().map(\.part) == [whole])
+      let manager = try open()
+      #expect(try manager.installed().map(\.part) == [whole])
       #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
-      new = try shop.publish("coast", parcels: true)
-      try await shelf.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client)
+      new = try shop.publish("coast", packs: true)
+      try await manager.install("coast", around: .point(longitude: 10, latitude: 46), from: device.client)
     }
-    #expect(try open().installed().map(\.part.parcel) == [nil] + new.parcels.map(\.file))
+    #expect(try open().installed().map(\.part.pack) == [nil] + new.packs.map(\.file))
   }
 
-  /// Parcels give way to those of the new edition that have their ground, and to no others; old ones stay until all of the new are there.
-  @Test func parcelsComeUpToDate() async throws {
-    let old = try shop.publish("coast", parcels: true)
+  /// Packs give way to those of the new edition that have their ground, and to no others; old ones stay until all of the new are there.
+  @Test func packsComeUpToDate() async throws {
+    let old = try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
-    let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
+    let manager = try device.manager { $0.retry.attemptsMax = 1 }
     // The overview alone.
-    _ = try await shelf.install(
-      RegionPart(region: "coast", parcel: old.parcels[0].file), from: device.client, onProgress: { _ in })
-    try await shelf.refreshLibrary(from: device.client)
-    #expect(try await shelf.update(from: device.client).isEmpty)
-    let new = try shop.publish("coast", parcels: true)
-    try await shelf.refreshLibrary(from: device.client)
+    _ = try await manager.install(
+      RegionPart(region: "coast", pack: old.packs[0].file), from: device.client, onProgress: { _ in })
+    try await manager.refreshLibrary(from: device.client)
+    #expect(try await manager.update(from: device.client).isEmpty)
+    let new = try shop.publish("coast", packs: true)
+    try await manager.refreshLibrary(from: device.client)
     store.fault.withLock { $0 = { _ in .status(500, retryAfter: nil) } }
-    let failed = try await shelf.update(from: device.client)
+    let failed = try await manager.update(from: device.client)
     #expect(failed.count == 1 && (try? failed[0].result.get()) == nil)
-    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == [old.parcels[0].file])
+    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == [old.packs[0].file])
     store.fault.withLock { $0 = { _ in .none } }
-    let done = try await shelf.update(from: device.client)
-    #expect(try done.map { try $0.result.get().part.parcel } == [new.parcels[0].file])
-    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == [new.parcels[0].file])
-    #expect(try device.folder.bytes(new.parcels[0].file) == shop.folder.bytes(new.parcels[0].file))
-    #expect(try await shelf.update(from: device.client).isEmpty)
+    let done = try await manager.update(from: device.client)
+    #expect(try done.map { try $0.result.get().part.pack } == [new.packs[0].file])
+    #expect(device.folder.names.filter { $0.hasPrefix("coast") } == [new.packs[0].file])
+    #expect(try device.folder.bytes(new.packs[0].file) == shop.folder.bytes(new.packs[0].file))
+    #expect(try await manager.update(from: device.client).isEmpty)
   }
 
   @Test func wholeRegionsComeUpToDateAndNothingElse() async throws {
     try shop.publish("delta")
     store.book.withLock { _ = $0.owned.insert("delta") }
-    let shelf = try device.shelf()
-    try await shelf.install("alps", from: device.client)
+    let manager = try device.manager()
+    try await manager.install("alps", from: device.client)
     let next = try shop.publish("alps")
-    try await shelf.refreshLibrary(from: device.client)
-    let done = try await shelf.update(from: device.client)
+    try await manager.refreshLibrary(from: device.client)
+    let done = try await manager.update(from: device.client)
     #expect(try done.map { try $0.result.get().edition } == ["2"])
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
     #expect(!device.folder.names.contains("delta.mbtiles"))
   }
 
   @Test func whatIsRemovedStaysOwned() async throws {
-    let shelf = try device.shelf()
-    try await shelf.install("alps", from: device.client)
-    _ = try await shelf.sync(with: device.client)
-    #expect(try shelf.regions().first?.status == .ownedInstalled)
+    let manager = try device.manager()
+    try await manager.install("alps", from: device.client)
+    _ = try await manager.sync(with: device.client)
+    #expect(try manager.regions().first?.status == .ownedInstalled)
     try shop.publish("alps")
-    #expect(try await shelf.refreshLibrary(from: device.client).first?.status == .updateAvailable)
-    #expect(try shelf.regions().first?.patchBytes != nil)
-    try await shelf.uninstall("alps")
-    #expect(try shelf.regions().first?.status == .ownedNotInstalled)
+    #expect(try await manager.refreshLibrary(from: device.client).first?.status == .updateAvailable)
+    #expect(try manager.regions().first?.patchBytes != nil)
+    try await manager.uninstall("alps")
+    #expect(try manager.regions().first?.status == .ownedNotInstalled)
     #expect(device.folder.names == [".mapstore"])
-    try await shelf.install("alps", from: device.client)
-    #expect(try shelf.regions().first?.status == .ownedInstalled)
+    try await manager.install("alps", from: device.client)
+    #expect(try manager.regions().first?.status == .ownedInstalled)
   }
 
   @Test func filesThatOthersTookAwayOrChangedAreNoticed() async throws {
     do {
-      let shelf = try device.shelf()
-      try await shelf.install("alps", from: device.client)
-      #expect(try await shelf.verify("alps"))
+      let manager = try device.manager()
+      try await manager.install("alps", from: device.client)
+      #expect(try await manager.verify("alps"))
       var bytes = Array(try device.folder.bytes("alps.mbtiles"))
       bytes[bytes.count / 2] ^= 1
       try device.folder.write("alps.mbtiles", bytes: bytes)
-      #expect(try await !shelf.verify("alps"))
-      #expect(try shelf.installed().isEmpty)
-      try await shelf.install("alps", from: device.client)
+      #expect(try await !manager.verify("alps"))
+      #expect(try manager.installed().isEmpty)
+      try await manager.install("alps", from: device.client)
     }
     try device.folder.write("alps.mbtiles", bytes: [1, 2, 3])
-    #expect(try device.shelf().installed().isEmpty)
+    #expect(try device.manager().installed().isEmpty)
   }
 }

@@ -21,6 +21,6 @@ import Testing
   func namesThatCouldLeaveTheFolderAreRefused(name: String) {
     #expect(!RegionPart(region: name).isSafe)
     #expect(
-      !RegionPart(region: "alps", parcel: name).isSafe && !RegionPart(region: "alps", parcel: name + ".mbtiles").isSafe)
+      !RegionPart(region: "alps", pack: name).isSafe && !RegionPart(region: "alps", pack: name + ".mbtiles").isSafe)
   }
 }

@@ -61,12 +61,12 @@ import TileIndex
       Member(region, "region.bytes", sizes), Member(region, "region.sha256", hashes),
       Member(region, "region.tileCount", ["-5", "9223372036854775807"]), Member(region, "region.tilesHash", hashes),
       Member(region, "region.edition", names), Member(region, "region.preview.file", names),
-      Member(region, "region.parcels.0.file", names + [#""notes.txt""#]),
-      Member(region, "region.parcels.0.bytes", sizes),
-      Member(region, "region.parcels.0.sha256", hashes), Member(region, "region.parcels.0.bounds", boxes),
-      Member(region, "region.parcels.0.zooms", ["[2,1]", "[-1,1]", "[0,9223372036854775807]"]),
-      Member(region, "region.parcels.0.roots", [#"["30/0/0","31/0/0"]"#, #"["9/9999/0"]"#, #"["-1/0/0"]"#, #"["x"]"#]),
-      Member(region, "region.parcels.0.tileCount", ["-5"]), Member(region, "region.patches.0.file", names),
+      Member(region, "region.packs.0.file", names + [#""notes.txt""#]),
+      Member(region, "region.packs.0.bytes", sizes),
+      Member(region, "region.packs.0.sha256", hashes), Member(region, "region.packs.0.bounds", boxes),
+      Member(region, "region.packs.0.zooms", ["[2,1]", "[-1,1]", "[0,9223372036854775807]"]),
+      Member(region, "region.packs.0.roots", [#"["30/0/0","31/0/0"]"#, #"["9/9999/0"]"#, #"["-1/0/0"]"#, #"["x"]"#]),
+      Member(region, "region.packs.0.tileCount", ["-5"]), Member(region, "region.patches.0.file", names),
       Member(region, "region.patches.0.bytes", sizes), Member(region, "region.patches.0.sha256", hashes),
       Member(region, "region.patches.0.fromEdition", names), Member(region, "region.patches.0.fromTilesHash", hashes),
       Member(library, "regions.0.id", names), Member(library, "regions.0.productId", codes),
@@ -94,13 +94,13 @@ import TileIndex
       Member(page, "regions.0.id", names), Member(page, "regions.0.bounds", boxes),
       Member(page, "regions.0.bytes", sizes),
       Member(page, "regions.0.title", texts), Member(page, "regions.0.edition", names),
-      Member(page, "regions.0.maxzoom", zooms), Member(page, "regions.0.parcels", ["-1"]),
+      Member(page, "regions.0.maxzoom", zooms), Member(page, "regions.0.packs", ["-1"]),
       Member(page, "regions.0.preview", [#""file:///x""#]), Member(page, "total", ["-1", "9223372036854775807"]),
       Member(page, "categories.0.regions", ["-1"]), Member(page, "categories.0.category", texts),
-      Member(page, "regions.0.near", [#"{"distanceMetres":-1,"isInside":true,"parcels":[]}"#]),
+      Member(page, "regions.0.near", [#"{"distanceMetres":-1,"isInside":true,"packs":[]}"#]),
       Member(
         page, "regions.0.near",
-        [#"{"distanceMetres":1,"isInside":true,"parcels":[{"file":"../x","bytes":1,"isOverview":true}]}"#]),
+        [#"{"distanceMetres":1,"isInside":true,"packs":[{"file":"../x","bytes":1,"isOverview":true}]}"#]),
       Member(page, "regions.0.places", [#"[{"name":"x","kind":"y","longitude":1e300,"latitude":0}]"#]),
       Member("POST /v1/sessions", "token", codes),
       Member(
@@ -116,8 +116,8 @@ import TileIndex
   /// Published once: nothing of it is changed.
   private static let shop = Result {
     let shop = try SampleShop()
-    _ = try shop.publish("alps", parcels: true)
-    _ = try shop.publish("alps", parcels: true)
+    _ = try shop.publish("alps", packs: true)
+    _ = try shop.publish("alps", packs: true)
     _ = try shop.publish("coast")
     return shop
   }
@@ -142,8 +142,8 @@ import TileIndex
     client = try Device(store).client
   }
 
-  private func shelf() throws -> RegionShelf {
-    try RegionShelf(
+  private func folder() throws -> OfflineRegionManager {
+    try OfflineRegionManager(
       folder: folder.file("maps/device"), options: Device.options(), grants: .init(keysChanged: { _ in }))
   }
 
@@ -156,7 +156,7 @@ import TileIndex
   private static let others = [
     page: #"""
     {"regions":[{"id":"alps","productId":"p","title":"A","category":"c","bounds":[0,0,1,1],"minzoom":0,"maxzoom":3,
-    "edition":"1","bytes":5,"parcels":0}],"total":1,"categories":[{"category":"c","regions":1}]}
+    "edition":"1","bytes":5,"packs":0}],"total":1,"categories":[{"category":"c","regions":1}]}
     """#, "GET /v1/account": #"{"id":"a","appAccountToken":"t"}"#,
     "POST /v1/accounts": #"{"id":"a","appAccountToken":"t"}"#,
     grants: #"{"payload":"AAAA","signature":"AAAA","keyId":"k"}"#,
@@ -180,17 +180,17 @@ import TileIndex
 
   /// Does what asks the route.
   private func ask(_ route: String) async throws {
-    let shelf = try shelf()
+    let manager = try manager()
     switch route {
     case Self.page: _ = try await client.catalogue()
     case "GET /v1/account": _ = try await client.account()
     case "POST /v1/accounts": _ = try await client.register(Credentials(login: "a", password: "password"))
     case "POST /v1/sessions": try await client.signIn(Credentials(login: "a", password: "password"))
-    case Self.grants, Self.keys: try await shelf.refreshGrants(from: client)
-    case Self.library, Self.purchases: _ = try await shelf.sync(with: client, queue: Anything())
+    case Self.grants, Self.keys: try await manager.refreshGrants(from: client)
+    case Self.library, Self.purchases: _ = try await manager.sync(with: client, queue: Anything())
     default:
-      try await shelf.install("alps", from: client)
-      try await shelf.install("alps", around: .point(longitude: 5, latitude: 5), from: client)
+      try await manager.install("alps", from: client)
+      try await manager.install("alps", around: .point(longitude: 5, latitude: 5), from: client)
     }
   }
 
@@ -246,10 +246,10 @@ import TileIndex
     store.book.withLock {
       $0.grants = SignedGrants(payload: text(payload), signature: text(signature), keyId: "k")
     }
-    let shelf = try RegionShelf(
+    let manager = try OfflineRegionManager(
       folder: folder.file("maps/device"), options: Device.options(), grants: .init(keys: [trusted]))
-    await #expect { try await shelf.refreshGrants(from: client) } throws: { ($0 as? MapStoreError)?.code == .grant }
-    #expect(try shelf.usability(of: "alps") == .unknown)
+    await #expect { try await manager.refreshGrants(from: client) } throws: { ($0 as? MapStoreError)?.code == .grant }
+    #expect(try manager.usability(of: "alps") == .unknown)
   }
 
   @Test(arguments: [
@@ -282,7 +282,7 @@ import TileIndex
         return answer
       }
     }
-    await #expect { try await shelf().install("alps", from: client) } throws: {
+    await #expect { try await manager().install("alps", from: client) } throws: {
       ($0 as? MapStoreError)?.code == .damaged
     }
     #expect(!FileManager.default.fileExists(atPath: folder.file("maps/device/alps.mbtiles")))
@@ -297,42 +297,42 @@ import TileIndex
           name.hasPrefix(prefix) ? ChaosAnswer(status: 503, headers: [("Retry-After", value)]) : honest
         }
       }
-      await #expect { try await shelf().install("alps", from: client) } throws: {
+      await #expect { try await manager().install("alps", from: client) } throws: {
         ($0 as? MapStoreError)?.code == .unreachable && "\($0)".contains("31622400 s")
       }
     }
   }
 
-  /// A parcel may not take the place of another region, which has a good name as well.
+  /// A pack may not take the place of another region, which has a good name as well.
   @Test func noFileTakesAnothersPlace() async throws {
     store.book.withLock { $0.owned = ["alps", "coast"] }
-    let shelf = try shelf()
-    let coast = try await shelf.install("coast", from: client)
-    change(Self.region, "region.parcels.0.file", #""Coast.mbtiles""#)
+    let manager = try manager()
+    let coast = try await manager.install("coast", from: client)
+    change(Self.region, "region.packs.0.file", #""Coast.mbtiles""#)
     await #expect {
-      try await shelf.install("alps", around: .point(longitude: 5, latitude: 5), from: client)
+      try await manager.install("alps", around: .point(longitude: 5, latitude: 5), from: client)
     } throws: { ($0 as? MapStoreError)?.code == .damaged }
-    #expect(try await shelf.verify("coast"))
-    #expect(try shelf.installed() == [coast])
+    #expect(try await manager.verify("coast"))
+    #expect(try manager.installed() == [coast])
   }
 
   /// What an older version has taken down from such a server is not gone on with.
   @Test func oldNotesOfOtherFoldersAreLeftAlone() async throws {
-    try _ = shelf()
+    try _ = manager()
     do {
       let state = try SQLiteConnection(creating: folder.file("maps/device/.mapstore/state.sqlite"))
       try state.execute(
         """
         INSERT INTO installed VALUES ('../precious/other', '', '1', 8, '00', NULL, 1, 1, 1);
-        INSERT INTO download (region, parcel, kind, edition, bytes, sha256, result_bytes, result_sha256, state) VALUES
+        INSERT INTO download (region, pack, kind, edition, bytes, sha256, result_bytes, result_sha256, state) VALUES
           ('../precious/other', '', 'bundle', '1', 8, '00', 8, '00', 'switching'),
           ('alps', '', 'bundle', '2', -5, '00', -5, '00', 'fetching');
         """)
     }
     let before = try files(except: "maps/device")
-    let shelf = try shelf()
-    #expect(try await shelf.install("alps", from: client).edition == "2")
-    try await shelf.uninstall("../precious/other")
+    let manager = try manager()
+    #expect(try await manager.install("alps", from: client).edition == "2")
+    try await manager.uninstall("../precious/other")
     #expect(try files(except: "maps/device") == before)
   }
 

@@ -10,7 +10,7 @@ import TileIndex
 @Suite(.ownThread) struct InstallTests {
   private let shop: SampleShop
   private let store: ChaosStore
-  private let region: Catalogue.Region
+  private let region: Catalog.Region
 
   init() throws {
     shop = try SampleShop()
@@ -22,8 +22,8 @@ import TileIndex
   @Test func installsByteForByte() async throws {
     let device = try Device(store)
     let phases = Locked<[InstallProgress]>([])
-    let shelf = try device.shelf()
-    let file = try await shelf.install("alps", from: device.client) { progress in
+    let manager = try device.manager()
+    let file = try await manager.install("alps", from: device.client) { progress in
       phases.withLock { $0.append(progress) }
     }
     #expect(file.sha256 == region.sha256 && file.edition == "1")
@@ -35,7 +35,7 @@ import TileIndex
     #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
     // A second install has nothing to load.
     let requests = store.book.withLock { $0.files.count }
-    #expect(try await shelf.install("alps", from: device.client) == file)
+    #expect(try await manager.install("alps", from: device.client) == file)
     #expect(store.book.withLock { $0.files.count } == requests)
   }
 
@@ -63,7 +63,7 @@ import TileIndex
     let left = Locked(faults)
     store.fault.withLock { $0 = { _ in left.withLock { $0.isEmpty ? .none : $0.removeFirst() } } }
     let device = try Device(store, idleMax: name == "hangs" ? 0.5 : 20)
-    let file = try await device.shelf().install("alps", from: device.client)
+    let file = try await device.manager().install("alps", from: device.client)
     #expect(file.sha256 == region.sha256)
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(region.file), "\(name)")
     #expect(left.withLock { $0.isEmpty }, "\(name): not all of it happened")
@@ -74,7 +74,7 @@ import TileIndex
   @Test func goesOnWhereItWas() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .none } }
     let device = try Device(store, idleMax: 2)
-    _ = try await device.shelf().install("alps", from: device.client)
+    _ = try await device.manager().install("alps", from: device.client)
     let files = store.book.withLock { $0.files }
     #expect(files.count == 2)
     #expect(files[0].range == nil)
@@ -87,7 +87,7 @@ import TileIndex
     store.fault.withLock { $0 = { _ in .hang(80_000) } }
     let device = try Device(store, idleMax: 2)
     await #expect(throws: MapStoreError.self) {
-      try await device.shelf { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
+      try await device.manager { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
     }
     let part = try #require(device.remains.first)
     var bytes = Array(try device.folder.bytes(".mapstore/\(part)"))
@@ -96,7 +96,7 @@ import TileIndex
     try device.folder.write(".mapstore/\(part)", bytes: bytes)
     store.fault.withLock { $0 = { _ in .none } }
     store.book.withLock { $0.files = [] }
-    let file = try await device.shelf().install("alps", from: device.client)
+    let file = try await device.manager().install("alps", from: device.client)
     #expect(file.sha256 == region.sha256)
     let ranges = store.book.withLock { $0.files.map(\.range) }
     try #require(ranges.count == 2, "\(ranges)")
@@ -108,7 +108,7 @@ import TileIndex
   @Test func aServerWhoseFileIsNeverRightIsReported() async throws {
     store.fault.withLock { $0 = { _ in .damage(4321) } }
     let device = try Device(store)
-    await #expect { try await device.shelf().install("alps", from: device.client) } throws: {
+    await #expect { try await device.manager().install("alps", from: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .damaged
     }
     #expect(!device.folder.names.contains("alps.mbtiles"))
@@ -117,11 +117,11 @@ import TileIndex
   @Test func aServerThatGivesUpIsReportedAndWhatCameStays() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(50_000) : .status(503, retryAfter: nil) } }
     let device = try Device(store, idleMax: 2)
-    let shelf = try device.shelf()
-    await #expect { try await shelf.install("alps", from: device.client) } throws: {
+    let manager = try device.manager()
+    await #expect { try await manager.install("alps", from: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .unreachable
     }
-    let way = try #require(try shelf.regions().first?.downloads.first)
+    let way = try #require(try manager.regions().first?.downloads.first)
     #expect(way.bytesDone == 50_000 && !way.isPaused)
   }
 
@@ -130,7 +130,7 @@ import TileIndex
     store.fault.withLock { $0 = { $0.number <= 20 ? .status(429, retryAfter: "0") : .none } }
     let device = try Device(store)
     let waits = Locked(0)
-    let file = try await device.shelf().install("alps", from: device.client) { progress in
+    let file = try await device.manager().install("alps", from: device.client) { progress in
       if progress.phase == .waiting { waits.withLock { $0 += 1 } }
     }
     #expect(file.sha256 == region.sha256)
@@ -141,7 +141,7 @@ import TileIndex
   @Test func anotherTagOfTheSameBytesCostsNothing() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .tag("\"of another server\"") } }
     let device = try Device(store, idleMax: 2)
-    #expect(try await device.shelf().install("alps", from: device.client).sha256 == region.sha256)
+    #expect(try await device.manager().install("alps", from: device.client).sha256 == region.sha256)
     let files = store.book.withLock { $0.files }
     #expect(files.map(\.range) == [nil] + Array(repeating: "bytes=100000-\(region.bytes - 1)", count: 2))
     #expect(files.last?.ifRange == nil)
@@ -150,7 +150,7 @@ import TileIndex
   @Test func aLongRetryAfterEndsTheAttempt() async throws {
     store.fault.withLock { $0 = { _ in .status(429, retryAfter: "3600") } }
     let device = try Device(store)
-    await #expect { try await device.shelf().install("alps", from: device.client) } throws: {
+    await #expect { try await device.manager().install("alps", from: device.client) } throws: {
       ($0 as? MapStoreError)?.remedy?.contains("3600 s") == true
     }
   }
@@ -158,10 +158,10 @@ import TileIndex
   @Test func whatIsNotOwnedIsNotLoaded() async throws {
     store.book.withLock { $0.owned = [] }
     let device = try Device(store)
-    await #expect { try await device.shelf().install("alps", from: device.client) } throws: {
+    await #expect { try await device.manager().install("alps", from: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .notOwned
     }
-    await #expect { try await device.shelf().install("atlantis", from: device.client) } throws: {
+    await #expect { try await device.manager().install("atlantis", from: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .unknown
     }
   }
@@ -169,15 +169,15 @@ import TileIndex
   @Test func aSessionThatIsOverIsRenewedOrReported() async throws {
     store.book.withLock { $0.tokens = [] }
     let silent = try Device(store)
-    await #expect { try await silent.shelf().install("alps", from: silent.client) } throws: {
+    await #expect { try await silent.manager().install("alps", from: silent.client) } throws: {
       ($0 as? MapStoreError)?.code == .signedOut
     }
     let device = try Device(store, credentials: Credentials(login: "a", password: "password"))
-    #expect(try await device.shelf().install("alps", from: device.client).edition == "1")
+    #expect(try await device.manager().install("alps", from: device.client).edition == "1")
     #expect(store.count("POST /v1/sessions") == 1)
     store.book.withLock { $0.tokens = [] }
     let wrong = try Device(store, credentials: Credentials(login: "a", password: "wrong"))
-    await #expect { try await wrong.shelf().install("alps", from: wrong.client) } throws: {
+    await #expect { try await wrong.manager().install("alps", from: wrong.client) } throws: {
       ($0 as? MapStoreError)?.code == .signedOut
     }
   }
@@ -187,12 +187,12 @@ import TileIndex
     for id in ids { try shop.publish(id) }
     store.book.withLock { $0.owned = Set(ids) }
     let device = try Device(store)
-    let shelf = try device.shelf { $0.downloadsMax = 2 }
+    let manager = try device.manager { $0.downloadsMax = 2 }
     let busy = Locked<(now: Set<String>, most: Int)>(([], 0))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for id in ids {
         group.addTask {
-          try await shelf.install(id, from: device.client) { progress in
+          try await manager.install(id, from: device.client) { progress in
             busy.withLock { busy in
               if progress.phase == .installed { busy.now.remove(id) } else { busy.now.insert(id) }
               busy.most = max(busy.most, busy.now.count)
@@ -203,6 +203,6 @@ import TileIndex
       try await group.waitForAll()
     }
     #expect(busy.withLock { $0.most } <= 2)
-    #expect(try shelf.installed().count == 6)
+    #expect(try manager.installed().count == 6)
   }
 }

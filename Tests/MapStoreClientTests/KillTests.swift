@@ -11,7 +11,7 @@ import TileIndex
 @Suite(.ownThread) struct KillTests {
   private let shop: SampleShop
   private let store: ChaosStore
-  private let first: Catalogue.Region
+  private let first: Catalog.Region
 
   init() throws {
     shop = try SampleShop()
@@ -22,7 +22,7 @@ import TileIndex
 
   @discardableResult
   private func run(_ device: Device, step: Int = 0, times: Int = 1) throws -> CommandRun {
-    try Command(built: "ShelfProbe").run(
+    try Command(built: "CatalogProbe").run(
       [device.folder.path, store.address, "first", "alps", "\(step)", "\(times)"], timeout: 120)
   }
 
@@ -83,7 +83,7 @@ import TileIndex
           }
         }
       }
-      let process = try Command(built: "ShelfProbe").start([device.folder.path, store.address, "first", "alps"])
+      let process = try Command(built: "CatalogProbe").start([device.folder.path, store.address, "first", "alps"])
       child.withLock { $0 = Int32(process.processID) }
       let run: CommandRun = process.wait(timeout: 60)
       if run.ending == .signal(9) { kills += 1 }

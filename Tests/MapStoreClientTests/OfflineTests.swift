@@ -45,54 +45,54 @@ import TileIndex
     return SignedGrants(payload: Self.text(payload), signature: Self.text(signature), keyId: keyID)
   }
 
-  private func shelf(
+  private func manager(
     offlineMax: Int64 = 90 * day, keysChanged: (@Sendable ([GrantKey]) -> Void)? = nil
-  ) throws -> RegionShelf {
+  ) throws -> OfflineRegionManager {
     var rule = OfflineGrants.Rule(keys: [Self.published(key, as: "k1")], keysChanged: keysChanged)
     rule.offlineMax = offlineMax
-    return try RegionShelf(
+    return try OfflineRegionManager(
       folder: device.folder.path, options: Device.options { $0.clock = DeviceClock { Self.issued } }, grants: rule)
   }
 
-  private func give(_ grants: SignedGrants, to shelf: RegionShelf) async throws {
+  private func give(_ grants: SignedGrants, to manager: OfflineRegionManager) async throws {
     store.book.withLock { $0.grants = grants }
-    try await shelf.refreshGrants(from: device.client)
+    try await manager.refreshGrants(from: device.client)
   }
 
   @Test func countsUntilItsEnd() async throws {
-    let shelf = try shelf()
-    #expect(try shelf.usability(of: "alps") == .unknown)
-    try await give(try signed(), to: shelf)
+    let manager = try manager()
+    #expect(try manager.usability(of: "alps") == .unknown)
+    try await give(try signed(), to: manager)
     let end = Self.issued + 30 * Self.day
-    #expect(try shelf.usability(of: "alps", at: Self.issued + Self.day) == .usable(until: end))
-    #expect(try shelf.usability(of: "coast", at: Self.issued + Self.day) == .notOwned)
-    #expect(try shelf.usability(of: "alps", at: end - 1).isUsable)
-    #expect(try shelf.usability(of: "alps", at: end) == .expired(end))
+    #expect(try manager.usability(of: "alps", at: Self.issued + Self.day) == .usable(until: end))
+    #expect(try manager.usability(of: "coast", at: Self.issued + Self.day) == .notOwned)
+    #expect(try manager.usability(of: "alps", at: end - 1).isUsable)
+    #expect(try manager.usability(of: "alps", at: end) == .expired(end))
   }
 
   @Test func theAppMayAllowLess() async throws {
-    let shelf = try shelf(offlineMax: 7 * Self.day)
-    try await give(try signed(), to: shelf)
-    #expect(try shelf.usability(of: "alps", at: Self.issued + 7 * Self.day - 1).isUsable)
-    #expect(try shelf.usability(of: "alps", at: Self.issued + 7 * Self.day) == .expired(Self.issued + 7 * Self.day))
+    let manager = try manager(offlineMax: 7 * Self.day)
+    try await give(try signed(), to: manager)
+    #expect(try manager.usability(of: "alps", at: Self.issued + 7 * Self.day - 1).isUsable)
+    #expect(try manager.usability(of: "alps", at: Self.issued + 7 * Self.day) == .expired(Self.issued + 7 * Self.day))
   }
 
   @Test func aClockThatIsSetBackIsNoticed() async throws {
     do {
-      let shelf = try shelf()
-      try await give(try signed(), to: shelf)
-      #expect(try shelf.isUsable("alps", at: Self.issued + 29 * Self.day))
+      let manager = try manager()
+      try await give(try signed(), to: manager)
+      #expect(try manager.isUsable("alps", at: Self.issued + 29 * Self.day))
     }
     // The greatest time outlives the process.
-    let shelf = try shelf()
-    #expect(try shelf.usability(of: "alps", at: Self.issued + 10 * Self.day) == .clockSetBack(by: 19 * Self.day))
+    let manager = try manager()
+    #expect(try manager.usability(of: "alps", at: Self.issued + 10 * Self.day) == .clockSetBack(by: 19 * Self.day))
     // A little is no crime, and gains nothing.
-    #expect(try shelf.isUsable("alps", at: Self.issued + 28 * Self.day + Self.day / 2))
-    #expect(try shelf.usability(of: "alps", at: Self.issued + 31 * Self.day) == .expired(Self.issued + 30 * Self.day))
-    #expect(try !shelf.isUsable("alps", at: Self.issued + 30 * Self.day - 1))
+    #expect(try manager.isUsable("alps", at: Self.issued + 28 * Self.day + Self.day / 2))
+    #expect(try manager.usability(of: "alps", at: Self.issued + 31 * Self.day) == .expired(Self.issued + 30 * Self.day))
+    #expect(try !manager.isUsable("alps", at: Self.issued + 30 * Self.day - 1))
     // Only the server helps.
-    try await give(try signed(issued: Self.issued + 5 * Self.day), to: shelf)
-    #expect(try shelf.isUsable("alps", at: Self.issued + 5 * Self.day))
+    try await give(try signed(issued: Self.issued + 5 * Self.day), to: manager)
+    #expect(try manager.isUsable("alps", at: Self.issued + 5 * Self.day))
   }
 
   /// No document comes: what was booked is booked all the same, and nobody waits for the next try.
@@ -101,54 +101,54 @@ import TileIndex
       func outstanding() async throws -> [OutstandingTransaction] { [OutstandingTransaction(id: "1", signed: "alps")] }
       func finish(_ id: String) async throws {}
     }
-    let shelf = try shelf()
-    #expect(try await shelf.submit(Queue(), to: device.client).map(\.result.outcome) == [.booked])
+    let manager = try manager()
+    #expect(try await manager.submit(Queue(), to: device.client).map(\.result.outcome) == [.booked])
     #expect(store.count("GET /v1/grants") == 1)
-    try await shelf.install("alps", from: device.client)
-    #expect(try shelf.usability(of: "alps") == .unknown && store.count("GET /v1/grants") == 2)
+    try await manager.install("alps", from: device.client)
+    #expect(try manager.usability(of: "alps") == .unknown && store.count("GET /v1/grants") == 2)
     store.book.withLock { $0.grants = try? signed() }
-    try await shelf.install("alps", from: device.client)
-    #expect(try shelf.isUsable("alps"))
+    try await manager.install("alps", from: device.client)
+    #expect(try manager.isUsable("alps"))
   }
 
   /// The document is one person's: not of use to who signs in after her, however her session ended.
   @Test func anotherPersonSignsIn() async throws {
-    let shelf = try shelf()
-    try await give(try signed(), to: shelf)
-    try await shelf.belong(to: "a")
-    #expect(try shelf.isUsable("alps"))
-    try await shelf.belong(to: "b")
-    #expect(try shelf.usability(of: "alps") == .unknown)
+    let manager = try manager()
+    try await give(try signed(), to: manager)
+    try await manager.belong(to: "a")
+    #expect(try manager.isUsable("alps"))
+    try await manager.belong(to: "b")
+    #expect(try manager.usability(of: "alps") == .unknown)
     // Put there by hand.
-    try shelf.state.set("grants", String(decoding: try WireJSON.encode(try signed()), as: UTF8.self))
-    #expect(try shelf.usability(of: "alps") == .notOwned)
+    try manager.state.set("grants", String(decoding: try WireJSON.encode(try signed()), as: UTF8.self))
+    #expect(try manager.usability(of: "alps") == .notOwned)
   }
 
   /// A state file of before products were noted by themselves.
   @Test func productsOfTheFirstVersion() async throws {
     store.book.withLock { $0.owned = ["alps"] }
     do {
-      let shelf = try shelf()
-      try await shelf.refreshLibrary(from: device.client)
-      try shelf.state.run { try $0.execute("DROP TABLE product; PRAGMA user_version = 1") }
+      let manager = try manager()
+      try await manager.refreshLibrary(from: device.client)
+      try manager.state.run { try $0.execute("DROP TABLE product; PRAGMA user_version = 1") }
     }
-    #expect(try shelf().state.product(of: "alps") == "region.alps")
-    #expect(try shelf().regions().map(\.id) == ["alps"])
+    #expect(try manager().state.product(of: "alps") == "region.alps")
+    #expect(try manager().regions().map(\.id) == ["alps"])
   }
 
   /// A clock that was wrong by years once must not lock the maps for years.
   @Test func aClockThatWasTooFarAheadIsForgivenByTheServer() async throws {
-    let shelf = try shelf()
-    try await give(try signed(), to: shelf)
-    #expect(try !shelf.isUsable("alps", at: Self.issued + 4000 * Self.day))
-    #expect(try !shelf.isUsable("alps", at: Self.issued + Self.day))
-    try await give(try signed(issued: Self.issued + 60_000), to: shelf)
-    #expect(try shelf.isUsable("alps", at: Self.issued + Self.day))
+    let manager = try manager()
+    try await give(try signed(), to: manager)
+    #expect(try !manager.isUsable("alps", at: Self.issued + 4000 * Self.day))
+    #expect(try !manager.isUsable("alps", at: Self.issued + Self.day))
+    try await give(try signed(issued: Self.issued + 60_000), to: manager)
+    #expect(try manager.isUsable("alps", at: Self.issued + Self.day))
   }
 
   @Test func whatIsNotTheServersIsRefused() async throws {
-    let shelf = try shelf()
-    try await give(try signed(), to: shelf)
+    let manager = try manager()
+    try await give(try signed(), to: manager)
     let good = try signed()
     let other = Curve25519.Signing.PrivateKey()
     let bad: [(String, SignedGrants)] = [
@@ -161,12 +161,12 @@ import TileIndex
       ("no signature", SignedGrants(payload: good.payload, signature: "", keyId: "k1")),
     ]
     for (name, grants) in bad {
-      await #expect("\(name)") { try await give(grants, to: shelf) } throws: {
+      await #expect("\(name)") { try await give(grants, to: manager) } throws: {
         // What is no base64 is none of the server's messages.
         ($0 as? MapStoreError)?.code == (name == "no base64" ? .damaged : .grant)
       }
-      #expect(try shelf.isUsable("alps", at: Self.issued + Self.day), "\(name)")
-      #expect(try !shelf.isUsable("coast", at: Self.issued + Self.day), "\(name)")
+      #expect(try manager.isUsable("alps", at: Self.issued + Self.day), "\(name)")
+      #expect(try !manager.isUsable("coast", at: Self.issued + Self.day), "\(name)")
     }
   }
 
@@ -175,40 +175,40 @@ import TileIndex
   func keysRotate(isFetching: Bool) async throws {
     let kept = Locked<[GrantKey]>([])
     let keep: @Sendable ([GrantKey]) -> Void = { keys in kept.withLock { $0 = keys } }
-    let shelf = try shelf(keysChanged: isFetching ? keep : nil)
-    try await give(try signed(), to: shelf)
+    let manager = try manager(keysChanged: isFetching ? keep : nil)
+    try await give(try signed(), to: manager)
     let new = Curve25519.Signing.PrivateKey()
     store.book.withLock { $0.grantKeys = [Self.published(new, as: "k2")] }
     let next = try signed(["alps", "coast"], issued: Self.issued + 1, key: new, keyID: "k2")
     if isFetching {
       // One that was issued earlier gains nothing by a new key.
       let older = try signed(["alps", "coast"], issued: Self.issued - 1, key: new, keyID: "k2")
-      await #expect { try await give(older, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+      await #expect { try await give(older, to: manager) } throws: { ($0 as? MapStoreError)?.code == .grant }
       #expect(kept.withLock { $0.isEmpty } && store.count("GET /v1/grants/key") == 1)
-      try await give(next, to: shelf)
+      try await give(next, to: manager)
       #expect(kept.withLock { $0.map(\.keyId) } == ["k2"] && store.count("GET /v1/grants/key") == 2)
-      #expect(try shelf.isUsable("coast", at: Self.issued + Self.day))
+      #expect(try manager.isUsable("coast", at: Self.issued + Self.day))
       // Known by now.
-      try await give(try signed(issued: Self.issued + 2, key: new, keyID: "k2"), to: shelf)
+      try await give(try signed(issued: Self.issued + 2, key: new, keyID: "k2"), to: manager)
       #expect(store.count("GET /v1/grants/key") == 2)
       // A key that the server does not publish either.
       let foreign = try signed(issued: Self.issued + 3, key: Curve25519.Signing.PrivateKey(), keyID: "k3")
-      await #expect { try await give(foreign, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+      await #expect { try await give(foreign, to: manager) } throws: { ($0 as? MapStoreError)?.code == .grant }
     } else {
-      await #expect { try await give(next, to: shelf) } throws: { ($0 as? MapStoreError)?.code == .grant }
+      await #expect { try await give(next, to: manager) } throws: { ($0 as? MapStoreError)?.code == .grant }
       #expect(store.count("GET /v1/grants/key") == 0 && kept.withLock { $0.isEmpty })
     }
-    #expect(try shelf.isUsable("alps", at: Self.issued + Self.day))
+    #expect(try manager.isUsable("alps", at: Self.issued + Self.day))
   }
 
   /// Whoever edits the state file gets nothing.
   @Test func aChangedStateFileGrantsNothing() async throws {
-    let shelf = try shelf()
-    try await give(try signed(), to: shelf)
+    let manager = try manager()
+    try await give(try signed(), to: manager)
     let forged = try signed(["alps", "coast"], issued: Self.issued + 1, key: Curve25519.Signing.PrivateKey())
-    try shelf.state.set("grants", String(decoding: try WireJSON.encode(forged), as: UTF8.self))
-    #expect(try shelf.usability(of: "coast", at: Self.issued) == .unknown)
-    #expect(try shelf.usability(of: "alps", at: Self.issued) == .unknown)
+    try manager.state.set("grants", String(decoding: try WireJSON.encode(forged), as: UTF8.self))
+    #expect(try manager.usability(of: "coast", at: Self.issued) == .unknown)
+    #expect(try manager.usability(of: "alps", at: Self.issued) == .unknown)
   }
 
   @Test func base64urlHasOneTextForTheSameBytes() {

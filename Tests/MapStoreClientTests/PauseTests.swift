@@ -11,7 +11,7 @@ import TileIndex
   private let shop: SampleShop
   private let store: ChaosStore
   private let device: Device
-  private let region: Catalogue.Region
+  private let region: Catalog.Region
 
   init() throws {
     shop = try SampleShop()
@@ -23,11 +23,11 @@ import TileIndex
   }
 
   /// Starts an install and waits until it has so much.
-  private func start(_ shelf: RegionShelf, until bytes: Int) async throws -> Task<InstalledFile, any Error> {
+  private func start(_ manager: OfflineRegionManager, until bytes: Int) async throws -> Task<InstalledFile, any Error> {
     let done = Locked(0)
     let client = device.client
     let task = Task {
-      try await shelf.install("alps", from: client) { p in done.withLock { $0 = max($0, p.bytesDone) } }
+      try await manager.install("alps", from: client) { p in done.withLock { $0 = max($0, p.bytesDone) } }
     }
     #expect(try await onThread { eventually { done.withLock { $0 } >= bytes } })
     return task
@@ -35,45 +35,45 @@ import TileIndex
 
   /// Bringing up to date is not asking for what was paused.
   @Test func aPausedUpdateStaysPaused() async throws {
-    let shelf = try device.shelf()
+    let manager = try device.manager()
     store.fault.withLock { $0 = { _ in .none } }
-    let old = try await shelf.install("alps", from: device.client)
+    let old = try await manager.install("alps", from: device.client)
     try shop.publish("alps")
     let count = store.book.withLock { $0.files.count }
     store.fault.withLock { $0 = { $0.number == count + 1 ? .hang(1) : .none } }
     let isLoading = Locked(false)
     let client = device.client
-    let task = Task { try await shelf.install("alps", from: client) { _ in isLoading.withLock { $0 = true } } }
+    let task = Task { try await manager.install("alps", from: client) { _ in isLoading.withLock { $0 = true } } }
     #expect(try await onThread { eventually { isLoading.withLock { $0 } } })
-    try await shelf.pause("alps")
+    try await manager.pause("alps")
     await #expect { try await task.value } throws: { ($0 as? MapStoreError)?.code == .paused }
-    try await shelf.refreshLibrary(from: client)
-    #expect(try shelf.regions().map(\.status) == [.updateAvailable])
-    #expect(try await shelf.update(from: client).isEmpty)
-    #expect(try shelf.installed().map(\.edition) == [old.edition])
-    #expect(try shelf.regions().flatMap(\.downloads).map(\.isPaused) == [true])
+    try await manager.refreshLibrary(from: client)
+    #expect(try manager.regions().map(\.status) == [.updateAvailable])
+    #expect(try await manager.update(from: client).isEmpty)
+    #expect(try manager.installed().map(\.edition) == [old.edition])
+    #expect(try manager.regions().flatMap(\.downloads).map(\.isPaused) == [true])
   }
 
   @Test func pausedUntilSomebodyAsks() async throws {
-    let shelf = try device.shelf()
-    let task = try await start(shelf, until: 90_000)
-    try await shelf.pause("alps")
+    let manager = try device.manager()
+    let task = try await start(manager, until: 90_000)
+    try await manager.pause("alps")
     await #expect { try await task.value } throws: { ($0 as? MapStoreError)?.code == .paused }
-    let way = try #require(try shelf.regions().first?.downloads.first)
+    let way = try #require(try manager.regions().first?.downloads.first)
     #expect(way.isPaused && way.bytesDone == 90_000)
     // A sync leaves it alone.
-    #expect(try await shelf.sync(with: device.client).resumed.isEmpty)
-    let file = try await shelf.install("alps", from: device.client)
+    #expect(try await manager.sync(with: device.client).resumed.isEmpty)
+    let file = try await manager.install("alps", from: device.client)
     #expect(file.sha256 == region.sha256)
     #expect(store.book.withLock { $0.files.last?.range } == "bytes=90000-\(region.bytes - 1)")
   }
 
   @Test func cancelledAndGoneOnWithByASync() async throws {
-    let shelf = try device.shelf()
-    let task = try await start(shelf, until: 90_000)
+    let manager = try device.manager()
+    let task = try await start(manager, until: 90_000)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    let report = try await shelf.sync(with: device.client)
+    let report = try await manager.sync(with: device.client)
     #expect(report.resumed.count == 1)
     #expect(try report.resumed.first?.result.get().sha256 == region.sha256)
   }
@@ -81,11 +81,11 @@ import TileIndex
   /// Two parts of an app ask for the same region; the one that gives up takes nothing from the other.
   @Test func whoCancelsTakesNothingFromOthers() async throws {
     let device = try Device(store, idleMax: 1)
-    let shelf = try device.shelf()
+    let manager = try device.manager()
     let client = device.client
-    let tasks = (0..<3).map { _ in Task { try await shelf.install("alps", from: client) } }
+    let tasks = (0..<3).map { _ in Task { try await manager.install("alps", from: client) } }
     // All wait for one download before the first one leaves.
-    while await shelf.waiting(for: RegionPart(region: "alps")) < 3 { try await Task.sleep(for: .milliseconds(2)) }
+    while await manager.waiting(for: RegionPart(region: "alps")) < 3 { try await Task.sleep(for: .milliseconds(2)) }
     tasks[0].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[0].value }
     for task in tasks.dropFirst() { #expect(try await task.value.sha256 == region.sha256) }
@@ -93,28 +93,28 @@ import TileIndex
   }
 
   @Test func removedWhileItIsUnderWay() async throws {
-    let shelf = try device.shelf()
-    let task = try await start(shelf, until: 90_000)
-    try await shelf.uninstall("alps")
+    let manager = try device.manager()
+    let task = try await start(manager, until: 90_000)
+    try await manager.uninstall("alps")
     await #expect(throws: (any Error).self) { try await task.value }
     #expect(device.remains == [] && device.folder.names == [".mapstore"])
-    #expect(try shelf.regions().isEmpty)
+    #expect(try manager.regions().isEmpty)
   }
 
   @Test func aSyncDropsWhatIsOwnedNoMore() async throws {
-    let shelf = try device.shelf()
-    let task = try await start(shelf, until: 90_000)
+    let manager = try device.manager()
+    let task = try await start(manager, until: 90_000)
     task.cancel()
     _ = await task.result
     store.book.withLock { $0.owned = [] }
-    #expect(try await shelf.sync(with: device.client).resumed.isEmpty)
+    #expect(try await manager.sync(with: device.client).resumed.isEmpty)
     #expect(device.remains == [])
   }
 
   @Test func oneProcessAtATime() throws {
-    let shelf = try device.shelf()
-    #expect { try device.shelf() } throws: { ($0 as? MapStoreError)?.code == .busy }
-    withExtendedLifetime(shelf) {}
+    let manager = try device.manager()
+    #expect { try device.manager() } throws: { ($0 as? MapStoreError)?.code == .busy }
+    withExtendedLifetime(manager) {}
   }
 
   @Test func waitingInstallsCanBeCancelled() async throws {

@@ -7,7 +7,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Room on the disk, and the shelf's quota.
+/// Room on the disk, and the folder's quota.
 @Suite(.ownThread) struct SpaceTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -33,35 +33,35 @@ import TileIndex
   @Test func nothingBeginsWithoutRoom() async throws {
     let bytes = try #require(shop.region("alps")).bytes
     let free = Locked(bytes - 1)
-    let shelf = try device.shelf { $0.freeBytes = { _ in free.withLock { $0 } } }
-    let error = try #require(await failure { try await shelf.install("alps", from: device.client) })
+    let manager = try device.manager { $0.freeBytes = { _ in free.withLock { $0 } } }
+    let error = try #require(await failure { try await manager.install("alps", from: device.client) })
     #expect(error.code == .noSpace && error.suggestions.isEmpty)
     #expect(device.remains == [] && store.count("POST /v1/downloads") == 0)
     free.withLock { $0 = bytes }
-    try await shelf.install("alps", from: device.client)
+    try await manager.install("alps", from: device.client)
   }
 
   /// A patch needs room for itself and for what it makes; where there is none, the whole may still fit.
   @Test func aPatchNeedsMoreRoomThanTheWhole() async throws {
     let free = Locked(Int.max / 2)
-    let shelf = try device.shelf { $0.freeBytes = { _ in free.withLock { $0 } } }
-    try await shelf.install("alps", from: device.client)
+    let manager = try device.manager { $0.freeBytes = { _ in free.withLock { $0 } } }
+    try await manager.install("alps", from: device.client)
     let next = try shop.publish("alps")
     let patch = try #require(next.patches.first)
     store.book.withLock { $0.files = [] }
     free.withLock { $0 = next.bytes + patch.bytes - 1 }
-    #expect(try await shelf.install("alps", from: device.client).edition == "2")
+    #expect(try await manager.install("alps", from: device.client).edition == "2")
     #expect(store.book.withLock { $0.files.map(\.isPatch) } == [false])
     let third = try shop.publish("alps")
     free.withLock { $0 = third.bytes + third.patches[0].bytes }
-    #expect(try await shelf.install("alps", from: device.client).edition == "3")
+    #expect(try await manager.install("alps", from: device.client).edition == "3")
     #expect(store.book.withLock { $0.files.last?.isPatch } == true)
   }
 
   @Test func theQuotaNamesWhatWasNotUsedForTheLongestTime() async throws {
     let sizes = ["alps", "coast", "delta"].map { shop.region($0)!.bytes }
     let time = Locked<Int64>(1_000_000)
-    let shelf = try device.shelf {
+    let manager = try device.manager {
       $0.quotaBytes = sizes[0] + sizes[1]
       $0.clock = DeviceClock {
         time.withLock {
@@ -70,16 +70,16 @@ import TileIndex
         }
       }
     }
-    try await shelf.install("alps", from: device.client)
-    try await shelf.install("coast", from: device.client)
-    try shelf.noteUse(of: "alps")
-    let error = try #require(await failure { try await shelf.install("delta", from: device.client) })
+    try await manager.install("alps", from: device.client)
+    try await manager.install("coast", from: device.client)
+    try manager.noteUse(of: "alps")
+    let error = try #require(await failure { try await manager.install("delta", from: device.client) })
     #expect(error.code == .overQuota)
     #expect(error.suggestions.map(\.region) == (sizes[1] >= sizes[2] ? ["coast"] : ["coast", "alps"]))
-    #expect(try shelf.suggestions(toFree: sizes[0] + sizes[1]).map(\.region) == ["coast", "alps"])
-    #expect(try shelf.suggestions(toFree: .max / 2).isEmpty)
-    for suggestion in error.suggestions { try await shelf.uninstall(suggestion.region) }
-    try await shelf.install("delta", from: device.client)
+    #expect(try manager.suggestions(toFree: sizes[0] + sizes[1]).map(\.region) == ["coast", "alps"])
+    #expect(try manager.suggestions(toFree: .max / 2).isEmpty)
+    for suggestion in error.suggestions { try await manager.uninstall(suggestion.region) }
+    try await manager.install("delta", from: device.client)
   }
 
   /// Two at once must not each believe that the room is theirs.
@@ -87,14 +87,14 @@ import TileIndex
     let sizes = ["alps", "coast"].map { shop.region($0)!.bytes }
     store.fault.withLock { $0 = { _ in .hang(50_000) } }
     let device = try Device(store, idleMax: 2)
-    let shelf = try device.shelf {
+    let manager = try device.manager {
       $0.retry.attemptsMax = 1
       $0.freeBytes = { _ in sizes[0] + sizes[1] - 50_001 }
     }
-    #expect(await failure { try await shelf.install("alps", from: device.client) }?.code == .unreachable)
-    #expect(await failure { try await shelf.install("coast", from: device.client) }?.code == .noSpace)
-    try await shelf.pause("alps")
-    #expect(await failure { try await shelf.install("coast", from: device.client) }?.code == .unreachable)
+    #expect(await failure { try await manager.install("alps", from: device.client) }?.code == .unreachable)
+    #expect(await failure { try await manager.install("coast", from: device.client) }?.code == .noSpace)
+    try await manager.pause("alps")
+    #expect(await failure { try await manager.install("coast", from: device.client) }?.code == .unreachable)
   }
 
   @Test func theSystemSaysHowMuchIsFree() throws {

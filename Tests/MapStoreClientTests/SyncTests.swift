@@ -43,11 +43,11 @@ import TileIndex
   @Test func purchasesComeBeforeTheLibraryAndThatBeforeDownloads() async throws {
     store.book.withLock { $0.owned = ["coast"] }
     store.fault.withLock { $0 = { $0.number == 1 ? .cut(30_000) : .none } }
-    let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
-    await #expect(throws: MapStoreError.self) { try await shelf.install("coast", from: device.client) }
+    let manager = try device.manager { $0.retry.attemptsMax = 1 }
+    await #expect(throws: MapStoreError.self) { try await manager.install("coast", from: device.client) }
     store.book.withLock { $0.requests = [] }
     let queue = Queue(["alps"])
-    let report = try await shelf.sync(with: device.client, queue: queue)
+    let report = try await manager.sync(with: device.client, queue: queue)
     #expect(report.purchases.map(\.result.outcome) == [.booked])
     #expect(queue.log.withLock { $0 } == ["tx-alps"])
     #expect(
@@ -63,11 +63,11 @@ import TileIndex
   func cutOffAtEveryPoint(point: String) async throws {
     let queue = Queue(["alps", "coast"])
     do {
-      let shelf = try device.shelf { $0.retry.attemptsMax = 1 }
+      let manager = try device.manager { $0.retry.attemptsMax = 1 }
       switch point {
       case "before":
         let nobody = StoreClient(address: "http://127.0.0.1:1", session: device.client.session, retry: fewAttempts)
-        await #expect { try await shelf.sync(with: nobody, queue: queue) } throws: {
+        await #expect { try await manager.sync(with: nobody, queue: queue) } throws: {
           ($0 as? MapStoreError)?.code == .unreachable
         }
       case "answer lost":
@@ -75,14 +75,14 @@ import TileIndex
         _ = try await device.client.submit(PurchaseSubmission(transactions: ["alps", "coast"]))
       case "before finishing":
         queue.dies.withLock { $0 = true }
-        await #expect(throws: Queue.Died.self) { try await shelf.sync(with: device.client, queue: queue) }
+        await #expect(throws: Queue.Died.self) { try await manager.sync(with: device.client, queue: queue) }
       default:
         try await queue.finish("tx-alps")
         _ = try await device.client.submit(PurchaseSubmission(transactions: ["alps", "coast"]))
       }
     }
     queue.dies.withLock { $0 = false }
-    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    let report = try await device.manager().sync(with: device.client, queue: queue)
     #expect(queue.open.withLock { $0.isEmpty })
     #expect(Set(queue.log.withLock { $0 }) == ["tx-alps", "tx-coast"] && queue.log.withLock { $0.count } == 2)
     #expect(store.book.withLock { $0.booked.sorted() } == ["alps", "coast"])
@@ -99,7 +99,7 @@ import TileIndex
   @Test func onlyWhatIsBookedIsFinished() async throws {
     store.book.withLock { ($0.pending, $0.refused) = (["alps"], ["coast"]) }
     let queue = Queue(["alps", "coast", "delta"])
-    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    let report = try await device.manager().sync(with: device.client, queue: queue)
     #expect(report.purchases.map(\.isFinished) == [false, false, true])
     #expect(queue.open.withLock { $0.map(\.signed) } == ["alps", "coast"])
     #expect(report.regions.map(\.status) == [.pendingApproval, .forSale, .ownedNotInstalled])
@@ -109,22 +109,22 @@ import TileIndex
   @Test func anotherAccountsPurchaseIsLeftToIt() async throws {
     store.book.withLock { ($0.others, $0.refused) = (["alps"], ["coast"]) }
     let queue = Queue(["alps", "coast", "delta"])
-    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    let report = try await device.manager().sync(with: device.client, queue: queue)
     #expect(report.purchases.map(\.isFinished) == [false, false, true])
     #expect(report.purchases.map(\.isOpen) == [false, true, false])
     #expect(queue.open.withLock { $0.map(\.signed) } == ["alps", "coast"])
     // The other one signs in.
     store.book.withLock { $0.others = [] }
-    let later = try await device.shelf().sync(with: device.client, queue: queue)
+    let later = try await device.manager().sync(with: device.client, queue: queue)
     #expect(later.purchases.first?.isFinished == true && later.regions.first?.status == .ownedNotInstalled)
   }
 
   /// Once retired, a region is there for its owners alone: who installs it has to say who asks.
   @Test func aRetiredRegionIsInstalledByItsOwner() async throws {
     store.book.withLock { ($0.owned, $0.retired) = (["alps"], ["alps", "coast"]) }
-    let shelf = try device.shelf()
-    #expect(try await shelf.install("alps", from: device.client).edition == "1")
-    await #expect { try await shelf.install("coast", from: device.client) } throws: {
+    let manager = try device.manager()
+    #expect(try await manager.install("alps", from: device.client).edition == "1")
+    await #expect { try await manager.install("coast", from: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .unknown
     }
   }
@@ -146,7 +146,7 @@ import TileIndex
 
   @Test func manyPurchasesGoInBatches() async throws {
     let queue = Queue((0..<250).map { "p\($0)" })
-    let report = try await device.shelf().sync(with: device.client, queue: queue)
+    let report = try await device.manager().sync(with: device.client, queue: queue)
     #expect(report.purchases.count == 250 && queue.open.withLock { $0.isEmpty })
     #expect(store.count("POST /v1/purchases") == 3)
   }
@@ -158,24 +158,24 @@ import TileIndex
     } else {
       store.book.withLock { $0.owned = ["coast"] }
     }
-    let shelf = try device.shelf()
-    await #expect { try await shelf.install("alps", from: device.client) } throws: {
+    let manager = try device.manager()
+    await #expect { try await manager.install("alps", from: device.client) } throws: {
       [.notOwned, .signedOut].contains(($0 as? MapStoreError)?.code)
     }
-    #expect(try shelf.regions().allSatisfy { $0.downloads.isEmpty } && device.remains == [])
+    #expect(try manager.regions().allSatisfy { $0.downloads.isEmpty } && device.remains == [])
     store.book.withLock { $0.owned = ["alps", "coast"] }
-    let report = try await shelf.sync(with: try Device(store).client)
+    let report = try await manager.sync(with: try Device(store).client)
     #expect(report.resumed.isEmpty && report.regions.first?.status == .ownedNotInstalled)
     #expect(store.book.withLock { $0.files.isEmpty })
   }
 
   /// A second phone: nothing was bought on it.
   @Test func aSecondPhoneKnowsWhatIsOwned() async throws {
-    _ = try await device.shelf().sync(with: device.client, queue: Queue(["alps"]))
+    _ = try await device.manager().sync(with: device.client, queue: Queue(["alps"]))
     let second = try Device(store)
-    let report = try await second.shelf().sync(with: second.client)
+    let report = try await second.manager().sync(with: second.client)
     #expect(report.regions.first?.status == .ownedNotInstalled)
-    #expect(try await second.shelf().install("alps", from: second.client).edition == "1")
+    #expect(try await second.manager().install("alps", from: second.client).edition == "1")
   }
 
   @Test func requestsAreRepeatedAsTheServerAsks() async throws {
@@ -183,11 +183,11 @@ import TileIndex
       $0.failures["POST /v1/library"] = [(503, nil), (429, "0"), (500, nil)]
       $0.failures["POST /v1/purchases"] = [(503, "0")]
     }
-    let report = try await device.shelf().sync(with: device.client, queue: Queue(["alps"]))
+    let report = try await device.manager().sync(with: device.client, queue: Queue(["alps"]))
     #expect(report.regions.first?.status == .ownedNotInstalled)
     #expect(store.count("POST /v1/library") == 4)
     store.book.withLock { $0.failures["POST /v1/library"] = [(400, nil)] }
-    await #expect { try await device.shelf().sync(with: device.client) } throws: {
+    await #expect { try await device.manager().sync(with: device.client) } throws: {
       ($0 as? MapStoreError)?.code == .refused
     }
     #expect(store.count("POST /v1/library") == 5)

@@ -34,7 +34,7 @@ import Testing
       for request in [
         DownloadRequest(regionId: "alps", kind: .bundle),
         DownloadRequest(regionId: "alps", kind: .patch, fromEdition: "1"),
-        DownloadRequest(regionId: "alps", kind: .parcel, file: "alps-1-overview.mbtiles"),
+        DownloadRequest(regionId: "alps", kind: .pack, file: "alps-1-overview.mbtiles"),
       ] {
         let answer = try await store.send("POST", StoreRoute.downloads.path, token: bert.token, request)
         #expect(try answer.status == 403 && answer.problem().type == .notOwned, "\(answer)")
@@ -78,14 +78,14 @@ import Testing
     }
   }
 
-  /// A parcel is had with the region that it belongs to, not with another that is owned.
+  /// A pack is had with the region that it belongs to, not with another that is owned.
   @Test func filesBelongToTheirRegion() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let answer = try await store.send(
         "POST", StoreRoute.downloads.path, token: anna.token,
-        DownloadRequest(regionId: "alps", kind: .parcel, file: "rhine-1-overview.mbtiles"))
+        DownloadRequest(regionId: "alps", kind: .pack, file: "rhine-1-overview.mbtiles"))
       #expect(answer.status == 404)
     }
   }
@@ -112,10 +112,10 @@ import Testing
     try await TestStore.run { store in
       let anna = try store.person()
       var evidence = try store.evidence("alps", for: anna)
-      let other = try ThrowAwayAuthority()
+      let other = try EphemeralCA()
       let fact = StoreTransaction(
         store: .apple, environment: .production, transactionID: "1", originalTransactionID: "1",
-        productID: TestShelf.product("alps"), productType: .nonConsumable, purchaseDate: TestStore.now,
+        productID: TestCatalog.product("alps"), productType: .nonConsumable, purchaseDate: TestStore.now,
         signedDate: TestStore.now, trust: .signed, statement: .purchased)
       let foreign = String(decoding: try other.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)
       let wrongApp = String(decoding: try store.authority.transaction(fact, bundleID: "com.other"), as: UTF8.self)

@@ -68,7 +68,7 @@ import TileIndex
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let ticket = try await store.ticket("alps", as: anna)
-      let whole = try store.shelf.bytes(ticket.file)
+      let whole = try store.catalog.bytes(ticket.file)
       let tag = "\"\(ticket.sha256)\""
       let head = try await store.send("HEAD", ticket.url)
       #expect(head.status == 200 && head["Content-Length"] == "\(whole.count)" && head["Accept-Ranges"] == "bytes")
@@ -102,16 +102,16 @@ import TileIndex
   /// What nginx sends counts as the whole file each time, and is given out only as the catalogue names it.
   @Test func linksBeforeNginxAreUsedUp() async throws {
     try await TestStore.run {
-      $0.accelPrefix = "/shelf/"
+      $0.accelPrefix = "/catalogue/"
     } _: { store in
       let anna = try store.person()
       let bought = [try store.evidence("alps", for: anna), try store.evidence("rhine", for: anna)]
       _ = try await store.post(bought, as: anna)
       let url = try await store.ticket("alps", as: anna).url
-      #expect(try await store.send("HEAD", url)["X-Accel-Redirect"] == "/shelf/alps-1.mbtiles")
+      #expect(try await store.send("HEAD", url)["X-Accel-Redirect"] == "/catalogue/alps-1.mbtiles")
       for range in ["bytes=0-9", "bytes=10-", "bytes=5-"] {
         let answer = try await store.send("GET", url, ["Range": range])
-        #expect(answer.status == 200 && answer["X-Accel-Redirect"] == "/shelf/alps-1.mbtiles", "\(answer)")
+        #expect(answer.status == 200 && answer["X-Accel-Redirect"] == "/catalogue/alps-1.mbtiles", "\(answer)")
       }
       let refused = try await store.send("GET", url)
       #expect(try refused.status == 403 && refused.problem().type == .linkRefused, "\(refused)")
@@ -120,7 +120,7 @@ import TileIndex
       #expect(try await store.send("GET", next).status == 200)
       // Another file of the same size.
       let link = try await store.ticket("rhine", as: anna)
-      let path = "\(store.shelf.path)/\(link.file)"
+      let path = "\(store.catalog.path)/\(link.file)"
       try Data(count: link.bytes).write(to: URL(fileURLWithPath: path))
       let files = store.server.service.catalog.files
       let isFound = try await onThread { eventually(seconds: 60) { files.fault(of: link.file) == .otherHash } }
@@ -140,12 +140,12 @@ import TileIndex
     #expect(ByteRange(field, byteCount: 10) == range)
   }
 
-  @Test func editionsParcelsAndPatches() async throws {
+  @Test func editionsPacksAndPatches() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let begun = try await store.ticket("alps", as: anna)
-      try store.shelf.write(edition: "2", patchesFrom: "1")
+      try store.catalog.write(edition: "2", patchesFrom: "1")
       for _ in 0..<400 {
         let answer = try await store.send("GET", "/v1/regions/alps")
         if try WireJSON.decode(RegionDetails.self, from: answer.body).region.edition == "2" { break }
@@ -160,10 +160,10 @@ import TileIndex
       #expect(try await download(DownloadRequest(regionId: "alps", kind: .patch, fromEdition: "0")).status == 409)
       for request in [
         DownloadRequest(regionId: "alps", kind: .patch, edition: "2", fromEdition: "1"),
-        DownloadRequest(regionId: "alps", kind: .parcel, file: "alps-2-overview.mbtiles"),
+        DownloadRequest(regionId: "alps", kind: .pack, file: "alps-2-overview.mbtiles"),
       ] {
         let ticket = try WireJSON.decode(DownloadTicket.self, from: try await download(request).body)
-        #expect(try await store.send("GET", ticket.url).body == store.shelf.bytes(ticket.file))
+        #expect(try await store.send("GET", ticket.url).body == store.catalog.bytes(ticket.file))
       }
     }
   }
@@ -204,7 +204,7 @@ import TileIndex
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let link = try await store.ticket("alps", as: anna)
-      let (port, path) = (store.server.port, "\(store.shelf.path)/\(link.file)")
+      let (port, path) = (store.server.port, "\(store.catalog.path)/\(link.file)")
       let received = try await onThread {
         let socket = try Socket(port: port, receiveBytes: 4096)
         try socket.send("GET \(link.url) HTTP/1.1\r\nHost: localhost\r\n\r\n")

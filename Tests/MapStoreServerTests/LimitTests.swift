@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func proxiesHaveAnyNumberOfConnections() {
-    let counts = Seats(max: 1, exempt: ["10.0.0.1"])
+    let counts = ConcurrencyLimiter(max: 1, exempt: ["10.0.0.1"])
     let seats = [counts.take("10.0.0.1"), counts.take("10.0.0.1"), counts.take("10.0.0.2")]
     #expect(!seats.contains { $0 == nil })
     #expect(counts.take("10.0.0.2") == nil)

@@ -34,7 +34,7 @@ struct NginxTests {
           server {
             listen 127.0.0.1:\(port);
             location / { proxy_pass http://127.0.0.1:\(store.server.port); proxy_set_header X-Forwarded-For $remote_addr; }
-            location /shelf/ { internal; alias \(store.shelf.path)/; }
+            location /catalogue/ { internal; alias \(store.catalog.path)/; }
           }
         }
         """)
@@ -54,13 +54,13 @@ struct NginxTests {
 
   @Test func nginxSendsTheFiles() async throws {
     try await TestStore.run {
-      $0.accelPrefix = "/shelf/"
+      $0.accelPrefix = "/catalogue/"
       $0.trustedProxies = ["127.0.0.1"]
     } _: { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
       let link = try await store.ticket("alps", as: anna)
-      let whole = try store.shelf.bytes(link.file)
+      let whole = try store.catalog.bytes(link.file)
       try await onThread {
         let folder = try TemporaryFolder()
         let nginx = try Nginx(before: store, in: folder)
@@ -79,7 +79,7 @@ struct NginxTests {
         // Each was a whole file of the link's three, as nobody tells what nginx sends.
         #expect(try get(link.url).status == 403)
         // The files are behind the service, and behind it only.
-        #expect(try get("/shelf/\(link.file)").status == 404)
+        #expect(try get("/catalogue/\(link.file)").status == 404)
         #expect(try get(link.url.replacing("&s=", with: "&s=0")).status == 403)
         #expect(try get(link.url.replacing("alps-1.mbtiles", with: "..%2fcatalogue.json")).status == 403)
         #expect(try get("/catalogue").status == 200)

@@ -49,7 +49,7 @@ import TileIndex
       let anna = try store.person()
       let evidence = try store.evidence("alps", for: anna, id: "7")
       _ = try await store.post([evidence], as: anna)
-      let other = try ThrowAwayAuthority()
+      let other = try EphemeralCA()
       let forged = try other.notification(
         type: "REFUND", uuid: "u", signedDate: TestStore.now, environment: .production, bundleID: TestStore.bundleID,
         transaction: Array(evidence.utf8))

@@ -8,9 +8,9 @@ import TileIndex
 
 @testable import MapStoreServer
 
-/// What becomes of the service when the ground under it moves: its ledger, its shelf, its disk, its end.
+/// What becomes of the service when the ground under it moves: its ledger, its catalogue, its disk, its end.
 @Suite(.ownThread) struct OperationTests {
-  private static let products = TestShelf.regions.map { "\(TestShelf.product($0)),ready" }.joined(separator: "\n")
+  private static let products = TestCatalog.regions.map { "\(TestCatalog.product($0)),ready" }.joined(separator: "\n")
 
   private func isReady(_ server: ServerProcess) -> Bool { (try? server.get(StoreRoute.ready.path).status) == 200 }
 
@@ -70,11 +70,11 @@ import TileIndex
     try shop.folder.write("products.csv", Self.products + "\nx,redy")
     #expect(eventually(seconds: 30) { server.process.stderr.contains("\"redy\" is no state") })
     #expect(isReady(server))
-    #expect(try server.get(StoreRoute.metrics.path).text.contains("mapstore_shelf_stale 1\n"))
+    #expect(try server.get(StoreRoute.metrics.path).text.contains("mapstore_catalogue_stale 1\n"))
     #expect(try server.get("/v1/regions/alps").status == 200)
     try shop.folder.write("products.csv", Self.products)
     let isMended = try eventually(seconds: 30) {
-      try server.get(StoreRoute.metrics.path).text.contains("mapstore_shelf_stale 0\n")
+      try server.get(StoreRoute.metrics.path).text.contains("mapstore_catalogue_stale 0\n")
     }
     #expect(isMended)
   }
@@ -82,8 +82,8 @@ import TileIndex
   /// Bundles that are missing, of another size or of another hash are not sold, and are named; a whole one is sold again.
   @Test func bundlesThatAreNotWhole() throws {
     let shop = try ServerProcess.Shop()
-    func path(_ region: String) -> String { "\(shop.shelf.path)/\(region)-1.mbtiles" }
-    let whole = try shop.shelf.bytes("alps-1.mbtiles")
+    func path(_ region: String) -> String { "\(shop.catalog.path)/\(region)-1.mbtiles" }
+    let whole = try shop.catalog.bytes("alps-1.mbtiles")
     try FileManager.default.removeItem(atPath: path("alps"))
     let short = try #require(FileHandle(forWritingAtPath: path("rockies")))
     try short.truncate(atOffset: 1000)
@@ -91,7 +91,7 @@ import TileIndex
     try other.seek(toOffset: 5000)
     try other.write(contentsOf: Data("another".utf8))
     let server = try ServerProcess(shop)
-    // A small shelf is hashed before the service listens.
+    // A small catalogue is hashed before the service listens.
     #expect(server.process.stdout.contains("selling 1 of 4 regions"), "\(server.process.stdout)")
     #expect(server.process.stdout.contains("rhine-1.mbtiles has another SHA-256"))
     #expect(server.process.stdout.contains("alps-1.mbtiles is missing; alps is not sold"))
@@ -110,16 +110,16 @@ import TileIndex
   }
 
   /// What is sold on while the catalogue cannot be read has to be there, and without any bundle the shop is not ready.
-  @Test func bundlesThatGoFromAStaleShelf() throws {
+  @Test func bundlesThatGoFromAStaleCatalog() throws {
     let shop = try ServerProcess.Shop()
     let server = try ServerProcess(shop)
-    try Data("{".utf8).write(to: URL(fileURLWithPath: "\(shop.shelf.path)/catalogue.json"))
+    try Data("{".utf8).write(to: URL(fileURLWithPath: "\(shop.catalog.path)/catalogue.json"))
     let isStale = try eventually(seconds: 30) {
-      try server.get(StoreRoute.metrics.path).text.contains("mapstore_shelf_stale 1\n")
+      try server.get(StoreRoute.metrics.path).text.contains("mapstore_catalogue_stale 1\n")
     }
     #expect(isStale)
     func move(_ region: String, _ from: String, _ to: String) {
-      let path = "\(shop.shelf.path)/\(region)-1.mbtiles"
+      let path = "\(shop.catalog.path)/\(region)-1.mbtiles"
       #expect(rename(path + from, path + to) == 0)
     }
     func becomes(_ target: String, _ status: Int) throws -> Bool {
@@ -128,7 +128,7 @@ import TileIndex
     move("alps", "", ".away")
     let isTakenOff = try becomes("/v1/regions/alps", 404)
     #expect(isTakenOff && isReady(server))
-    for region in TestShelf.regions.dropFirst() { move(region, "", ".away") }
+    for region in TestCatalog.regions.dropFirst() { move(region, "", ".away") }
     let isNotReady = try becomes(StoreRoute.ready.path, 503)
     move("alps", ".away", "")
     let isSoldAgain = try becomes("/v1/regions/alps", 200)
@@ -138,21 +138,21 @@ import TileIndex
   /// Of files that are as they were a new process knows the hashes, and so the faults; what has changed is hashed again.
   @Test func hashesAreRemembered() throws {
     let folder = try TemporaryFolder()
-    let shelf = try TestShelf(folder)
-    let regions = try shelf.catalogue().regions
+    let catalog = try TestCatalog(folder)
+    let regions = try catalog.catalogue().regions
     func write(_ bytes: [UInt8], _ file: String) throws {
-      try Data(bytes).write(to: URL(fileURLWithPath: "\(shelf.path)/\(file)"))
+      try Data(bytes).write(to: URL(fileURLWithPath: "\(catalog.path)/\(file)"))
     }
-    let whole = try shelf.bytes("rhine-1.mbtiles")
+    let whole = try catalog.bytes("rhine-1.mbtiles")
     try write([UInt8](repeating: 0, count: whole.count), "rhine-1.mbtiles")
     /// As a process that starts: what it knows at once, and in the end.
     func start() throws -> (atOnce: [String: CatalogFileVerifier.Fault], waits: Bool, known: Int) {
       let memory = try LinkUses(path: folder.file("ledger.shop"))
-      let files = CatalogFileVerifier(folder: shelf.path, store: memory)
+      let files = CatalogFileVerifier(folder: catalog.path, store: memory)
       files.set(regions)
       let (faults, waits) = (files.faults, !files.isDone)
       #expect(eventually(seconds: 60) { files.isDone })
-      return (faults, waits, memory.hashes(in: shelf.path).count)
+      return (faults, waits, memory.hashes(in: catalog.path).count)
     }
     let first = try start()
     #expect(first.atOnce.isEmpty || first.atOnce == ["rhine-1.mbtiles": .otherHash])
@@ -215,7 +215,7 @@ import TileIndex
     }
     let next = try server.ticket("alps", token: session.token)
     let rest = try second.get(next.url, ["Range": "bytes=\(ticket.bytes - 1)-"])
-    let last = try shop.shelf.bytes("alps-1.mbtiles").suffix(1)
+    let last = try shop.catalog.bytes("alps-1.mbtiles").suffix(1)
     #expect(rest.status == 206 && rest.body == Array(last))
     // Which was the last byte of it: all of the file went out, through all of these together.
     let events = try eventually(seconds: 30) { try server.events("\"sent\"") == 1 }

@@ -61,12 +61,12 @@ import Testing
   /// What cannot be read is tried again until it can, though nothing of the file shows that it can; the log says it once.
   @Test func aFaultThatPassesUnseen() throws {
     let folder = try TemporaryFolder()
-    let shelf = try TestShelf(folder)
-    let product = TestShelf.product("alps")
+    let catalog = try TestCatalog(folder)
+    let product = TestCatalog.product("alps")
     let path = try folder.write("products.csv", "\(product),ready")
     let errors = Locked<[String]>([])
     let logger = Logger(label: "test") { _ in ErrorLog(errors: errors) }
-    let store = try StoreCatalog(folder: shelf.path, products: path, logger: logger)
+    let store = try StoreCatalog(folder: catalog.path, products: path, logger: logger)
     #expect(store.snapshot.isForSale == [true, false, false, false])
     let then = Date(timeIntervalSince1970: 1_700_000_000)
     // The same file of the same size and time each time, as after a change of permissions.

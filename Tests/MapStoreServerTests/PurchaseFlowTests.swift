@@ -18,7 +18,7 @@ import Testing
       #expect(library["alps"]?.status == .ownedNotInstalled && library["rhine"]?.status == .forSale)
 
       let ticket = try await store.ticket("alps", as: person)
-      let whole = try store.shelf.bytes(ticket.file)
+      let whole = try store.catalog.bytes(ticket.file)
       #expect(ticket.bytes == whole.count && ticket.file == "alps-1.mbtiles")
       let first = try await store.send("GET", ticket.url, ["Range": "bytes=0-99999"])
       #expect(first.status == 206 && first["Content-Range"] == "bytes 0-99999/\(whole.count)", "\(first)")
@@ -68,14 +68,14 @@ import Testing
       #expect(phone.token != person.token)
       #expect(try await store.library(of: phone)["alps"]?.status == .ownedNotInstalled)
       let ticket = try await store.ticket("alps", as: phone)
-      let whole = try store.shelf.bytes(ticket.file)
+      let whole = try store.catalog.bytes(ticket.file)
       #expect(try await store.send("GET", ticket.url).body == whole)
     }
   }
 
   /// Case 40: a retired product is downloaded by its owner and hidden from everybody else; the list is read again when it changes.
   @Test func case40RetiredProduct() async throws {
-    let ready = TestShelf.regions.map { "\(TestShelf.product($0)),ready" }.joined(separator: "\n")
+    let ready = TestCatalog.regions.map { "\(TestCatalog.product($0)),ready" }.joined(separator: "\n")
     try await TestStore.run(products: "# product,state\n\(ready)\n") { store in
       let owner = try store.person()
       let other = try store.person()
@@ -83,14 +83,14 @@ import Testing
       try store.folder.write("products.csv", ready.replacingOccurrences(of: "retired,ready", with: "retired,removed"))
       let page = { (token: String?) in
         let answer = try await store.send("GET", StoreRoute.catalogue.path, token: token)
-        return try WireJSON.decode(CataloguePage.self, from: answer.body).regions.map(\.id)
+        return try WireJSON.decode(CatalogPage.self, from: answer.body).regions.map(\.id)
       }
       for _ in 0..<400 where try await page(nil).contains("retired") { try await Task.sleep(for: .milliseconds(50)) }
       #expect(try await page(nil) == ["alps", "rockies", "rhine"])
       #expect(try await store.library(of: other)["retired"] == nil)
       #expect(try await store.library(of: owner)["retired"]?.status == .ownedNotInstalled)
       #expect(try await store.library(of: owner)["retired"]?.isForSale == false)
-      for path in ["", "/preview", "/parcels"] {
+      for path in ["", "/preview", "/packs"] {
         let target = "/v1/regions/retired\(path)"
         #expect(try await store.send("GET", target).status == 404)
         #expect(try await store.send("GET", target, token: other.token).status == 404)
@@ -100,7 +100,7 @@ import Testing
         "POST", StoreRoute.downloads.path, token: other.token, DownloadRequest(regionId: "retired", kind: .bundle))
       #expect(refused.status == 404)
       let ticket = try await store.ticket("retired", as: owner)
-      #expect(try await store.send("GET", ticket.url).body == store.shelf.bytes(ticket.file))
+      #expect(try await store.send("GET", ticket.url).body == store.catalog.bytes(ticket.file))
     }
   }
 
@@ -110,7 +110,7 @@ import Testing
       let evidence = try store.evidence("alps", for: person, id: "7")
       _ = try await store.post([evidence, try store.evidence("rockies", for: person)], as: person)
       #expect(try await store.library(of: person, installed: "alps@1")["alps"]?.status == .ownedInstalled)
-      try store.shelf.write(edition: "2", patchesFrom: "1")
+      try store.catalog.write(edition: "2", patchesFrom: "1")
       var library = try await store.library(of: person, installed: "alps@1,rockies@0")
       for _ in 0..<400 where library["alps"]?.edition == "1" {
         try await Task.sleep(for: .milliseconds(50))

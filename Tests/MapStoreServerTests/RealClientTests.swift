@@ -14,15 +14,15 @@ import TileIndex
     StoreClient(address: store.server.url, session: StoreSession(person?.session))
   }
 
-  private func shelf(
+  private func catalog(
     _ store: TestStore, _ name: String, _ grants: OfflineGrants.Rule = .init(),
     _ change: (inout OfflineRegionOptions) -> Void = { _ in }
-  ) throws -> RegionShelf {
+  ) throws -> OfflineRegionManager {
     var options = OfflineRegionOptions()
     options.reserveBytes = 0
     options.clock = DeviceClock { TestStore.now }
     change(&options)
-    return try RegionShelf(folder: store.folder.file(name), options: options, grants: grants)
+    return try OfflineRegionManager(folder: store.folder.file(name), options: options, grants: grants)
   }
 
   /// The client keeps what it is known by beyond the session: strangers who use up the login's attempts do not keep it out.
@@ -48,15 +48,15 @@ import TileIndex
 
   /// A region that is not sold any more stays its owners', who install it as before; for others it is not there.
   @Test func aRetiredRegionStaysItsOwners() async throws {
-    let ready = TestShelf.regions.filter { $0 != "retired" }.map { "\(TestShelf.product($0)),ready" }
+    let ready = TestCatalog.regions.filter { $0 != "retired" }.map { "\(TestCatalog.product($0)),ready" }
     try await TestStore.run(products: ready.joined(separator: "\n")) { store in
       let (anna, bert) = (try store.person(), try store.person())
       _ = try await store.post([try store.evidence("retired", for: anna)], as: anna)
-      let shelf = try shelf(store, "anna")
+      let catalog = try catalog(store, "anna")
       let client = client(store, anna)
-      #expect(try await shelf.sync(with: client).regions.first { $0.id == "retired" }?.status == .ownedNotInstalled)
-      let file = try await shelf.install("retired", from: client)
-      #expect(try store.shelf.bytes("retired-1.mbtiles").count == file.bytes)
+      #expect(try await catalog.sync(with: client).regions.first { $0.id == "retired" }?.status == .ownedNotInstalled)
+      let file = try await catalog.install("retired", from: client)
+      #expect(try store.catalog.bytes("retired-1.mbtiles").count == file.bytes)
       for stranger in [bert, nil] {
         let other = self.client(store, stranger)
         await #expect { try await other.region("retired") } throws: { ($0 as? MapStoreError)?.code == .unknown }
@@ -66,17 +66,17 @@ import TileIndex
     }
   }
 
-  /// A region that its publisher takes from the shelf, though somebody owns it: what is installed opens as before, also after the next sync.
-  @Test func whatIsTakenFromTheShelfStaysUsable() async throws {
+  /// A region that its publisher takes from the catalogue, though somebody owns it: what is installed opens as before, also after the next sync.
+  @Test func whatIsTakenFromTheCatalogStaysUsable() async throws {
     try await TestStore.run { store in
       let (anna, bert) = (try store.person(), try store.person())
       for region in ["alps", "rhine"] { _ = try await store.post([try store.evidence(region, for: anna)], as: anna) }
       let rule = OfflineGrants.Rule(keysChanged: { _ in })
-      let shelf = try shelf(store, "anna", rule)
+      let catalog = try catalog(store, "anna", rule)
       let client = client(store, anna)
-      _ = try await shelf.sync(with: client)
-      try await shelf.install("alps", from: client)
-      try store.shelf.write(edition: "1", without: ["alps"])
+      _ = try await catalog.sync(with: client)
+      try await catalog.install("alps", from: client)
+      try store.catalog.write(edition: "1", without: ["alps"])
       let isGone = try await onThread {
         try eventually(seconds: 30) {
           try TestStore.request(port: store.server.port, "GET", "/v1/regions/alps").status == 404
@@ -84,13 +84,13 @@ import TileIndex
       }
       #expect(isGone)
       store.wait(milliseconds: 1000)
-      let report = try await shelf.sync(with: client)
+      let report = try await catalog.sync(with: client)
       #expect(report.grantsError == nil && !report.regions.contains { $0.id == "alps" && $0.status != nil })
-      #expect(try shelf.isUsable("alps") && shelf.isUsable("rhine") && !shelf.isUsable("rockies"))
+      #expect(try catalog.isUsable("alps") && catalog.isUsable("rhine") && !catalog.isUsable("rockies"))
       // Of nobody else.
       let berts = self.client(store, bert)
-      _ = try await shelf.sync(with: berts)
-      #expect(try shelf.usability(of: "alps") == .notOwned)
+      _ = try await catalog.sync(with: berts)
+      #expect(try catalog.usability(of: "alps") == .notOwned)
       for client in [client, berts] { await client.shutdown() }
     }
   }
@@ -100,8 +100,8 @@ import TileIndex
     try await TestStore.run { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
-      // A shelf that has been filled over the years: a byte for each region.
-      _ = try shelf(store, "anna")
+      // A catalogue that has been filled over the years: a byte for each region.
+      _ = try catalog(store, "anna")
       let (path, count) = (store.folder.file("anna"), 1000)
       let state = try SQLiteConnection(creating: "\(path)/.mapstore/state.sqlite")
       try state.execute("BEGIN")
@@ -112,10 +112,10 @@ import TileIndex
         try store.folder.write("anna/\(id).mbtiles", "x")
       }
       try state.execute("COMMIT")
-      let shelf = try shelf(store, "anna")
-      #expect(try shelf.installed().count == count)
+      let catalog = try catalog(store, "anna")
+      #expect(try catalog.installed().count == count)
       let client = client(store, anna)
-      let report = try await shelf.sync(with: client)
+      let report = try await catalog.sync(with: client)
       #expect(report.regions.first { $0.id == "alps" }?.status == .updateAvailable)
       #expect(report.regions.count { $0.installed != nil } == count)
       await client.shutdown()
@@ -128,14 +128,14 @@ import TileIndex
       let anna = try store.person()
       let client = client(store, anna)
       let rule = OfflineGrants.Rule(keysChanged: { _ in })
-      let shelf = try shelf(store, "anna", rule)
-      _ = try await shelf.sync(with: client)
-      #expect(try shelf.usability(of: "alps") == .notOwned)
+      let catalog = try catalog(store, "anna", rule)
+      _ = try await catalog.sync(with: client)
+      #expect(try catalog.usability(of: "alps") == .notOwned)
       store.wait(milliseconds: 1000)
       let queue = OneTransaction(signed: try store.evidence("alps", for: anna))
-      #expect(try await shelf.submit(queue, to: client).map(\.isFinished) == [true])
-      #expect(try shelf.isUsable("alps"))
-      let phone = try self.shelf(store, "phone", rule)
+      #expect(try await catalog.submit(queue, to: client).map(\.isFinished) == [true])
+      #expect(try catalog.isUsable("alps"))
+      let phone = try self.catalog(store, "phone", rule)
       try await phone.install("alps", from: client)
       #expect(try phone.isUsable("alps"))
       await client.shutdown()
@@ -166,8 +166,8 @@ import TileIndex
       }
       #expect(try await onThread { eventually { isLoading.withLock { $0 } } })
       // Fewer attempts than it has to wait would count.
-      let shelf = try shelf(store, "second") { $0.retry.attemptsMax = 1 }
-      let file = try await shelf.install("alps", from: client) { progress in
+      let catalog = try catalog(store, "second") { $0.retry.attemptsMax = 1 }
+      let file = try await catalog.install("alps", from: client) { progress in
         if progress.phase == .waiting, progress.complaint != nil { waits.withLock { $0 += 1 } }
       }
       try await first.value
@@ -193,7 +193,7 @@ import TileIndex
           let client = client(store, anna)
           let rule = OfflineGrants.Rule(
             keys: kept.withLock { $0 }, keysChanged: { keys in kept.withLock { $0 = keys } })
-          let report = try await shelf(store, "anna", rule).sync(with: client)
+          let report = try await catalog(store, "anna", rule).sync(with: client)
           #expect(report.grantsError == nil, "\(keys)")
           await client.shutdown()
           let signed = try GrantChecks.signed(
@@ -211,7 +211,7 @@ import TileIndex
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     @Sendable func signed(_ state: Int, for person: TestStore.Person) throws -> String {
       let text =
-        #"{"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestShelf.product("alps"))","purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test","obfuscatedAccountId":"\#(person.appAccountToken)"}"#
+        #"{"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestCatalog.product("alps"))","purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test","obfuscatedAccountId":"\#(person.appAccountToken)"}"#
       let signature = try key.signature(for: Insecure.SHA1.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
       let evidence = ["json": text, "signature": signature.rawRepresentation.base64EncodedString()]
       return String(decoding: try WireJSON.encode(evidence), as: UTF8.self)
@@ -219,15 +219,15 @@ import TileIndex
     try await TestStore.run(googleKey: Array(key.publicKey.derRepresentation)) { store in
       let anna = try store.person()
       let client = client(store, anna)
-      let shelf = try shelf(store, "anna")
-      let waiting = try await shelf.sync(with: client, queue: OneTransaction(signed: try signed(4, for: anna)))
+      let catalog = try catalog(store, "anna")
+      let waiting = try await catalog.sync(with: client, queue: OneTransaction(signed: try signed(4, for: anna)))
       #expect(waiting.purchases.map(\.result.outcome) == [.pending], "\(waiting.purchases)")
       #expect(waiting.purchases.allSatisfy { !$0.isFinished && $0.isOpen })
       #expect(waiting.regions.first { $0.id == "alps" }?.status == .pendingApproval)
-      await #expect { try await shelf.install("alps", from: client) } throws: {
+      await #expect { try await catalog.install("alps", from: client) } throws: {
         ($0 as? MapStoreError)?.code == .notOwned
       }
-      let paid = try await shelf.sync(with: client, queue: OneTransaction(signed: try signed(0, for: anna)))
+      let paid = try await catalog.sync(with: client, queue: OneTransaction(signed: try signed(0, for: anna)))
       #expect(paid.purchases.map(\.result.outcome) == [.booked], "\(paid.purchases)")
       #expect(paid.purchases.allSatisfy { $0.isFinished })
       // The install that was refused before was over then.

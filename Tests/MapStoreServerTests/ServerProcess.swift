@@ -3,7 +3,7 @@ import MapStoreWire
 import PurchaseLedger
 import TestSupport
 
-/// The built `mapstore serve` under way over a shelf and ledger of a test's own. It is killed when this goes.
+/// The built `mapstore serve` under way over a catalogue and ledger of a test's own. It is killed when this goes.
 final class ServerProcess {
   let shop: Shop
   let process: ChildProcess
@@ -12,20 +12,20 @@ final class ServerProcess {
   /// What outlives the process: files and the store's authority.
   struct Shop {
     let folder: TemporaryFolder
-    let shelf: TestShelf
-    let authority: ThrowAwayAuthority
+    let catalog: TestCatalog
+    let authority: EphemeralCA
     var ledger: String { folder.file("ledger.sqlite") }
 
     init() throws {
       folder = try TemporaryFolder()
-      shelf = try TestShelf(folder)
-      authority = try ThrowAwayAuthority()
+      catalog = try TestCatalog(folder)
+      authority = try EphemeralCA()
       try folder.write("root.der", bytes: authority.rootCertificate)
       try folder.write("link.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
       try folder.write(
         "store.json",
-        #"{"shelf": "shelf", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["root.der"], "bundleId": "\#(TestStore.bundleID)", "hmacKeyFiles": ["link.key"]}"#
+        #"{"catalogue": "catalogue", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["root.der"], "bundleId": "\#(TestStore.bundleID)", "hmacKeyFiles": ["link.key"]}"#
       )
     }
 
@@ -39,7 +39,7 @@ final class ServerProcess {
       let now = LedgerClock.system.now()
       let fact = StoreTransaction(
         store: .apple, environment: .production, transactionID: "\(id)", originalTransactionID: "\(id)",
-        productID: TestShelf.product(region), productType: .nonConsumable, purchaseDate: now - 90_000,
+        productID: TestCatalog.product(region), productType: .nonConsumable, purchaseDate: now - 90_000,
         ownership: .purchased, price: Money(milliunits: 1990, currency: "EUR"), reason: "PURCHASE",
         signedDate: now - 60_000, trust: .signed, statement: .purchased)
       return String(decoding: try authority.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)

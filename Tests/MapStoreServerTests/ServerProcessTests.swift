@@ -7,7 +7,7 @@ import Testing
 /// The built `mapstore serve` as operators run it.
 @Suite(.ownThread) struct ServerProcessTests {
   private func evidence(_ shop: ServerProcess.Shop, _ id: Int) throws -> String {
-    try shop.evidence(TestShelf.regions[id % 4], id: id)
+    try shop.evidence(TestCatalog.regions[id % 4], id: id)
   }
 
   /// Case 35: the server is killed with -9 while purchases are under way, at whatever point each of them is. What was answered is there, what was not is
@@ -214,14 +214,14 @@ import Testing
     first.process.send(SIGKILL)
     _ = first.process.wait()
     let second = try ServerProcess(shop)
-    #expect(try second.get(ticket.url).body == shop.shelf.bytes("alps-1.mbtiles"))
+    #expect(try second.get(ticket.url).body == shop.catalog.bytes("alps-1.mbtiles"))
   }
 
   @Test(arguments: [
-    (["--shelf", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
+    (["--catalogue", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
     (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
     (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "publicUrl"),
-    (["--nonsense"], 64, "nonsense"), (["--ledger", "shelf"], 3, "shelf: is a folder"),
+    (["--nonsense"], 64, "nonsense"), (["--ledger", "catalogue"], 3, "catalogue: is a folder"),
     (["--trusted-proxies", "192.0.2.1, foo bar"], 2, "trustedProxies: \"foo bar\" is no address"),
   ])
   func whatCannotBeUsedIsNamed(_ options: [String], _ status: Int, _ word: String) throws {

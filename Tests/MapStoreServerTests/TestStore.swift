@@ -7,24 +7,24 @@ import TileIndex
 
 @testable import PurchaseLedger
 
-/// A shop over loopback: a real server over a made-up shelf and a real ledger, with a store's authority that lives as long as the test.
+/// A shop over loopback: a real server over a fake catalogue and a real ledger, with a store's authority that lives as long as the test.
 final class TestStore: Sendable {
   static let now: Int64 = 1_790_000_000_000
   static let bundleID = "org.example.maps"
 
   let folder: TemporaryFolder
-  let shelf: TestShelf
+  let catalog: TestCatalog
   let ledger: Ledger
-  let authority: ThrowAwayAuthority
+  let authority: EphemeralCA
   let server: MapStoreServer
   private let time: Locked<Int64>
   private let ids = Locked(1000)
 
   private init(
-    _ folder: TemporaryFolder, _ shelf: TestShelf, _ ledger: Ledger, _ authority: ThrowAwayAuthority,
+    _ folder: TemporaryFolder, _ catalog: TestCatalog, _ ledger: Ledger, _ authority: EphemeralCA,
     _ server: MapStoreServer, _ time: Locked<Int64>
   ) {
-    (self.folder, self.shelf, self.ledger) = (folder, shelf, ledger)
+    (self.folder, self.catalog, self.ledger) = (folder, catalog, ledger)
     (self.authority, self.server, self.time) = (authority, server, time)
   }
 
@@ -35,12 +35,12 @@ final class TestStore: Sendable {
     _ body: @escaping @Sendable (TestStore) async throws -> Value
   ) async throws -> Value {
     let folder = try TemporaryFolder()
-    let shelf = try TestShelf(folder, alpsBytes: alpsBytes)
+    let catalog = try TestCatalog(folder, alpsBytes: alpsBytes)
     let time = Locked(now)
     let clock = LedgerClock(now: { time.withLock { $0 } })
     let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: clock)
-    let authority = try ThrowAwayAuthority()
-    var options = StoreOptions(shelf: shelf.path)
+    let authority = try EphemeralCA()
+    var options = StoreOptions(catalogFolder: catalog.path)
     options.port = 0
     options.limits.passwordsByAddress = .init(burst: 1000, perMinute: 1000)
     options.limits.passwordsByLogin = .init(burst: 1000, perMinute: 1000)
@@ -53,7 +53,7 @@ final class TestStore: Sendable {
         rootCertificates: [authority.rootCertificate], bundleID: bundleID, googlePublicKey: googleKey,
         packageName: packageName), clock: clock,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-    let store = TestStore(folder, shelf, ledger, authority, server, time)
+    let store = TestStore(folder, catalog, ledger, authority, server, time)
     do {
       let value = try await body(store)
       try await server.shutdown()
@@ -138,7 +138,7 @@ final class TestStore: Sendable {
       }
     var fact = StoreTransaction(
       store: .apple, environment: environment, transactionID: id, originalTransactionID: id,
-      productID: TestShelf.product(region), productType: .nonConsumable, purchaseDate: Self.now - 10_000,
+      productID: TestCatalog.product(region), productType: .nonConsumable, purchaseDate: Self.now - 10_000,
       ownership: .purchased, appAccountToken: person.flatMap { AccountToken($0.appAccountToken) },
       price: Money(milliunits: 4990, currency: "USD"), reason: "PURCHASE", signedDate: Self.now - 5_000,
       trust: .signed, statement: .purchased)

@@ -6,11 +6,11 @@ import Testing
 
 /// How a file is split into pieces of evidence.
 @Suite(.ownThread) struct EvidenceFileTests {
-  private func pieces(_ text: String, cap: Int = 4_194_304) throws -> [EvidencePiece] {
+  private func pieces(_ text: String, cap: Int = 4_194_304) throws -> [EvidenceItem] {
     let folder = try TemporaryFolder()
     try folder.write("evidence", text)
     let file = try EvidenceFile(path: folder.file("evidence"), evidenceBytesMax: cap)
-    var pieces: [EvidencePiece] = []
+    var pieces: [EvidenceItem] = []
     while let piece = try file.next() { pieces.append(piece) }
     return pieces
   }

@@ -33,9 +33,9 @@ import TileIndex
     #expect(words("resampling") == RegionSettings.resamplings)
     let grids = schema["$defs"]?["settings"]?["properties"]?["grid"]?["oneOf"]?.array?.first?["enum"]?.array
     #expect(grids?.compactMap(\.string) == TileMatrixSet.wellKnown.map(\.identifier))
-    let bytes = schema["$defs"]?["settings"]?["properties"]?["parcelBytes"]
-    #expect(bytes?["minimum"] == .number(RegionSettings.parcelBytesLimits.lowerBound))
-    #expect(bytes?["maximum"] == .number(RegionSettings.parcelBytesLimits.upperBound))
+    let bytes = schema["$defs"]?["settings"]?["properties"]?["packBytes"]
+    #expect(bytes?["minimum"] == .number(RegionSettings.packBytesLimits.lowerBound))
+    #expect(bytes?["maximum"] == .number(RegionSettings.packBytesLimits.upperBound))
   }
 
   private static let validator = """
@@ -61,7 +61,7 @@ import TileIndex
       (false, #"{"defaults": {"id": "a"}, "regions": [{\#(region)}]}"#), (false, #"{"regions": [{"id": "a"}]}"#),
       (false, #"{"regions": [{\#(region), "edition": "a/b"}]}"#),
       (false, #"{"version": 2, "regions": [{\#(region)}]}"#),
-      (false, #"{"regions": [{\#(region), "parcelBytes": 5}]}"#),
+      (false, #"{"regions": [{\#(region), "packBytes": 5}]}"#),
       (false, #"{"regions": [{\#(region), "bounds": [0, 0]}]}"#),
       (false, #"{"regions": [{\#(region), "preview": {"width": "x"}}]}"#),
     ]

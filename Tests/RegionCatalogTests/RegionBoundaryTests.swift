@@ -20,11 +20,11 @@ import TileIndex
   }
 
   /// Compared with a raster of points: every tile with a point inside the boundary is included.
-  @Test(arguments: ParcelPlanTests.grids, [1, 2, 3, 4] as [UInt64])
+  @Test(arguments: TilePackPlanTests.grids, [1, 2, 3, 4] as [UInt64])
   func tilesTouchTheBoundary(_ matrixSet: TileMatrixSet, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let boundary = star(&random)
-    let zoom = matrixSet == ParcelPlanTests.levels ? 2 : 7
+    let zoom = matrixSet == TilePackPlanTests.levels ? 2 : 7
     let tiles = Set(boundary.tiles(zoom: zoom, in: matrixSet).joined())
     let context: Comment = "\(matrixSet) seed \(seed)"
     var inside: Set<TileID> = []
@@ -80,7 +80,7 @@ import TileIndex
   }
 
   @Test func gridDefinitionsRoundTrip() throws {
-    for grid in ParcelPlanTests.grids {
+    for grid in TilePackPlanTests.grids {
       let definition = try #require(grid.definition)
       #expect(try TileMatrixSet(definition: definition) == grid)
       #expect(try TileMatrixSet(definition: JSONValue(parsing: definition.bytes)) == grid)
@@ -91,7 +91,7 @@ import TileIndex
   /// A bundle with an unregistered grid stores the grid's definition.
   @Test func bundlesStoreUnregisteredGrids() throws {
     let folder = try TemporaryFolder()
-    let grid = ParcelPlanTests.levels
+    let grid = TilePackPlanTests.levels
     let writer = try BundleWriter(path: folder.file("a.mbtiles"), matrixSet: grid, format: .png)
     let tile = try TileID(zoom: 3, column: 400, row: 200, in: grid)
     let tileBytes = try SampleTiles.image(1, edge: 288)

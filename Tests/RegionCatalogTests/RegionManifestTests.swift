@@ -145,7 +145,7 @@ import TileIndex
     (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"),
     (#", "bounds": [1, 2, 3, 1]"#, "bounds is no box"),
     (#", "bounds": [1, 2, 300, 4]"#, "bounds is no box"),
-    (#", "parcelBytes": 1000"#, "parcelBytes is 1000, not a whole"),
+    (#", "packBytes": 1000"#, "packBytes is 1000, not a whole"),
     (#", "preview": {"size": 3}"#, "preview.size is no key"), (#", "preview": {"width": 9}"#, "preview.width is 9"),
     (#", "gazetteers": "x""#, "gazetteers is a string, not an array"), (#", "gazetteers": [7]"#, "gazetteers[0] is no"),
     (#", "boundary": {"type": "Point", "coordinates": [1, 2]}"#, "boundary has no Polygon"),
@@ -200,8 +200,8 @@ import TileIndex
   }
 
   @Test func sampleManifestIsValid() throws {
-    let shelf = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
-    #expect(shelf.regions.count >= 12)
-    #expect(Set(shelf.regions.map(\.category)).count >= 5)
+    let catalog = try RegionManifest(path: ProjectFiles.path("sample-regions/regions.json"))
+    #expect(catalog.regions.count >= 12)
+    #expect(Set(catalog.regions.map(\.category)).count >= 5)
   }
 }

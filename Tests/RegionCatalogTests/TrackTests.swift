@@ -81,7 +81,7 @@ import TileIndex
   }
 
   /// Compared with many points along the line.
-  @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, ParcelPlanTests.levels], [1, 2, 3] as [UInt64])
+  @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, TilePackPlanTests.levels], [1, 2, 3] as [UInt64])
   func tilesOfLinesMatchSampledPoints(_ matrixSet: TileMatrixSet, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<20 {

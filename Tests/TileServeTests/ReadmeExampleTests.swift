@@ -8,20 +8,20 @@ import TileServe
 @Suite(.ownThread) struct ReadmeExampleTests {
   private func endpoint() async throws {
     // README begins
-    let shelf = try TileShelf(["maps"])
-    let server = try await TileServer.start(shelf)
+    let registry = try TilesetRegistry(["maps"])
+    let server = try await TileServer.start(registry)
     print(server.url)  // http://127.0.0.1:8080/
     try await server.shutdown()
-    await shelf.close()
+    await registry.close()
     // README ends
   }
 
   private func tiles() async throws {
     // README begins
-    let shelf = try TileShelf(["maps"])
-    let tile = try await shelf.tile(TileID(zoom: 5, column: 7, row: 12), of: "usa")
+    let registry = try TilesetRegistry(["maps"])
+    let tile = try await registry.tile(TileID(zoom: 5, column: 7, row: 12), of: "usa")
     print(tile?.bytes.count ?? 0)
-    await shelf.close()
+    await registry.close()
     // README ends
   }
 

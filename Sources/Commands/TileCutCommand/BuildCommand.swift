@@ -10,30 +10,30 @@ import TileIndex
 struct BuildCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "build",
-    abstract: "Builds the shelf of a manifest: a bundle for each region, and the catalogue.",
+    abstract: "Builds the catalogue of a manifest: a bundle for each region, and the catalogue.",
     discussion: """
-      What has not changed since the last build is kept, also when that one was killed. The shelf changes only when every \
+      What has not changed since the last build is kept, also when that one was killed. The catalogue changes only when every \
       region is there: catalogue.json never names a file that is missing or not whole. Bundles of earlier editions stay \
       until --prune; whatever else the catalogue no longer names is removed.
       """)
 
   @Argument(help: ArgumentHelp("The regions (docs/region-manifest.md).", valueName: "manifest"))
   var manifest: String
-  @Option(name: [.short, .long], help: "The folder of the shelf; made if it is not there.")
+  @Option(name: [.short, .long], help: "The folder of the catalogue; made if it is not there.")
   var output: String
   @Option(help: ArgumentHelp("Regions cut at the same time; by cores and memory unless given.", valueName: "n"))
   var jobs: Int?
   @Option(
     parsing: .upToNextOption,
-    help: ArgumentHelp("Build these regions; the others stay on the shelf as they are.", valueName: "id"))
+    help: ArgumentHelp("Build these regions; the others stay in the catalogue as they are.", valueName: "id"))
   var only: [String] = []
   @Option(
     help: ArgumentHelp(
-      "Split regions into parcels of at most this size, whatever the manifest says.", valueName: "bytes"))
+      "Split regions into packs of at most this size, whatever the manifest says.", valueName: "bytes"))
   var maxBytes: BytesArgument?
   @Option(
     help: ArgumentHelp(
-      "A folder with bundles of earlier editions (id-EDITION.mbtiles): make patches from them; may be the shelf itself.",
+      "A folder with bundles of earlier editions (id-EDITION.mbtiles): make patches from them; may be the catalogue itself.",
       valueName: "folder"))
   var patchesFrom: String?
   @Option(help: ArgumentHelp("Memory budget for all regions together.", valueName: "bytes"))
@@ -50,9 +50,9 @@ struct BuildCommand: ParsableCommand {
   func validate() throws {
     if let jobs, !(1...256).contains(jobs) { throw ValidationError("--jobs goes from 1 to 256") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
-    if let maxBytes, !RegionSettings.parcelBytesLimits.contains(maxBytes.bytes) {
+    if let maxBytes, !RegionSettings.packBytesLimits.contains(maxBytes.bytes) {
       throw ValidationError(
-        "--max-bytes must be at least \(formatted(bytes: RegionSettings.parcelBytesLimits.lowerBound))")
+        "--max-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
     if output.isEmpty { throw ValidationError("--output is empty") }
   }
@@ -63,13 +63,13 @@ struct BuildCommand: ParsableCommand {
     var options = CatalogBuildOptions(
       manifest: try RegionManifest(path: manifest), output: output, toolVersion: ToolVersion.text)
     options.only = only.isEmpty ? nil : only
-    options.parcelBytesMax = maxBytes?.bytes
+    options.packBytesMax = maxBytes?.bytes
     options.patchesFrom = patchesFrom
     options.jobs = jobs
     options.memoryBytes = memory.bytes
     options.rebuilds = rebuild
     options.prunes = prune
-    let builder = try ShelfBuilder(options)
+    let builder = try CatalogBuilder(options)
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
     let printer = BuildProgressPrinter(style: progress)
@@ -84,15 +84,15 @@ struct BuildCommand: ParsableCommand {
     }
   }
 
-  private static func text(_ report: ShelfReport) -> String {
+  private static func text(_ report: CatalogBuildReport) -> String {
     let made = report.regions.count { $0.outcome != .unchanged }
-    let parcels = report.regions.reduce(0) { $0 + $1.parcelCount }
+    let packs = report.regions.reduce(0) { $0 + $1.packCount }
     let patches = report.regions.reduce(0) { $0 + $1.patchCount }
     var facts = [counted(report.regions.count, "region"), "\(made) made", "\(report.regions.count - made) unchanged"]
-    if parcels > 0 { facts.append(counted(parcels, "parcel")) }
+    if packs > 0 { facts.append(counted(packs, "pack")) }
     if patches > 0 { facts.append(patches == 1 ? "1 patch" : "\(patches) patches") }
     if !report.removed.isEmpty { facts.append("\(counted(report.removed.count, "old file")) removed") }
-    facts += [formatted(bytes: report.shelfBytes), formatted(seconds: report.seconds)]
+    facts += [formatted(bytes: report.catalogBytes), formatted(seconds: report.seconds)]
     return "\(report.catalogue): \(facts.joined(separator: ", "))"
   }
 }
@@ -116,7 +116,7 @@ private final class BuildProgressPrinter: Sendable {
 
   init(style: ProgressStyle) { printer = ProgressPrinter(style: style) }
 
-  func show(_ progress: ShelfProgress) {
+  func show(_ progress: CatalogBuildProgress) {
     state.withLock { state in
       switch progress {
       case .started(let id):
@@ -156,7 +156,7 @@ private final class BuildProgressPrinter: Sendable {
     if let error = region.error { return "\(region.id): failed: \(error)" }
     var facts = ["\(region.id) \(region.edition): \(region.outcome.rawValue)", counted(region.tileCount, "tile")]
     facts.append(formatted(bytes: region.bytes))
-    if region.parcelCount > 0 { facts.append(counted(region.parcelCount, "parcel")) }
+    if region.packCount > 0 { facts.append(counted(region.packCount, "pack")) }
     if region.patchCount > 0 { facts.append(region.patchCount == 1 ? "1 patch" : "\(region.patchCount) patches") }
     if region.outcome != .unchanged { facts.append(formatted(seconds: region.seconds)) }
     return facts.joined(separator: ", ")

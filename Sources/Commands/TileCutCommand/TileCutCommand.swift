@@ -23,7 +23,7 @@ struct TileCutCommand: ParsableCommand {
       75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
-      CutCommand.self, BuildCommand.self, ParcelsCommand.self, InspectCommand.self, VerifyCommand.self,
+      CutCommand.self, BuildCommand.self, PacksCommand.self, InspectCommand.self, VerifyCommand.self,
       PreviewCommand.self, ExtractCommand.self, MergeCommand.self, DiffCommand.self, ApplyCommand.self,
       PlacesCommand.self,
     ])
@@ -65,8 +65,8 @@ struct TileCutCommand: ParsableCommand {
     case let error as GazetteerError: error.code == .unreadable ? .unreadableInput : .badInput
     case is ImageError: .badInput
     case let error as TrackError: error.isUnreadable ? .unreadableInput : .badInput
-    case let error as ShelfFailure: status(of: error.first) ?? .internalError
-    case let error as ShelfError:
+    case let error as CatalogBuildFailure: status(of: error.first) ?? .internalError
+    case let error as CatalogBuildError:
       switch error.code {
       case .busy: .busy
       case .invalidOption: .usage

@@ -23,7 +23,7 @@ struct ReplayCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("Sessions: files, and folders of them.", valueName: "trace"))
   var traces: [String] = []
 
-  @Option(help: ArgumentHelp("Replay made-up sessions: a seed, or SEED:COUNT for several.", valueName: "seed"))
+  @Option(help: ArgumentHelp("Replay fake sessions: a seed, or SEED:COUNT for several.", valueName: "seed"))
   var synthetic: SyntheticArgument?
 
   @Option(

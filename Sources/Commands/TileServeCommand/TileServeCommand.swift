@@ -51,25 +51,25 @@ struct TileServeCommand: ParsableCommand {
   func serve(_ signals: SignalWatch) async throws {
     let settings = try TileServeSettings(flags)
     LoggingSystem.bootstrap { _ in ErrorLog(level: settings.logLevel) }
-    let shelf = try TileShelf(settings.paths)
-    try settings.check(shelf)
-    let server = try await TileServer.start(shelf, settings.options, accessLog: settings.accessLog)
+    let registry = try TilesetRegistry(settings.paths)
+    try settings.check(registry)
+    let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog)
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
-    await shelf.findBroken()
-    Self.greeting(shelf, server, settings).forEach(printLine)
+    await registry.findBroken()
+    Self.greeting(registry, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
     for await _ in end.stream { break }
     // The delay is for load balancers; Ctrl-C needs none.
     try await server.shutdown(afterSeconds: signals.received == SIGTERM ? settings.drainDelaySeconds : 0)
-    await shelf.close()
+    await registry.close()
     // Not earlier: a second signal while requests are finished must kill.
     signals.stop()
   }
 
   /// What the command prints when it serves.
-  private static func greeting(_ shelf: TileShelf, _ server: TileServer, _ settings: TileServeSettings) -> [String] {
-    let tilesets = shelf.readableTilesets
+  private static func greeting(_ registry: TilesetRegistry, _ server: TileServer, _ settings: TileServeSettings) -> [String] {
+    let tilesets = registry.readableTilesets
     var lines = ["serving \(counted(tilesets.count, "tileset")) from \(settings.paths.joined(separator: ", "))"]
     if let socket = settings.options.unixSocket {
       lines.append("listening on \(socket)")
@@ -80,7 +80,7 @@ struct TileServeCommand: ParsableCommand {
         lines.append("tiles:  \(place)/{z}/{x}/{y}, described by \(place).json")
       }
     }
-    for (place, reason) in shelf.failures.sorted(by: { $0.key < $1.key }) {
+    for (place, reason) in registry.failures.sorted(by: { $0.key < $1.key }) {
       lines.append("not served: \(place): \(reason)")
     }
     return lines

@@ -79,11 +79,11 @@ struct TileServeSettings {
   /// Refuses settings of the file for tilesets that are not served: they would never have an effect.
   ///
   /// - Throws: `ConfigurationError` that names the first of them.
-  func check(_ shelf: TileShelf) throws {
+  func check(_ registry: TilesetRegistry) throws {
     guard let file = settings.file,
-      let unknown = settings.members(of: "tilesets").map(\.name).first(where: { shelf[$0] == nil })
+      let unknown = settings.members(of: "tilesets").map(\.name).first(where: { registry[$0] == nil })
     else { return }
-    let known = shelf.tilesets.map(\.id)
+    let known = registry.tilesets.map(\.id)
     let list = known.prefix(10).joined(separator: ", ") + (known.count > 10 ? " and \(known.count - 10) more" : "")
     throw ConfigurationError(
       file: file.path,

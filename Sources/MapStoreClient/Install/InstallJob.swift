@@ -53,22 +53,22 @@ struct InstallJob: Sendable {
     error.isDiskFull
       ? MapStoreError(.noSpace, folder, "the disk is full", remedy: "free space, then go on: what was loaded stays")
       : MapStoreError(
-        .shelf, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
+        .storage, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
   }
 
   private func rounds() async throws -> InstalledFile {
     guard part.isSafe else {
       throw MapStoreError(
-        .unknown, part.description, "no region or parcel has this name", remedy: "check it against the catalogue")
+        .unknown, part.description, "no region or pack has this name", remedy: "check it against the catalogue")
     }
-    var allowsPatch = part.parcel == nil
+    var allowsPatch = part.pack == nil
     for _ in 0..<Self.roundsMax {
       let region = try await client.region(part.region).region
       let installed = try state.installed(part)
-      guard let whole = part.parcel.map({ InstallPlan.parcel(region, file: $0) }) ?? InstallPlan.whole(region) else {
+      guard let whole = part.pack.map({ InstallPlan.pack(region, file: $0) }) ?? InstallPlan.whole(region) else {
         throw MapStoreError(
-          .unknown, part.description, "the shop has no such parcel in its edition \(region.edition)",
-          remedy: "ask again which parcels are needed")
+          .unknown, part.description, "the shop has no such pack in its edition \(region.edition)",
+          remedy: "ask again which packs are needed")
       }
       try checkPlace()
       try state.note(product: region.productId, of: part.region)
@@ -156,7 +156,7 @@ struct InstallJob: Sendable {
     let request =
       switch wanted.kind {
       case .bundle: DownloadRequest(regionId: part.region, kind: .bundle, edition: wanted.edition)
-      case .parcel: DownloadRequest(regionId: part.region, kind: .parcel, edition: wanted.edition, file: part.parcel)
+      case .pack: DownloadRequest(regionId: part.region, kind: .pack, edition: wanted.edition, file: part.pack)
       case .patch:
         DownloadRequest(
           regionId: part.region, kind: .patch, edition: wanted.edition, fromEdition: wanted.fromEdition)

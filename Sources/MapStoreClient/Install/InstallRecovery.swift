@@ -26,7 +26,7 @@ struct InstallRecovery {
       let status = try FileSystem.status(files.installed(file.part))
       if status?.kind != .file || status?.bytes != file.bytes { try RegionDatabase.ifRoom { try state.forget(file.part) } }
     }
-    for file in try state.installed() where file.part.parcel != nil {
+    for file in try state.installed() where file.part.pack != nil {
       guard let whole = try state.installed(RegionPart(region: file.part.region)) else { continue }
       // Later tile packs belong to an edition that the whole does not have yet.
       guard whole.edition == file.edition || file.installedAt < whole.installedAt else { continue }

@@ -51,7 +51,7 @@ struct SpaceCheck {
     let total = installed + coming.reduce(0) { $0 + $1.wanted.resultBytes } + wanted.resultBytes
     guard total > quota else { return }
     var error = MapStoreError(
-      .overQuota, wanted.part.description, "would make the shelf \(total) bytes large, and \(quota) are allowed",
+      .overQuota, wanted.part.description, "would make the folder \(total) bytes large, and \(quota) are allowed",
       remedy: "remove regions of \(total - quota) bytes, or allow more")
     error.suggestions = try suggestions(toFree: total - quota, except: wanted.part.region)
     throw error

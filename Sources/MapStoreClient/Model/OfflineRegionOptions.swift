@@ -1,6 +1,6 @@
 public import Support
 
-/// Options of ``RegionShelf``.
+/// Options of ``OfflineRegionManager``.
 public struct OfflineRegionOptions: Sendable {
   /// The most bytes of all installed regions together; nil for no limit.
   public var quotaBytes: Int?

@@ -5,20 +5,20 @@ import RegionCatalog
 public struct RegionPart: Hashable, Sendable, Codable, CustomStringConvertible {
   public let region: String
   /// The tile pack's file name in the catalogue; nil for the whole region.
-  public let parcel: String?
+  public let pack: String?
 
-  public init(region: String, parcel: String? = nil) { (self.region, self.parcel) = (region, parcel) }
+  public init(region: String, pack: String? = nil) { (self.region, self.pack) = (region, pack) }
 
-  public var description: String { parcel.map { "\(region) (\($0))" } ?? region }
+  public var description: String { pack.map { "\(region) (\($0))" } ?? region }
 
   /// The file's name in the folder of regions.
-  var fileName: String { parcel ?? "\(region).mbtiles" }
+  var fileName: String { pack ?? "\(region).mbtiles" }
 
   /// Whether the names are safe as file names: those from apps, and from the state of older versions, are not checked
   /// elsewhere.
   var isSafe: Bool {
     RegionManifest.isName(region)
-      && parcel.map { RegionManifest.isName($0, bytesMax: 200) && $0.hasSuffix(".mbtiles") } ?? true
+      && pack.map { RegionManifest.isName($0, bytesMax: 200) && $0.hasSuffix(".mbtiles") } ?? true
   }
 }
 

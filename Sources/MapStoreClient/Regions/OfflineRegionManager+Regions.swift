@@ -1,9 +1,9 @@
 public import MapStoreWire
 
-extension RegionShelf {
+extension OfflineRegionManager {
   /// All regions of the library, in its order, then other installed regions. Needs no network.
   ///
-  /// - Throws: ``MapStoreError`` `.shelf`.
+  /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func regions() throws -> [OfflineRegion] { try regions(told: try state.library()) }
 
   nonisolated func regions(told: [LibraryRegion]) throws -> [OfflineRegion] {
@@ -13,12 +13,12 @@ extension RegionShelf {
     let others = Set(installed.keys).union(downloads.keys).subtracting(known).sorted()
     return try (told.map { ($0.id, $0) } + others.map { ($0, nil) }).map { (id: String, told: LibraryRegion?) in
       let files = installed[id] ?? []
-      let whole = files.first { $0.part.parcel == nil }
+      let whole = files.first { $0.part.pack == nil }
       return OfflineRegion(
         id: id, status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
         edition: told?.edition, bytes: told?.bytes,
         patchBytes: told?.installedEdition == whole?.edition ? told?.patchBytes : nil, installed: whole,
-        parcels: files.filter { $0.part.parcel != nil },
+        packs: files.filter { $0.part.pack != nil },
         downloads: try (downloads[id] ?? []).map { download in
           OfflineRegion.OnTheWay(
             part: download.wanted.part, edition: download.wanted.edition, isPaused: download.state == .paused,
@@ -38,7 +38,7 @@ extension RegionShelf {
   /// Whether a region may be opened at a time, according to the stored grants.
   ///
   /// - Parameter time: milliseconds since 1970; nil for now.
-  /// - Throws: ``MapStoreError`` `.shelf`.
+  /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func usability(of region: String, at time: Int64? = nil) throws -> Usability {
     try grants.usability(of: region, now: time ?? options.clock.now())
   }
@@ -62,7 +62,7 @@ extension RegionShelf {
   /// Compares an installed region's files with their SHA-256. Damaged files are removed; they can be downloaded again.
   ///
   /// - Returns: false if a file was damaged.
-  /// - Throws: ``MapStoreError`` `.shelf`.
+  /// - Throws: ``MapStoreError`` `.storage`.
   public func verify(_ region: String) async throws -> Bool {
     var isWhole = true
     for file in try state.installed() where file.part.region == region {
@@ -82,7 +82,7 @@ public struct OfflineRegion: Hashable, Sendable, Codable {
   public struct OnTheWay: Hashable, Sendable, Codable {
     public let part: RegionPart
     public let edition: String
-    /// Paused by the user; other downloads continue with the next ``RegionShelf/sync(with:queue:onProgress:)``.
+    /// Paused by the user; other downloads continue with the next ``OfflineRegionManager/sync(with:queue:onProgress:)``.
     public let isPaused: Bool
     public let isPatch: Bool
     /// The recorded bytes on the disk.
@@ -103,7 +103,7 @@ public struct OfflineRegion: Hashable, Sendable, Codable {
   /// The installed whole region.
   public let installed: InstalledFile?
   /// The installed tile packs.
-  public let parcels: [InstalledFile]
+  public let packs: [InstalledFile]
   public let downloads: [OnTheWay]
 }
 

@@ -2,7 +2,7 @@ public import MapStoreWire
 import RegionCatalog
 import TileIndex
 
-extension RegionShelf {
+extension OfflineRegionManager {
   /// Synchronises app store, server and device:
   ///
   /// 1. Unfinished transactions are posted to the server, and finished with the app store once the server has recorded
@@ -68,7 +68,7 @@ extension RegionShelf {
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [OfflineRegion] {
     try belong(to: client)
-    let editions = try state.installed().filter { $0.part.parcel == nil }.map { ($0.part.region, $0.edition) }
+    let editions = try state.installed().filter { $0.part.pack == nil }.map { ($0.part.region, $0.edition) }
     let told = try await client.library(installed: editions).regions
     try RegionDatabase.ifRoom { try state.replaceLibrary(told) }
     return try regions(told: told)
@@ -110,13 +110,13 @@ extension RegionShelf {
 
 // MARK: - Updates
 
-extension RegionShelf {
+extension OfflineRegionManager {
   /// Updates installed files to the server's editions, and installs nothing else: whole regions by patch if there is one,
   /// tile packs by those that cover the same area in the new edition. The old tile packs of a region are removed when all
   /// new ones are installed. Paused downloads stay paused. Call ``refreshLibrary(from:)`` before.
   ///
   /// - Returns: what was installed, and what failed and keeps its old edition.
-  /// - Throws: ``MapStoreError`` `.shelf`; `CancellationError`.
+  /// - Throws: ``MapStoreError`` `.storage`; `CancellationError`.
   public func update(
     from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> [SyncReport.Resumed] {
@@ -127,9 +127,9 @@ extension RegionShelf {
       if region.status == .updateAvailable {
         results.append(
           try await attempt(whole) { try await self.install(region.id, from: client, onProgress: onProgress) })
-      } else if region.status == .ownedNotInstalled, region.parcels.contains(where: { $0.edition != edition }) {
+      } else if region.status == .ownedNotInstalled, region.packs.contains(where: { $0.edition != edition }) {
         do {
-          results += try await updateParcels(of: region.id, from: client, onProgress: onProgress)
+          results += try await updatePacks(of: region.id, from: client, onProgress: onProgress)
         } catch let error where !(error is CancellationError) {
           results.append(SyncReport.Resumed(part: whole, result: .failure(error)))
         }
@@ -138,30 +138,30 @@ extension RegionShelf {
     return results
   }
 
-  private func updateParcels(
+  private func updatePacks(
     of id: String, from client: StoreClient, onProgress: @escaping ProgressHandler
   ) async throws -> [SyncReport.Resumed] {
     let region = try await client.region(id).region
-    let names = Set(region.parcels.map(\.file))
+    let names = Set(region.packs.map(\.file))
     let old = try state.installed().filter {
-      $0.part.region == id && $0.part.parcel.map { !names.contains($0) } ?? false
+      $0.part.region == id && $0.part.pack.map { !names.contains($0) } ?? false
     }
     // A region that is not split any more would have to be downloaded as a whole, which was not requested.
     guard !old.isEmpty, !names.isEmpty else { return [] }
     let paths = old.map { files.installed($0.part) }
     let wanted = try await Blocking.run {
-      let index = ParcelIndex(region)
+      let index = TilePackIndex(region)
       var wanted: Set<Int> = []
       for path in paths {
         try MBTilesReader(path: path).forEachTile { tile, _ in
-          if let parcel = index.parcel(of: tile) { wanted.insert(parcel) }
+          if let pack = index.pack(of: tile) { wanted.insert(pack) }
         }
       }
       return wanted.sorted()
     }
     var results: [SyncReport.Resumed] = []
-    for parcel in wanted {
-      let part = RegionPart(region: id, parcel: region.parcels[parcel].file)
+    for pack in wanted {
+      let part = RegionPart(region: id, pack: region.packs[pack].file)
       results.append(try await attempt(part) { try await self.install(part, from: client, onProgress: onProgress) })
     }
     let isComplete = results.allSatisfy { if case .success = $0.result { true } else { false } }

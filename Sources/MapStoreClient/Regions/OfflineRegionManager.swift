@@ -7,7 +7,7 @@ import TileIndex
 ///
 /// One process uses a folder at a time. A kill at any moment leaves each region in its old or its new edition; downloads
 /// continue from the bytes on the disk.
-public actor RegionShelf {
+public actor OfflineRegionManager {
   /// The folder of the bundles, each with its region's id and `.mbtiles` as its name.
   public nonisolated let folder: String
   nonisolated let state: RegionDatabase
@@ -22,7 +22,7 @@ public actor RegionShelf {
   /// Opens a folder of regions, or creates it, and completes what a kill has interrupted.
   ///
   /// - Parameter grants: how ownership is verified without network.
-  /// - Throws: ``MapStoreError`` `.busy` if another process uses the folder, `.shelf` if it cannot be written, `.noSpace`.
+  /// - Throws: ``MapStoreError`` `.busy` if another process uses the folder, `.storage` if it cannot be written, `.noSpace`.
   /// - Complexity: checks each installed file's size, and reads files whose replacement was interrupted.
   public init(folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()) throws {
     let files = OfflineRegionFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
@@ -30,7 +30,7 @@ public actor RegionShelf {
       try FileSystem.makeFolders(files.work)
       guard let lock = try FolderLock(files.lock) else {
         throw MapStoreError(
-          .busy, folder, "another process has this shelf", remedy: "wait until it is done, or end it")
+          .busy, folder, "another process has this folder", remedy: "wait until it is done, or end it")
       }
       self.lock = lock
       state = try RegionDatabase(path: files.state)
@@ -53,7 +53,7 @@ public actor RegionShelf {
   ) async throws -> InstalledFile {
     let file = try await install(RegionPart(region: region), from: client, onProgress: onProgress)
     // The whole region contains its tile packs.
-    try removeFiles { $0.region == region && $0.parcel != nil }
+    try removeFiles { $0.region == region && $0.pack != nil }
     await vouch(for: region, from: client)
     return file
   }
@@ -95,7 +95,7 @@ public actor RegionShelf {
 
   /// Stops a region's downloads until ``install(_:from:onProgress:)`` is called again; a sync does not continue them.
   ///
-  /// - Throws: ``MapStoreError`` `.shelf`.
+  /// - Throws: ``MapStoreError`` `.storage`.
   public func pause(_ region: String) async throws {
     let parts = Set(try state.downloads().map(\.wanted.part) + running.keys).filter { $0.region == region }
     pausing.formUnion(parts)
@@ -117,7 +117,7 @@ public actor RegionShelf {
 
   /// Removes a region's files and downloads. It stays owned. Works on a full disk too, since it frees space.
   ///
-  /// - Throws: ``MapStoreError`` `.shelf`.
+  /// - Throws: ``MapStoreError`` `.storage`.
   public func uninstall(_ region: String) async throws {
     for part in running.keys where part.region == region { await stop(part) }
     for download in try state.downloads() where download.wanted.part.region == region {
@@ -147,7 +147,7 @@ public actor RegionShelf {
 
 // MARK: - Tile packs
 
-extension RegionShelf {
+extension OfflineRegionManager {
   /// Installs what an area needs of a region: tile packs one by one, the overview first; or the whole region if it is not
   /// split.
   ///
@@ -167,7 +167,7 @@ extension RegionShelf {
     }
     var installed: [InstalledFile] = []
     for file in details.files(covering: ground) {
-      let part = RegionPart(region: region, parcel: file.kind == .whole ? nil : file.file)
+      let part = RegionPart(region: region, pack: file.kind == .whole ? nil : file.file)
       let done = try await install(part, from: client, onProgress: onProgress)
       installed.append(done)
       onInstalled(done)
@@ -179,14 +179,14 @@ extension RegionShelf {
 
 // MARK: - The account
 
-extension RegionShelf {
+extension OfflineRegionManager {
   /// Sets the account that has signed in. The library and grants of another account are deleted; installed files stay, and
   /// can be used by accounts that own them.
   ///
   /// Calls with a ``StoreClient`` do this too, so only apps that make no call after signing in need it.
   ///
   /// - Parameter accountID: ``AccountDetails/id``.
-  /// - Throws: ``MapStoreError`` `.shelf`, `.noSpace`.
+  /// - Throws: ``MapStoreError`` `.storage`, `.noSpace`.
   public func belong(to accountID: String) throws {
     guard try grants.accountID() != accountID else { return }
     // First, so that after a kill in between, nothing is valid for the wrong account.
@@ -209,7 +209,7 @@ extension RegionShelf {
 
 // MARK: - Grants
 
-extension RegionShelf {
+extension OfflineRegionManager {
   /// Fetches the signed grants, for the time without network: step 3 of ``sync(with:queue:onProgress:)``.
   ///
   /// - Throws: ``MapStoreError`` `.grant` for a document that does not verify; the stored one stays.

@@ -23,7 +23,7 @@ extension SessionDetails: ServerAnswer {
 
 // MARK: Catalogue
 
-extension CataloguePage: ServerAnswer {
+extension CatalogPage: ServerAnswer {
   func check() throws {
     try AnswerRule.each(regions, "regions", by: \.id)
     try AnswerRule.count(total, "total")
@@ -52,7 +52,7 @@ extension RegionListing: ServerAnswer {
     try AnswerRule.zooms((minzoom, maxzoom), "maxzoom")
     try AnswerRule.name(edition, "edition")
     try AnswerRule.size(bytes, "bytes")
-    try AnswerRule.count(parcels, "parcels")
+    try AnswerRule.count(packs, "packs")
     try AnswerRule.url(preview, "preview", of: "https:")
     try AnswerRule.box(previewBounds, "previewBounds")
     try AnswerRule.within("near", near)
@@ -72,11 +72,11 @@ extension RegionBoundary: ServerAnswer {
 extension FoundNear: ServerAnswer {
   func check() throws {
     try AnswerRule.count(distanceMetres, "distanceMetres")
-    try AnswerRule.each(parcels, "parcels", by: \.file)
+    try AnswerRule.each(packs, "packs", by: \.file)
   }
 }
 
-extension FoundParcel: ServerAnswer {
+extension FoundTilePack: ServerAnswer {
   func check() throws {
     try AnswerRule.file(file, "file")
     try AnswerRule.size(bytes, "bytes")
@@ -95,7 +95,7 @@ extension RegionDetails: ServerAnswer {
   func check() throws { try AnswerRule.within("region", region) }
 }
 
-extension Catalogue.Region: ServerAnswer {
+extension Catalog.Region: ServerAnswer {
   func check() throws {
     if let fault { throw AnswerFault("", fault.drop { $0 == "." || $0 == " " }.description) }
     try AnswerRule.name(id, "id")
@@ -105,17 +105,17 @@ extension Catalogue.Region: ServerAnswer {
       (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
     ] { try AnswerRule.text(text, place) }
     try AnswerRule.text(description, "description", keepingLines: true)
-    try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
+    try AnswerRule.within("", Catalog.File(file: file, bytes: bytes, sha256: sha256))
     try AnswerRule.count(tileCount, "tileCount")
     try AnswerRule.tilesHash(tilesHash, "tilesHash")
     try AnswerRule.name(edition, "edition")
     try AnswerRule.within("preview", preview)
-    try AnswerRule.each(parcels, "parcels", by: \.file)
+    try AnswerRule.each(packs, "packs", by: \.file)
     try AnswerRule.each(patches, "patches", by: \.file)
   }
 }
 
-extension Catalogue.File: ServerAnswer {
+extension Catalog.File: ServerAnswer {
   func check() throws {
     try AnswerRule.file(file, "file")
     try AnswerRule.size(bytes, "bytes")
@@ -123,9 +123,9 @@ extension Catalogue.File: ServerAnswer {
   }
 }
 
-extension Catalogue.Parcel: ServerAnswer {
+extension Catalog.TilePack: ServerAnswer {
   func check() throws {
-    try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
+    try AnswerRule.within("", Catalog.File(file: file, bytes: bytes, sha256: sha256))
     // It is installed under this name, beside whole regions.
     guard file.hasSuffix(".mbtiles") else { throw AnswerFault("file", "does not end with .mbtiles") }
     try AnswerRule.box(bounds, "bounds")
@@ -134,11 +134,11 @@ extension Catalogue.Parcel: ServerAnswer {
   }
 }
 
-extension Catalogue.Patch: ServerAnswer {
+extension Catalog.Patch: ServerAnswer {
   func check() throws {
     try AnswerRule.name(fromEdition, "fromEdition")
     try AnswerRule.tilesHash(fromTilesHash, "fromTilesHash")
-    try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
+    try AnswerRule.within("", Catalog.File(file: file, bytes: bytes, sha256: sha256))
   }
 }
 
@@ -190,7 +190,7 @@ extension DownloadTicket: ServerAnswer {
     try AnswerRule.time(expiresAt, "expiresAt")
     try AnswerRule.name(regionId, "regionId")
     try AnswerRule.name(edition, "edition")
-    try AnswerRule.within("", Catalogue.File(file: file, bytes: bytes, sha256: sha256))
+    try AnswerRule.within("", Catalog.File(file: file, bytes: bytes, sha256: sha256))
   }
 }
 

@@ -79,7 +79,7 @@ public final class StoreClient: Sendable {
   /// A page of the catalogue.
   ///
   /// - Parameter query: `q`, `category`, `near`, `limit`, `cursor`.
-  public func catalogue(_ query: [(name: String, value: String)] = []) async throws -> CataloguePage {
+  public func catalogue(_ query: [(name: String, value: String)] = []) async throws -> CatalogPage {
     try await send(.catalogue, query: query)
   }
 

@@ -14,7 +14,7 @@ public struct OfflineGrants: Sendable {
     /// The trusted keys: built into the app, or fetched at sign-in and stored.
     public var keys: [GrantKey] = []
     /// For apps that fetch the keys: called with new keys, to store them. If a document is signed with an unknown key,
-    /// ``RegionShelf/refreshGrants(from:)`` fetches the server's keys once. Nil for built-in keys: no others are trusted.
+    /// ``OfflineRegionManager/refreshGrants(from:)`` fetches the server's keys once. Nil for built-in keys: no others are trusted.
     public var keysChanged: (@Sendable ([GrantKey]) -> Void)?
     /// The longest validity of a document, whatever it says itself.
     public var offlineMax: Int64 = 90 * 86_400_000
@@ -74,7 +74,7 @@ public struct OfflineGrants: Sendable {
   }
 
   /// - Parameter now: milliseconds since 1970 by the device's clock.
-  /// - Throws: ``MapStoreError`` `.shelf`.
+  /// - Throws: ``MapStoreError`` `.storage`.
   func usability(of region: String, now: Int64) throws -> Usability {
     guard let document = try self.document() else { return .unknown }
     let greatest = try state.setting(Self.timeName).flatMap { Int64($0) } ?? document.issuedAt

@@ -7,7 +7,7 @@ extension RegionDatabase {
     try run { connection in
       let statement = try connection.prepare(
         """
-        SELECT id, region, parcel, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256, tiles_hash,
+        SELECT id, region, pack, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256, tiles_hash,
         state, entity_tag FROM download ORDER BY id
         """)
       var downloads: [Download] = []
@@ -36,7 +36,7 @@ extension RegionDatabase {
     try change { connection in
       let insert = try connection.prepare(
         """
-        INSERT OR REPLACE INTO download (region, parcel, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256,
+        INSERT OR REPLACE INTO download (region, pack, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256,
         tiles_hash, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'fetching') RETURNING id
         """)
       try insert.bind(wanted.part, at: 1)

@@ -62,8 +62,8 @@ extension RegionDatabase {
     try run { connection in
       let statement = try connection.prepare(
         """
-        SELECT region, parcel, edition, bytes, sha256, tiles_hash, installed_at, used_at FROM installed
-        WHERE removing = \(removing ? 1 : 0) ORDER BY region, parcel
+        SELECT region, pack, edition, bytes, sha256, tiles_hash, installed_at, used_at FROM installed
+        WHERE removing = \(removing ? 1 : 0) ORDER BY region, pack
         """)
       var files: [InstalledFile] = []
       while try statement.step() {
@@ -86,8 +86,8 @@ extension RegionDatabase {
     try change { connection in
       let insert = try connection.prepare(
         """
-        INSERT INTO installed (region, parcel, edition, bytes, sha256, tiles_hash, installed_at, used_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (region, parcel) DO UPDATE SET edition = excluded.edition,
+        INSERT INTO installed (region, pack, edition, bytes, sha256, tiles_hash, installed_at, used_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (region, pack) DO UPDATE SET edition = excluded.edition,
         bytes = excluded.bytes, sha256 = excluded.sha256, tiles_hash = excluded.tiles_hash,
         installed_at = excluded.installed_at, removing = 0
         """)
@@ -104,17 +104,17 @@ extension RegionDatabase {
   }
 
   func noteUse(of part: RegionPart, at time: Int64) throws {
-    try update("UPDATE installed SET used_at = max(used_at, \(time)) WHERE region = ? AND parcel = ?", part)
+    try update("UPDATE installed SET used_at = max(used_at, \(time)) WHERE region = ? AND pack = ?", part)
   }
 
   /// Records that the file is about to be deleted.
   func noteRemoval(of part: RegionPart) throws {
-    try update("UPDATE installed SET removing = 1 WHERE region = ? AND parcel = ?", part)
+    try update("UPDATE installed SET removing = 1 WHERE region = ? AND pack = ?", part)
   }
 
   /// Records that the file is deleted.
   func forget(_ part: RegionPart) throws {
-    try update("DELETE FROM installed WHERE region = ? AND parcel = ?", part)
+    try update("DELETE FROM installed WHERE region = ? AND pack = ?", part)
   }
 
   private func update(_ sql: String, _ part: RegionPart) throws {

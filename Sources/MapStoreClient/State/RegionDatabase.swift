@@ -4,7 +4,7 @@ import TileIndex
 /// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on the
 /// disk.
 ///
-/// All calls throw ``MapStoreError`` with `.shelf` or `.noSpace`.
+/// All calls throw ``MapStoreError`` with `.storage` or `.noSpace`.
 final class RegionDatabase: Sendable {
   private let path: String
   private let connection: Mutex<SQLiteConnection>
@@ -76,8 +76,8 @@ final class RegionDatabase: Sendable {
       return MapStoreError(.busy, path, "another process has it", remedy: "try again when that is done")
     }
     return MapStoreError(
-      .shelf, path, "the shelf's state cannot be read or written: \(error)",
-      remedy: "check the disk; without this file the shelf is empty, and what is owned can be loaded again")
+      .storage, path, "the folder's state cannot be read or written: \(error)",
+      remedy: "check the disk; without this file the folder is empty, and what is owned can be loaded again")
   }
 }
 
@@ -105,17 +105,17 @@ extension RegionDatabase {
 extension SQLiteStatement {
   func bind(_ part: RegionPart, at index: Int32) throws {
     try bind(part.region, at: index)
-    try bind(part.parcel ?? "", at: index + 1)
+    try bind(part.pack ?? "", at: index + 1)
   }
 
   func bind(optional text: String?, at index: Int32) throws {
     if let text { try bind(text, at: index) } else { bindNull(at: index) }
   }
 
-  /// The columns `region` and `parcel`; nil for names that are not safe as file names.
+  /// The columns `region` and `pack`; nil for names that are not safe as file names.
   func part(_ column: Int32) -> RegionPart? {
-    let parcel = text(column + 1) ?? ""
-    let part = RegionPart(region: text(column) ?? "", parcel: parcel.isEmpty ? nil : parcel)
+    let pack = text(column + 1) ?? ""
+    let part = RegionPart(region: text(column) ?? "", pack: pack.isEmpty ? nil : pack)
     return part.isSafe ? part : nil
   }
 }
@@ -128,15 +128,15 @@ enum RegionDatabaseSchema {
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     -- What lies in the folder. removing: its file is about to go, or gone.
     CREATE TABLE installed (
-      region TEXT NOT NULL, parcel TEXT NOT NULL, edition TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
+      region TEXT NOT NULL, pack TEXT NOT NULL, edition TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
       tiles_hash TEXT, installed_at INTEGER NOT NULL, used_at INTEGER NOT NULL, removing INTEGER NOT NULL DEFAULT 0,
-      PRIMARY KEY (region, parcel)) WITHOUT ROWID;
+      PRIMARY KEY (region, pack)) WITHOUT ROWID;
     -- Ids are never used twice: they name files.
     CREATE TABLE download (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, parcel TEXT NOT NULL, kind TEXT NOT NULL,
+      id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, pack TEXT NOT NULL, kind TEXT NOT NULL,
       edition TEXT NOT NULL, from_edition TEXT, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
       result_bytes INTEGER NOT NULL, result_sha256 TEXT NOT NULL, tiles_hash TEXT, state TEXT NOT NULL,
-      entity_tag TEXT, UNIQUE (region, parcel));
+      entity_tag TEXT, UNIQUE (region, pack));
     -- first and end in bytes; the hash is of what was on the disk when the row was written.
     CREATE TABLE piece (
       download INTEGER NOT NULL REFERENCES download (id) ON DELETE CASCADE, first INTEGER NOT NULL,
@@ -171,7 +171,7 @@ enum RegionDatabaseSchema {
     }
     guard found == 0 else {
       throw MapStoreError(
-        .shelf, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"
+        .storage, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"
       )
     }
     try connection.execute("BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version); COMMIT")

@@ -17,7 +17,7 @@ public struct InstalledFile: Hashable, Sendable, Codable {
 
 /// A file to download, and the bundle that it becomes.
 struct WantedFile: Hashable, Sendable {
-  enum Kind: String, Sendable { case bundle, parcel, patch }
+  enum Kind: String, Sendable { case bundle, pack, patch }
 
   let part: RegionPart
   let kind: Kind
@@ -66,14 +66,14 @@ struct Piece: Hashable, Sendable {
 /// Makes ``WantedFile``s from a region of the catalogue.
 enum InstallPlan {
   /// The whole bundle.
-  static func whole(_ region: Catalogue.Region) -> WantedFile {
+  static func whole(_ region: Catalog.Region) -> WantedFile {
     WantedFile(
       part: RegionPart(region: region.id), kind: .bundle, edition: region.edition, fromEdition: nil, bytes: region.bytes,
       sha256: region.sha256, resultBytes: region.bytes, resultSHA256: region.sha256, tilesHash: region.tilesHash)
   }
 
   /// The smallest patch from the installed edition, if there is one that is smaller than the whole bundle.
-  static func patch(_ region: Catalogue.Region, from installed: InstalledFile) -> WantedFile? {
+  static func patch(_ region: Catalog.Region, from installed: InstalledFile) -> WantedFile? {
     let fitting = region.patches.filter {
       $0.fromEdition == installed.edition && $0.bytes < region.bytes
         && (installed.tilesHash == nil || $0.fromTilesHash == installed.tilesHash)
@@ -85,11 +85,11 @@ enum InstallPlan {
       tilesHash: region.tilesHash)
   }
 
-  static func parcel(_ region: Catalogue.Region, file: String) -> WantedFile? {
-    guard let parcel = region.parcels.first(where: { $0.file == file }) else { return nil }
+  static func pack(_ region: Catalog.Region, file: String) -> WantedFile? {
+    guard let pack = region.packs.first(where: { $0.file == file }) else { return nil }
     return WantedFile(
-      part: RegionPart(region: region.id, parcel: file), kind: .parcel, edition: region.edition, fromEdition: nil,
-      bytes: parcel.bytes, sha256: parcel.sha256, resultBytes: parcel.bytes, resultSHA256: parcel.sha256, tilesHash: nil
+      part: RegionPart(region: region.id, pack: file), kind: .pack, edition: region.edition, fromEdition: nil,
+      bytes: pack.bytes, sha256: pack.sha256, resultBytes: pack.bytes, resultSHA256: pack.sha256, tilesHash: nil
     )
   }
 }

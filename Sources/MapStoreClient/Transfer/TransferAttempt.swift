@@ -158,7 +158,7 @@ struct TransferAttempt {
     error.isDiskFull
       ? MapStoreError(
         .noSpace, transfer.path, "the disk is full", remedy: "free space, then go on: what was loaded stays")
-      : MapStoreError(.shelf, transfer.path, "cannot be written: \(error)", remedy: "check the disk")
+      : MapStoreError(.storage, transfer.path, "cannot be written: \(error)", remedy: "check the disk")
   }
 }
 

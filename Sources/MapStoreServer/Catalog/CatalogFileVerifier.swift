@@ -31,12 +31,12 @@ final class CatalogFileVerifier: Sendable {
   }
 
   private struct State {
-    var files: [Catalogue.File] = []
+    var files: [Catalog.File] = []
     /// The first file of the next check.
     var next = 0
     var hashes: [String: KnownHash] = [:]
     var faults: [String: Fault] = [:]
-    var waiting: [Catalogue.File] = []
+    var waiting: [Catalog.File] = []
     var isHashing = false
   }
 
@@ -53,7 +53,7 @@ final class CatalogFileVerifier: Sendable {
   private let folder: String
   private let store: (any FileHashStore)?
   private let state = Mutex(State())
-  private let queue = DispatchQueue(label: "map-store.shelf", qos: .background)
+  private let queue = DispatchQueue(label: "map-store.catalogue", qos: .background)
 
   /// - Parameter store: its hash of a file is valid until the file changes.
   init(folder: String, store: (any FileHashStore)? = nil) {
@@ -72,11 +72,11 @@ final class CatalogFileVerifier: Sendable {
   /// Takes the files of a new catalogue, and checks all of them.
   ///
   /// - Parameter seconds: how long it may compute hashes before it returns; the rest follows in the background.
-  func set(_ regions: [Catalogue.Region], hashingFor seconds: Double = 0) {
-    let bundles = regions.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+  func set(_ regions: [Catalog.Region], hashingFor seconds: Double = 0) {
+    let bundles = regions.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     let parts = regions.flatMap { region in
-      region.parcels.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
-        + region.patches.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+      region.packs.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+        + region.patches.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
     let files = bundles + parts
     let names = Set(files.map(\.file))
@@ -150,7 +150,7 @@ final class CatalogFileVerifier: Sendable {
   ///
   /// - Returns: false if no file was waiting.
   @discardableResult private func hash() -> Bool {
-    let next = state.withLock { state -> Catalogue.File? in
+    let next = state.withLock { state -> Catalog.File? in
       guard !state.waiting.isEmpty else {
         state.isHashing = false
         return nil

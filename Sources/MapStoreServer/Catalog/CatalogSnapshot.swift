@@ -6,15 +6,15 @@ import Support
 import TileIndex
 
 /// The catalogue and which regions are for sale, at one moment. Immutable; replaced as a whole.
-final class ShelfView: Sendable {
+final class CatalogSnapshot: Sendable {
   /// A file of the catalogue and the region that it belongs to.
   struct FilePlace: Sendable {
     let region: Int
     let kind: DownloadRequest.Kind
-    let file: Catalogue.File
+    let file: Catalog.File
   }
 
-  let regions: [Catalogue.Region]
+  let regions: [Catalog.Region]
   let isForSale: [Bool]
   let listings: [RegionListing]
   /// A hash of the public contents.
@@ -22,7 +22,7 @@ final class ShelfView: Sendable {
   private let indexByID: [String: Int]
   private let indexByProduct: [String: Int]
   private let files: [String: FilePlace]
-  private let parcelIndexes: [ParcelIndex?]
+  private let packIndexes: [TilePackIndex?]
   /// Public answers; dropped with the snapshot.
   let replies = ReplyCache<String>(bytesMax: 16 << 20, ofOneMax: 4 << 20)
   /// Libraries by their contents, so that the ledger need not be watched, and accounts that own the same regions share
@@ -39,7 +39,7 @@ final class ShelfView: Sendable {
   ///   - places: of the catalogue's bundles.
   ///   - faults: files that do not match the catalogue; regions with such a bundle are not for sale.
   init(
-    _ catalogue: Catalogue, products: ProductStates?, places: PlaceDirectory, faults: [String: CatalogFileVerifier.Fault] = [:]
+    _ catalogue: Catalog, products: ProductStates?, places: PlaceDirectory, faults: [String: CatalogFileVerifier.Fault] = [:]
   ) {
     self.places = places
     regions = catalogue.regions
@@ -54,14 +54,14 @@ final class ShelfView: Sendable {
     for (index, region) in regions.enumerated() {
       func add(_ kind: DownloadRequest.Kind, _ name: String, _ bytes: Int, _ sha256: String) {
         files[name] = FilePlace(
-          region: index, kind: kind, file: Catalogue.File(file: name, bytes: bytes, sha256: sha256))
+          region: index, kind: kind, file: Catalog.File(file: name, bytes: bytes, sha256: sha256))
       }
       add(.bundle, region.file, region.bytes, region.sha256)
-      for parcel in region.parcels { add(.parcel, parcel.file, parcel.bytes, parcel.sha256) }
+      for pack in region.packs { add(.pack, pack.file, pack.bytes, pack.sha256) }
       for patch in region.patches { add(.patch, patch.file, patch.bytes, patch.sha256) }
     }
     self.files = files
-    parcelIndexes = regions.map { $0.parcels.isEmpty ? nil : ParcelIndex($0) }
+    packIndexes = regions.map { $0.packs.isEmpty ? nil : TilePackIndex($0) }
     var hash = SHA256()
     hash.update(data: catalogue.bytes)
     hash.update(data: isForSale.map { $0 ? 1 : 0 })
@@ -72,16 +72,16 @@ final class ShelfView: Sendable {
   func index(of id: String) -> Int? { indexByID[id] }
   func index(ofProduct product: String) -> Int? { indexByProduct[product] }
   func file(named name: String) -> FilePlace? { files[name] }
-  func parcelIndex(of region: Int) -> ParcelIndex? { parcelIndexes[region] }
+  func packIndex(of region: Int) -> TilePackIndex? { packIndexes[region] }
 }
 
 extension RegionListing {
-  fileprivate init(_ region: Catalogue.Region) {
+  fileprivate init(_ region: Catalog.Region) {
     self.init(
       id: region.id, productId: region.productId, title: region.title, category: region.category,
       description: region.description, bounds: region.bounds, boundary: region.boundary, minzoom: region.minzoom,
       maxzoom: region.maxzoom, edition: region.edition, bytes: region.bytes, priceTier: region.priceTier,
-      attribution: region.attribution, parcels: region.parcels.count,
+      attribution: region.attribution, packs: region.packs.count,
       preview: region.preview.map { _ in StoreRoute.preview.path(region.id) })
     previewBounds = region.preview == nil ? nil : region.previewBounds
   }
@@ -92,7 +92,7 @@ struct SearchText: Sendable {
   /// Each word after a space.
   private let text: String
 
-  init(_ region: Catalogue.Region) {
+  init(_ region: Catalog.Region) {
     let texts = [region.id, region.title, region.category, region.description ?? ""]
     text = PlaceQuery.words(of: PlaceQuery.plain(texts.joined(separator: "\n"))).reduce(into: "") { $0 += " " + $1 }
   }

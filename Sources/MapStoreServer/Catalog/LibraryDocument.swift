@@ -37,7 +37,7 @@ struct LibraryWriter: Sendable {
   /// For each region, `{"id":…,"productId":…,"status":"` and `","isForSale":…,"edition":…,"bytes":…`.
   private let parts: [(head: String, tail: String)]
 
-  init(_ regions: [Catalogue.Region], isForSale: [Bool]) {
+  init(_ regions: [Catalog.Region], isForSale: [Bool]) {
     parts = zip(regions, isForSale).map { region, isForSale in
       let item = LibraryRegion(
         id: region.id, productId: region.productId, status: .forSale, isForSale: isForSale, edition: region.edition,

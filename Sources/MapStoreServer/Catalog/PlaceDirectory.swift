@@ -21,12 +21,12 @@ final class PlaceDirectory: Sendable {
   private let index: Mutex<SQLiteConnection?>
 
   /// - Complexity: reads the places of every bundle, about 5 us a place.
-  init(_ regions: [Catalogue.Region], folder: String, logger: Logger) {
+  init(_ regions: [Catalog.Region], folder: String, logger: Logger) {
     index = Mutex(Self.index(regions, folder: folder, logger: logger))
   }
 
   private static func index(
-    _ regions: [Catalogue.Region], folder: String, logger: Logger
+    _ regions: [Catalog.Region], folder: String, logger: Logger
   ) -> sending SQLiteConnection? {
     do {
       return try makeIndex(regions, folder: folder, logger: logger)
@@ -37,7 +37,7 @@ final class PlaceDirectory: Sendable {
   }
 
   private static func makeIndex(
-    _ regions: [Catalogue.Region], folder: String, logger: Logger
+    _ regions: [Catalog.Region], folder: String, logger: Logger
   ) throws -> sending SQLiteConnection? {
     var entries: [(region: Int, place: Place)] = []
     for (number, region) in regions.enumerated() where region.file.hasSuffix(".mbtiles") {

@@ -14,19 +14,19 @@ final class StoreCatalog: Sendable {
 
   /// What was read from the folder.
   private struct Contents {
-    let catalogue: Catalogue
+    let catalogue: Catalog
     let products: ProductStates?
     var places: PlaceDirectory
 
-    func snapshot(_ faults: [String: CatalogFileVerifier.Fault]) -> ShelfView {
-      ShelfView(catalogue, products: products, places: places, faults: faults)
+    func snapshot(_ faults: [String: CatalogFileVerifier.Fault]) -> CatalogSnapshot {
+      CatalogSnapshot(catalogue, products: products, places: places, faults: faults)
     }
   }
 
   private struct State {
     var contents: Contents
     var faults: [String: CatalogFileVerifier.Fault]
-    var snapshot: ShelfView
+    var snapshot: CatalogSnapshot
     var stamps: [FileStamp?]
     /// Why the current files cannot be read; the state is then that of the last readable ones.
     var failure: String?
@@ -49,7 +49,7 @@ final class StoreCatalog: Sendable {
     log(faults, before: [:], contents.catalogue)
   }
 
-  var snapshot: ShelfView { state.withLock { $0.snapshot } }
+  var snapshot: CatalogSnapshot { state.withLock { $0.snapshot } }
   var failure: String? { state.withLock { $0.failure } }
 
   func path(of file: String) -> String { "\(folder)/\(file)" }
@@ -73,7 +73,7 @@ final class StoreCatalog: Sendable {
       let (faults, before) = (files.faults, state.withLock { $0.faults })
       let snapshot = contents.snapshot(faults)
       state.withLock { $0 = State(contents: contents, faults: faults, snapshot: snapshot, stamps: stamps) }
-      logger.info("the shelf has changed: \(snapshot.regions.count) regions")
+      logger.info("the catalogue has changed: \(snapshot.regions.count) regions")
       log(faults, before: before, contents.catalogue)
       return true
     } catch {
@@ -82,7 +82,7 @@ final class StoreCatalog: Sendable {
         defer { (state.stamps, state.failure) = (stamps, failure) }
         return state.failure != failure
       }
-      if isNews { logger.error("the shelf has changed, but cannot be used; the last state is kept: \(failure)") }
+      if isNews { logger.error("the catalogue has changed, but cannot be used; the last state is kept: \(failure)") }
       return false
     }
   }
@@ -107,7 +107,7 @@ final class StoreCatalog: Sendable {
     return faults.sorted { $0.key < $1.key }.map { Self.text($0.key, $0.value, bundles[$0.key]) }
   }
 
-  private static func bundles(_ catalogue: Catalogue) -> [String: String] {
+  private static func bundles(_ catalogue: Catalog) -> [String: String] {
     Dictionary(catalogue.regions.map { ($0.file, $0.id) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -116,12 +116,12 @@ final class StoreCatalog: Sendable {
   }
 
   private func log(
-    _ faults: [String: CatalogFileVerifier.Fault], before: [String: CatalogFileVerifier.Fault], _ catalogue: Catalogue
+    _ faults: [String: CatalogFileVerifier.Fault], before: [String: CatalogFileVerifier.Fault], _ catalogue: Catalog
   ) {
     guard faults != before else { return }
     let bundles = Self.bundles(catalogue)
     for (file, fault) in faults.sorted(by: { $0.key < $1.key }) where before[file] != fault {
-      logger.error("\(folder)/\(Self.text(file, fault, bundles[file])); build the shelf again, or copy it there whole")
+      logger.error("\(folder)/\(Self.text(file, fault, bundles[file])); build the catalogue again, or copy it there whole")
     }
     let mended = before.keys.filter { faults[$0] == nil }.sorted()
     for file in mended where catalogue.regions.contains(where: { $0.file == file }) {
@@ -130,11 +130,11 @@ final class StoreCatalog: Sendable {
   }
 
   private static func stamps(_ folder: String, _ products: String?) -> [FileStamp?] {
-    [FileStamp("\(folder)/\(Catalogue.fileName)"), products.flatMap { FileStamp($0) }]
+    [FileStamp("\(folder)/\(Catalog.fileName)"), products.flatMap { FileStamp($0) }]
   }
 
   private static func load(_ folder: String, _ products: String?, _ logger: Logger) throws -> Contents {
-    let catalogue = try Catalogue(path: "\(folder)/\(Catalogue.fileName)")
+    let catalogue = try Catalog(path: "\(folder)/\(Catalog.fileName)")
     return Contents(
       catalogue: catalogue, products: try products.map { try ProductStates(path: $0) },
       places: PlaceDirectory(catalogue.regions, folder: folder, logger: logger))

@@ -41,11 +41,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var takenWrites = 0
   private var closesAfterResponse = false
   private var parserProblem: ParserProblem?
-  private let addresses: Seats<String>
+  private let addresses: ConcurrencyLimiter<String>
   private let connections: OpenConnections
-  private var seat: Seats<String>.Seat?
+  private var seat: ConcurrencyLimiter<String>.Slot?
 
-  init(_ limits: StoreLimits, addresses: Seats<String>, connections: OpenConnections) {
+  init(_ limits: StoreLimits, addresses: ConcurrencyLimiter<String>, connections: OpenConnections) {
     (self.addresses, self.connections) = (addresses, connections)
     requestTime = .seconds(Int64(limits.requestSeconds))
     stallTime = .seconds(Int64(limits.stallSeconds))
@@ -124,10 +124,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   /// acknowledged less than ``stallBytes`` of what the system had.
   private func watchStall(_ context: ChannelHandlerContext) {
     guard stallCheck == nil, pendingWrites > 0 else { return }
-    let (writes, bytes) = (takenWrites, TakenBytes.count(on: context.channel))
+    let (writes, bytes) = (takenWrites, AcknowledgedBytes.count(on: context.channel))
     let bound = context.loopBound { [self] context in
       stallCheck = nil
-      let isTaking = takenWrites != writes || TakenBytes.count(on: context.channel) - bytes >= Self.stallBytes
+      let isTaking = takenWrites != writes || AcknowledgedBytes.count(on: context.channel) - bytes >= Self.stallBytes
       if pendingWrites > 0, !isTaking { context.close(promise: nil) } else { watchStall(context) }
     }
     stallCheck = bound.scheduled(in: stallTime, on: context.eventLoop)
@@ -175,7 +175,7 @@ extension ChannelHandlerContext {
 ///
 /// The server's system accepts megabytes before the first of them is sent, and then accepts none for as long as a slow
 /// client needs for these. So its own buffer says little about the client's speed.
-enum TakenBytes {
+enum AcknowledgedBytes {
   #if os(Linux)
     /// The beginning of `struct tcp_info` (linux/tcp.h).
     private struct Info {

@@ -72,7 +72,7 @@ extension Problem {
   static let loginTaken = Self(
     .loginTaken, title: "the login is taken", status: 409, detail: "sign in, or choose another")
   static func editionGone(_ detail: String) -> Self {
-    Self(.editionGone, title: "the shelf has another edition", status: 409, detail: detail)
+    Self(.editionGone, title: "the catalogue has another edition", status: 409, detail: detail)
   }
   static let preconditionFailed = Self(
     .preconditionFailed, title: "the file is another one", status: 412, detail: "its ETag is none of If-Match")

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits how many operations each holder has under way: connections of an address, downloads of an account.
-final class Seats<Holder: Hashable & Sendable>: Sendable {
+final class ConcurrencyLimiter<Holder: Hashable & Sendable>: Sendable {
   private let max: Int
   private let exempt: Set<Holder>
   private let counts = Mutex<[Holder: Int]>([:])
@@ -16,23 +16,23 @@ final class Seats<Holder: Hashable & Sendable>: Sendable {
   var total: Int { counts.withLock { $0.values.reduce(0, +) } }
 
   /// One operation; it counts as long as this object lives.
-  final class Seat: Sendable {
-    private let seats: Seats
+  final class Slot: Sendable {
+    private let seats: ConcurrencyLimiter
     private let holder: Holder
 
-    fileprivate init(_ seats: Seats, _ holder: Holder) { (self.seats, self.holder) = (seats, holder) }
+    fileprivate init(_ seats: ConcurrencyLimiter, _ holder: Holder) { (self.seats, self.holder) = (seats, holder) }
 
     deinit { seats.leave(holder) }
   }
 
   /// Nil if the holder is at its limit.
-  func take(_ holder: Holder) -> Seat? {
+  func take(_ holder: Holder) -> Slot? {
     let isAllowed = counts.withLock { counts in
       guard counts[holder, default: 0] < max || exempt.contains(holder) else { return false }
       counts[holder, default: 0] += 1
       return true
     }
-    return isAllowed ? Seat(self, holder) : nil
+    return isAllowed ? Slot(self, holder) : nil
   }
 
   private func leave(_ holder: Holder) {

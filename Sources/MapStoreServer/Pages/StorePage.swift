@@ -11,7 +11,7 @@ enum StorePage {
     + "base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 
   /// The page's HTML in UTF-8.
-  static func document(_ page: CataloguePage, query: CatalogueQuery, hasMap: Bool) -> [UInt8] {
+  static func document(_ page: CatalogPage, query: CatalogQuery, hasMap: Bool) -> [UInt8] {
     let library = hasMap ? ["leaflet.css", "leaflet.js"] : []
     let assets = (library + ["store.css", "store.js"]).map { name in
       let path = Markup.escaped(StoreRoute.asset.path(name))
@@ -71,7 +71,7 @@ enum StorePage {
         "<img src=\"\(Markup.escaped($0))\" alt=\"\" loading=\"lazy\" decoding=\"async\">"
       } ?? ""
     var facts = [region.category, size(region.bytes), "zooms \(region.minzoom)–\(region.maxzoom)", region.edition]
-    if region.parcels > 0 { facts.append(region.parcels == 1 ? "1 parcel" : "\(region.parcels) parcels") }
+    if region.packs > 0 { facts.append(region.packs == 1 ? "1 pack" : "\(region.packs) packs") }
     if let tier = region.priceTier { facts.append(tier) }
     return """
       <li id="region-\(Markup.escaped(region.id))" data-region="\(Markup.escaped(region.id))">\(picture)<div>

@@ -19,7 +19,7 @@ public final class MapStoreServer: Sendable {
   public let forSaleCount: Int
   /// Files that did not match the catalogue at the start: names and sizes. Hashes of large catalogues follow in the
   /// background.
-  public let shelfFaults: [String]
+  public let catalogFaults: [String]
 
   let service: StoreService
   private let group: ServiceGroup
@@ -33,7 +33,7 @@ public final class MapStoreServer: Sendable {
   ) {
     (self.url, self.port, self.service) = (url, port, service)
     (self.group, self.running, self.watching, self.connections) = (group, running, watching, connections)
-    shelfFaults = service.catalog.faultTexts()
+    catalogFaults = service.catalog.faultTexts()
     let snapshot = service.catalog.snapshot
     regionCount = snapshot.regions.count
     forSaleCount = snapshot.isForSale.count { $0 }
@@ -53,7 +53,7 @@ public final class MapStoreServer: Sendable {
     let (ports, reportPort) = AsyncStream<Int>.makeStream()
     let limits = options.limits
     let connections = OpenConnections()
-    let addresses = Seats(max: limits.connectionsByAddress, exempt: options.trustedProxies)
+    let addresses = ConcurrencyLimiter(max: limits.connectionsByAddress, exempt: options.trustedProxies)
     let application = Application(
       router: StoreRouter.make(service),
       server: HTTPServerBuilder { responder in

@@ -34,7 +34,7 @@ enum StoreRouter {
     .catalogue: { try await $0.catalogue($1) },
     .region: { try $0.region($1) },
     .preview: { try $0.preview($1) },
-    .parcels: { try $0.parcels($1) },
+    .packs: { try $0.packs($1) },
     .register: { try await $0.register($1) },
     .signIn: { try await $0.signIn($1) },
     .signOut: { try await $0.signOut($1) },

@@ -11,7 +11,7 @@ extension StoreService {
 
   func catalogue(_ request: StoreRequest) async throws -> Response {
     let snapshot = catalog.snapshot
-    let query = try CatalogueQuery(request.query)
+    let query = try CatalogQuery(request.query)
     let body = try await body(of: query, snapshot, "catalogue", for: request) {
       try WireJSON.encode(query.page(of: snapshot))
     }
@@ -21,7 +21,7 @@ extension StoreService {
 
   /// The body of a query's answer. Searches run one after the other on a queue of their own; few may wait.
   func body(
-    of query: CatalogueQuery, _ snapshot: ShelfView, _ kind: String, for request: StoreRequest,
+    of query: CatalogQuery, _ snapshot: CatalogSnapshot, _ kind: String, for request: StoreRequest,
     _ make: @escaping @Sendable () throws -> [UInt8]
   ) async throws -> ReplyBody {
     let (replies, key) = (snapshot.replies, "\(kind) \(query)")
@@ -43,19 +43,19 @@ extension StoreService {
       body, type: "application/json", etag: "\(snapshot.etag)-r\(index)", caching: caching(snapshot, index), for: request)
   }
 
-  func parcels(_ request: StoreRequest) throws -> Response {
+  func packs(_ request: StoreRequest) throws -> Response {
     let (snapshot, index) = try visible(request)
     let region = snapshot.regions[index]
     // Parsed for regions without tile packs too, so that errors do not depend on the region.
     let (point, box) = (try Self.point(request.query), try Self.box(request.query))
     guard point == nil || box == nil else { throw Problem.badRequest("bbox: goes without point") }
-    var chosen = Array(region.parcels.indices)
-    if let parcels = snapshot.parcelIndex(of: index) {
-      if let point { chosen = parcels.parcels(longitude: point[0], latitude: point[1]) }
-      if let box { chosen = parcels.parcels(in: box) }
+    var chosen = Array(region.packs.indices)
+    if let packs = snapshot.packIndex(of: index) {
+      if let point { chosen = packs.packs(longitude: point[0], latitude: point[1]) }
+      if let box { chosen = packs.packs(in: box) }
     }
     return try Reply.message(
-      ParcelList(regionId: region.id, edition: region.edition, parcels: chosen.map { region.parcels[$0] }),
+      TilePackList(regionId: region.id, edition: region.edition, packs: chosen.map { region.packs[$0] }),
       caching: caching(snapshot, index))
   }
 
@@ -85,14 +85,14 @@ extension StoreService {
       return Reply.notModified(headers)
     }
     guard let file = RegularFile(catalog.path(of: picture.file)), file.byteCount == picture.bytes else {
-      throw Rejection(.unavailable("the preview is not on the shelf"), retryAfter: 5)
+      throw Rejection(.unavailable("the preview is not in the catalogue"), retryAfter: 5)
     }
     return Reply.bytes(
       try file.bytes(at: 0, count: file.byteCount), type: MediaType.ofFile(named: picture.file), headers: headers)
   }
 
   /// The region of the path. One that is not for sale is visible to its owners only.
-  private func visible(_ request: StoreRequest) throws -> (ShelfView, Int) {
+  private func visible(_ request: StoreRequest) throws -> (CatalogSnapshot, Int) {
     let snapshot = catalog.snapshot
     guard let index = snapshot.index(of: request.parameters[0]) else { throw Problem.notFound }
     if !snapshot.isForSale[index] {
@@ -103,7 +103,7 @@ extension StoreService {
     return (snapshot, index)
   }
 
-  private func caching(_ snapshot: ShelfView, _ index: Int) -> String {
+  private func caching(_ snapshot: CatalogSnapshot, _ index: Int) -> String {
     snapshot.isForSale[index] ? Self.caching : "private, no-cache"
   }
 
@@ -111,7 +111,7 @@ extension StoreService {
 
   func cataloguePage(_ request: StoreRequest) async throws -> Response {
     let snapshot = catalog.snapshot
-    let query = try CatalogueQuery(request.query)
+    let query = try CatalogQuery(request.query)
     let hasMap = libraries.leaflet != nil
     let body = try await body(of: query, snapshot, "page", for: request) {
       StorePage.document(try query.page(of: snapshot), query: query, hasMap: hasMap)

@@ -18,7 +18,7 @@ extension StoreService {
     let index = try ownedRegion(wanted.regionId, account, snapshot)
     let region = snapshot.regions[index]
     if let edition = wanted.edition, edition != region.edition {
-      throw Rejection(.editionGone("the shelf has \(region.edition)"), subject: region.id, account: account)
+      throw Rejection(.editionGone("the catalogue has \(region.edition)"), subject: region.id, account: account)
     }
     let file = try file(wanted, region, account)
     let expiresAt = clock.now() + Int64(options.linkSeconds) * 1000
@@ -36,7 +36,7 @@ extension StoreService {
   }
 
   /// - Throws: ``Rejection``: 404 for a region that the account cannot see, 403 for one that it sees and does not own.
-  private func ownedRegion(_ id: String, _ account: AccountID, _ snapshot: ShelfView) throws -> Int {
+  private func ownedRegion(_ id: String, _ account: AccountID, _ snapshot: CatalogSnapshot) throws -> Int {
     // The id may be any text; the audit event keeps its beginning.
     let gone = Rejection(.notFound, subject: String(id.prefix(80)), account: account)
     guard let index = snapshot.index(of: id) else { throw gone }
@@ -54,22 +54,22 @@ extension StoreService {
   }
 
   private func file(
-    _ wanted: DownloadRequest, _ region: Catalogue.Region, _ account: AccountID
-  ) throws -> Catalogue.File {
+    _ wanted: DownloadRequest, _ region: Catalog.Region, _ account: AccountID
+  ) throws -> Catalog.File {
     switch wanted.kind {
-    case .bundle: return Catalogue.File(file: region.file, bytes: region.bytes, sha256: region.sha256)
-    case .parcel:
-      guard let parcel = region.parcels.first(where: { $0.file == wanted.file }) else {
+    case .bundle: return Catalog.File(file: region.file, bytes: region.bytes, sha256: region.sha256)
+    case .pack:
+      guard let pack = region.packs.first(where: { $0.file == wanted.file }) else {
         throw Rejection(.notFound, subject: region.id, account: account)
       }
-      return Catalogue.File(file: parcel.file, bytes: parcel.bytes, sha256: parcel.sha256)
+      return Catalog.File(file: pack.file, bytes: pack.bytes, sha256: pack.sha256)
     case .patch:
       guard let patch = region.patches.first(where: { $0.fromEdition == wanted.fromEdition }) else {
         throw Rejection(
           .editionGone("there is no patch from \(wanted.fromEdition ?? "no edition")"),
           subject: region.id, account: account)
       }
-      return Catalogue.File(file: patch.file, bytes: patch.bytes, sha256: patch.sha256)
+      return Catalog.File(file: patch.file, bytes: patch.bytes, sha256: patch.sha256)
     }
   }
 
@@ -92,14 +92,14 @@ extension StoreService {
     let snapshot = catalog.snapshot
     guard let place = snapshot.file(named: link.file), snapshot.regions[place.region].id == link.region,
       place.file.sha256.hasPrefix(link.sha256Start)
-    else { throw refused(.editionGone("the file is not on the shelf any more")) }
+    else { throw refused(.editionGone("the file is not in the catalogue any more")) }
     guard try owns(snapshot.regions[place.region], link.account) else {
       throw refused(.linkRefused("the account does not own the region any more"))
     }
     return try await respond(request, place.file, link)
   }
 
-  private func respond(_ request: StoreRequest, _ file: Catalogue.File, _ link: DownloadLink) async throws -> Response {
+  private func respond(_ request: StoreRequest, _ file: Catalog.File, _ link: DownloadLink) async throws -> Response {
     let tag = "\"\(file.sha256)\""
     var headers: HTTPFields = [
       .eTag: tag, .acceptRanges: "bytes", .cacheControl: "private, no-transform",
@@ -115,8 +115,8 @@ extension StoreService {
     guard let open = RegularFile(catalog.path(of: file.file)), open.byteCount == file.bytes,
       catalog.files.fault(of: file.file) != .otherHash
     else {
-      logger.error("\(catalog.path(of: file.file)): is not the file that the catalogue names; build the shelf again")
-      throw Rejection(.unavailable("the file is not whole on the shelf"), retryAfter: 30)
+      logger.error("\(catalog.path(of: file.file)): is not the file that the catalogue names; build the catalogue again")
+      throw Rejection(.unavailable("the file is not whole in the catalogue"), retryAfter: 30)
     }
     if let prefix = options.accelPrefix, let name = HTTPField.Name("X-Accel-Redirect") {
       // How much of it nginx sends is unknown, so it counts as the whole file.

@@ -55,14 +55,14 @@ extension StoreService {
 
 extension LibraryEntry {
   /// All regions that the account sees, in the order of the catalogue.
-  static func all(of snapshot: ShelfView, _ key: LibraryKey) -> [LibraryEntry] {
+  static func all(of snapshot: CatalogSnapshot, _ key: LibraryKey) -> [LibraryEntry] {
     snapshot.regions.indices.compactMap { index in
       entry(index, snapshot, key.standing[index], installed: key.installed[snapshot.regions[index].id])
     }
   }
 
   private static func entry(
-    _ index: Int, _ snapshot: ShelfView, _ standing: LibraryKey.Standing?, installed: String?
+    _ index: Int, _ snapshot: CatalogSnapshot, _ standing: LibraryKey.Standing?, installed: String?
   ) -> LibraryEntry? {
     switch standing {
     case .owned?:
@@ -113,7 +113,7 @@ extension LibraryEntry {
 
 extension LibraryKey {
   /// - Parameter installed: editions by region id; those of unknown regions are dropped.
-  init(_ entitlements: [Entitlement], installed: [String: String], in snapshot: ShelfView) {
+  init(_ entitlements: [Entitlement], installed: [String: String], in snapshot: CatalogSnapshot) {
     self.init(standing: [:], installed: installed.filter { snapshot.index(of: $0.key) != nil })
     for entitlement in entitlements {
       guard let index = entitlement.productID.flatMap(snapshot.index(ofProduct:)),

@@ -21,7 +21,7 @@ final class StoreService: Sendable {
   let googlePush: GooglePush?
   let logger: Logger
   let metrics = StoreMetrics()
-  let transfers: Seats<AccountID>
+  let transfers: ConcurrencyLimiter<AccountID>
   let linkUses: LinkUses
   let devices: DeviceTokens
   let bodies: BodyBudget
@@ -33,10 +33,10 @@ final class StoreService: Sendable {
   let passwordsByAccount: RateLimiter
   let passwordsByLoginEverywhere: RateLimiter
   /// Searches that wait or run.
-  let searchesByAddress: Seats<String>
-  let searches: Seats<Everybody>
+  let searchesByAddress: ConcurrencyLimiter<String>
+  let searches: ConcurrencyLimiter<Everybody>
   let searchQueue = DispatchQueue(label: "map-store.searches")
-  private let catalogQueue = DispatchQueue(label: "map-store.shelf-watch")
+  private let catalogQueue = DispatchQueue(label: "map-store.catalogue-watch")
   private let ledgerQueue = DispatchQueue(label: "map-store.ledger-watch")
   let requestsByAddress: RateLimiter
   let requestsByAccount: RateLimiter
@@ -65,14 +65,14 @@ final class StoreService: Sendable {
     self.sellsAtGoogle = sellsAtGoogle
     self.clock = clock
     self.logger = logger
-    searchesByAddress = Seats(max: options.limits.searchesByAddress)
-    searches = Seats(max: options.limits.searches)
+    searchesByAddress = ConcurrencyLimiter(max: options.limits.searchesByAddress)
+    searches = ConcurrencyLimiter(max: options.limits.searches)
     linkKeys = try HMACKeys(files: options.linkKeys)
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
-    catalog = try StoreCatalog(folder: options.shelf, products: options.products, logger: logger, hashes: linkUses)
+    catalog = try StoreCatalog(folder: options.catalogFolder, products: options.products, logger: logger, hashes: linkUses)
     devices = DeviceTokens(secret: linkUses.secret)
     bodies = BodyBudget(options.limits)
-    transfers = Seats(max: options.limits.transfersByAccount)
+    transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
     libraries = WebLibrary(folders: options.webFolders)
@@ -132,7 +132,7 @@ final class StoreService: Sendable {
   }
 
   /// Whether an account may have a region's files now.
-  func owns(_ region: Catalogue.Region, _ account: AccountID) throws -> Bool {
+  func owns(_ region: Catalog.Region, _ account: AccountID) throws -> Bool {
     try ledger.owner(of: region.productId, by: account)?.status == .active
   }
 
@@ -144,7 +144,7 @@ final class StoreService: Sendable {
     }
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
-    if !catalog.snapshot.hasBundles { throw Rejection(.unavailable("no bundle of the shelf is there"), retryAfter: 5) }
+    if !catalog.snapshot.hasBundles { throw Rejection(.unavailable("no bundle of the catalogue is there"), retryAfter: 5) }
     // A new catalogue that cannot be read is no reason: the last one stays in service, and the metrics say so.
     return Reply.text("ready\n")
   }
@@ -156,11 +156,11 @@ final class StoreService: Sendable {
         gauges: [
           ("transfers", "Files that are on their way.", transfers.total),
           ("bodies_bytes", "Bodies of requests that are being read or answered.", bodies.total),
-          ("regions", "Regions on the shelf.", snapshot.regions.count),
+          ("regions", "Regions in the catalogue.", snapshot.regions.count),
           ("regions_for_sale", "Regions that everybody sees.", snapshot.isForSale.count { $0 }),
-          ("shelf_faults", "Files that are not as the catalogue says.", catalog.files.faults.count),
+          ("catalogue_faults", "Files that are not as the catalogue says.", catalog.files.faults.count),
           (
-            "shelf_stale", "1 while the shelf or the list of products has changed and cannot be used.",
+            "catalogue_stale", "1 while the catalogue or the list of products has changed and cannot be used.",
             catalog.failure == nil ? 0 : 1
           ),
           ("ledger_usable", "0 while the ledger cannot be used.", ledgerFailure.withLock { $0 } == nil ? 1 : 0),

@@ -150,12 +150,12 @@ struct EvictionTrial {
     /// The tile that is needed last, or never again.
     case belady
 
-    fileprivate func eviction(_ future: Future) -> any EvictionPolicy {
+    fileprivate func eviction(_ future: FutureAccesses) -> any EvictionPolicy {
       switch self {
       case .lru: LRUEviction()
       case .reference: ReferenceEviction()
       case .default: DistanceEviction()
-      case .belady: FutureEviction(future: future)
+      case .belady: ClairvoyantEviction(future: future)
       }
     }
   }
@@ -177,7 +177,7 @@ struct EvictionTrial {
   /// - Returns: the number of tiles that came onto the screen, and how many of them were cached.
   func run(_ policy: Policy, _ accounting: Accounting) -> (requests: Int, hits: Int) {
     let isSimulator = accounting == .simulator
-    let future = Future(frames)
+    let future = FutureAccesses(frames)
     let cache = TileCache<TileID, Void>(byteCountMax: 0, eviction: policy.eviction(future))
     var visible: TileRange?
     /// In the simulator's accounting: the tiles on the screen that were cached when they came.

@@ -58,8 +58,8 @@ extension ReplayPolicy {
       setup.planner = PrefetchPredictor(options: options)
       setup.plansEveryFrame = true
     case .oracle, .belady:
-      let future = Future(frames)
-      setup.eviction = FutureEviction(future: future)
+      let future = FutureAccesses(frames)
+      setup.eviction = ClairvoyantEviction(future: future)
       setup.unusedShareMax = 1
       if self == .oracle { setup.planner = OraclePlanner(future: future) }
       setup.beforePlanning = { future.frame($0) }

@@ -127,7 +127,7 @@ public struct Accounts: Sendable {
   }
 
   /// The row of an open account.
-  static func living(_ account: AccountID, in booker: Booker) throws -> AccountRow {
+  static func living(_ account: AccountID, in booker: EvidenceRecorder) throws -> AccountRow {
     guard let row = try booker.projections.accounts.account(id: account), row.erasedSeq == nil else {
       throw LedgerError(.account, at: account.description, "there is no such account; `account list` shows them")
     }

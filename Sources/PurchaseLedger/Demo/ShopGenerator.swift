@@ -22,7 +22,7 @@ package struct ShopGenerator {
   /// The accounts to open, with their tokens.
   package private(set) var accounts: [(id: AccountID, token: AccountToken)] = []
 
-  let authority: ThrowAwayAuthority
+  let authority: EphemeralCA
   var random: ShopRandom
   private var arrivals: [(time: Int64, line: [UInt8])] = []
   private var nextID: Int64 = 700_000_000_000_000
@@ -31,7 +31,7 @@ package struct ShopGenerator {
   ///   - buyers: The number of buyers; each buys three regions on average.
   ///   - seed: Determines everything except the signatures.
   /// - Complexity: About 70 microseconds for each purchase.
-  package init(buyers: Int, seed: UInt64, authority: ThrowAwayAuthority) throws {
+  package init(buyers: Int, seed: UInt64, authority: EphemeralCA) throws {
     self.authority = authority
     random = ShopRandom(seed: seed)
     for _ in 0..<buyers { accounts.append((AccountID(random.uuid()), AccountToken(random.uuid()))) }

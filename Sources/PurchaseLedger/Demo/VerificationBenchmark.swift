@@ -7,7 +7,7 @@ package struct VerificationBenchmark: Sendable {
   /// Signs distinct transactions under one ephemeral chain, like those of a store's history.
   /// - Complexity: About 25 microseconds for each piece.
   package init(pieces count: Int) throws {
-    let authority = try ThrowAwayAuthority()
+    let authority = try EphemeralCA()
     let date: Int64 = 1_735_689_600_000
     now = date
     verifier = try EvidenceVerifier(

@@ -41,7 +41,7 @@ package final class EvidenceFile {
   }
 
   /// The next piece; nil at the end.
-  package func next() throws -> EvidencePiece? {
+  package func next() throws -> EvidenceItem? {
     if isWhole == nil {
       try lookAhead()
       isWhole = Self.isOnePiece(buffer, isAll: isAtEnd)
@@ -111,9 +111,9 @@ package final class EvidenceFile {
     return true
   }
 
-  private func piece(_ bytes: ArraySlice<UInt8>) -> EvidencePiece {
+  private func piece(_ bytes: ArraySlice<UInt8>) -> EvidenceItem {
     let isTooLarge = bytes.count > pieceBytesMax
-    return EvidencePiece(source: name, line: line, bytes: isTooLarge ? [] : Array(bytes), isTooLarge: isTooLarge)
+    return EvidenceItem(source: name, line: line, bytes: isTooLarge ? [] : Array(bytes), isTooLarge: isTooLarge)
   }
 
   /// Whether the file is one piece (DER, a JSON document of several lines, or wrapped base64), judged by its beginning.
@@ -158,7 +158,7 @@ package final class EvidenceFile {
 }
 
 /// One piece of evidence as read: a line of a file, or the whole file.
-package struct EvidencePiece: Sendable {
+package struct EvidenceItem: Sendable {
   /// The file's name as given.
   package var source: String
   /// From 1.
@@ -198,8 +198,8 @@ struct EvidenceWrapper {
   /// Nil for JSON without a member `evidence`.
   ///
   /// - Complexity: O(bytes). The evidence's own JSON is skipped, because the verifier parses it.
-  /// - Throws: `Refusal` that names a member that is unknown, duplicate or has an invalid value.
-  init?(_ bytes: [UInt8]) throws(Refusal) {
+  /// - Throws: `VerificationError` that names a member that is unknown, duplicate or has an invalid value.
+  init?(_ bytes: [UInt8]) throws(VerificationError) {
     guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
       let members = try? JSONReader.members(bytes[...]),
       let place = members.first(where: { $0.name == "evidence" })?.value
@@ -207,7 +207,7 @@ struct EvidenceWrapper {
     for (index, member) in members.enumerated() {
       guard Self.names.contains(member.name) else { throw Self.unknown("member", member.name, Self.names) }
       guard !members[..<index].contains(where: { $0.name == member.name }) else {
-        throw Refusal(.malformed, "the line has \"\(member.name)\" twice; leave one of them")
+        throw VerificationError(.malformed, "the line has \"\(member.name)\" twice; leave one of them")
       }
     }
     evidence = Array(bytes[place])
@@ -215,16 +215,16 @@ struct EvidenceWrapper {
     for (name, place) in members where name != "evidence" || evidence.first == UInt8(ascii: "\"") {
       let value: JSONValue
       do { value = try JSONReader.read(bytes[place]) } catch {
-        throw Refusal(.malformed, "\"\(name)\" of the line is not JSON: \(error.message)")
+        throw VerificationError(.malformed, "\"\(name)\" of the line is not JSON: \(error.message)")
       }
       // null counts as absent.
       if value != .null { try take(name, value) }
     }
   }
 
-  private mutating func take(_ name: String, _ value: JSONValue) throws(Refusal) {
+  private mutating func take(_ name: String, _ value: JSONValue) throws(VerificationError) {
     guard let text = value.identifier else {
-      throw Refusal(.malformed, "\"\(name)\" of the line must be a text in quotation marks")
+      throw VerificationError(.malformed, "\"\(name)\" of the line must be a text in quotation marks")
     }
     switch name {
     case "account": account = text
@@ -245,8 +245,8 @@ struct EvidenceWrapper {
     }
   }
 
-  private static func unknown(_ what: String, _ text: String, _ known: [String]) -> Refusal {
-    Refusal(
+  private static func unknown(_ what: String, _ text: String, _ known: [String]) -> VerificationError {
+    VerificationError(
       .malformed, "\(what) \"\(text.prefix(40))\" of the line is not known; there are \(known.joined(separator: ", "))")
   }
 }

@@ -5,36 +5,36 @@ extension EvidenceImporter {
   ///
   /// - Parameter keepsBooked: Whether recorded evidence is decoded with its facts too.
   func prepare(
-    _ batch: [EvidencePiece], _ policy: LedgerPolicy, keepsBooked: Bool = false
-  ) async throws -> [PreparedPiece] {
+    _ batch: [EvidenceItem], _ policy: LedgerPolicy, keepsBooked: Bool = false
+  ) async throws -> [PreparedEvidence] {
     let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, batch.count / 16))
     let share = (batch.count + workers - 1) / workers
-    return try await withThrowingTaskGroup(of: (Int, [PreparedPiece]).self) { group in
+    return try await withThrowingTaskGroup(of: (Int, [PreparedEvidence]).self) { group in
       for start in stride(from: 0, to: batch.count, by: share) {
         let part = batch[start..<min(start + share, batch.count)]
         group.addTask { (start, try await prepare(part, policy, keepsBooked)) }
       }
-      var parts: [Int: [PreparedPiece]] = [:]
+      var parts: [Int: [PreparedEvidence]] = [:]
       for try await (start, part) in group { parts[start] = part }
       return parts.keys.sorted().flatMap { parts[$0]! }
     }
   }
 
   private func prepare(
-    _ part: ArraySlice<EvidencePiece>, _ policy: LedgerPolicy, _ keepsBooked: Bool
-  ) async throws -> [PreparedPiece] {
+    _ part: ArraySlice<EvidenceItem>, _ policy: LedgerPolicy, _ keepsBooked: Bool
+  ) async throws -> [PreparedEvidence] {
     let submissions = try part.map { try submission($0, policy) }
     var hasher = EvidenceHasher()
     let digests = submissions.map { hasher.digest($0.0.evidence) }
     let known = try ledger.knownEvidence(digests.map(\.sha256))
-    var prepared: [PreparedPiece] = []
+    var prepared: [PreparedEvidence] = []
     prepared.reserveCapacity(part.count)
     for (index, piece) in part.enumerated() {
       let (submission, refusal) = submissions[index]
       var known = known[index].flatMap { submission.trusts($0.kind) ? $0 : nil }
       if keepsBooked { known?.isBooked = false }
       let booked = known.flatMap { recognised($0, submission) }
-      let result: Result<VerifiedEvidence, Refusal> =
+      let result: Result<VerifiedEvidence, VerificationError> =
         if let refusal {
           .failure(refusal)
         } else if let booked {
@@ -44,7 +44,7 @@ extension EvidenceImporter {
         }
       if refusal == nil { try checkOptions(piece, submission, result) }
       prepared.append(
-        PreparedPiece(submission, result, digest: digests[index], known: known))
+        PreparedEvidence(submission, result, digest: digests[index], known: known))
     }
     return prepared
   }
@@ -58,9 +58,9 @@ extension EvidenceImporter {
     return VerifiedEvidence(kind: known.kind, store: known.kind.store, environment: nil)
   }
 
-  private func verify(_ submission: Submission, _ verifiedAs: EvidenceKind?) async -> Result<VerifiedEvidence, Refusal>
+  private func verify(_ submission: Submission, _ verifiedAs: EvidenceKind?) async -> Result<VerifiedEvidence, VerificationError>
   {
-    do throws(Refusal) {
+    do throws(VerificationError) {
       return .success(
         try await verifier.verify(
           submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: clock.now(),
@@ -71,11 +71,11 @@ extension EvidenceImporter {
   }
 
   /// The submission of a line, with a refusal if the line is not valid.
-  private func submission(_ piece: EvidencePiece, _ policy: LedgerPolicy) throws -> (Submission, Refusal?) {
+  private func submission(_ piece: EvidenceItem, _ policy: LedgerPolicy) throws -> (Submission, VerificationError?) {
     var submission = Submission(
       evidence: piece.bytes, kind: defaults.kind, context: EvidenceContext(environment: policy.environment),
       account: defaults.account, channel: .operatorImport)
-    guard !piece.isTooLarge else { return (submission, Refusal(.tooLarge, "the line is longer than the cap allows")) }
+    guard !piece.isTooLarge else { return (submission, VerificationError(.tooLarge, "the line is longer than the cap allows")) }
     let wrapper: EvidenceWrapper
     do {
       guard let found = try EvidenceWrapper(piece.bytes) else { return (submission, nil) }
@@ -90,7 +90,7 @@ extension EvidenceImporter {
     if let kind = wrapper.kind { submission.kind = kind }
     if let name = wrapper.account {
       guard let account = try ledger.accounts.find(name) else {
-        return (submission, Refusal(.noSuchAccount, "there is no account of this name or id"))
+        return (submission, VerificationError(.noSuchAccount, "there is no account of this name or id"))
       }
       submission.account = account
     }
@@ -101,7 +101,7 @@ extension EvidenceImporter {
   ///
   /// - Complexity: O(1); O(bytes) for refused evidence while an option is missing.
   private func checkOptions(
-    _ piece: EvidencePiece, _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>
+    _ piece: EvidenceItem, _ submission: Submission, _ result: Result<VerifiedEvidence, VerificationError>
   ) throws {
     let content = try? result.get()
     guard content != nil || !hasAllOptions,

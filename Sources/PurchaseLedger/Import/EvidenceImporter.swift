@@ -106,7 +106,7 @@ package struct EvidenceImporter: Sendable {
       }
     }
     let age = total.contains(nil) ? Self.pipedCommitAge : Self.commitAge
-    func add(_ batch: [EvidencePiece]) async throws {
+    func add(_ batch: [EvidenceItem]) async throws {
       waiting.add(batch, try await prepare(batch, policy))
       if waiting.pieces.count >= defaults.batchCount || waiting.bytes >= Self.commitBytes
         || ContinuousClock.now - waiting.since >= age
@@ -123,30 +123,30 @@ package struct EvidenceImporter: Sendable {
       guard let end = kept.last?.number else { break }
       last = end
       try await add(
-        kept.map { EvidencePiece(source: "quarantine", line: Int($0.number), bytes: $0.bytes, isTooLarge: false) })
+        kept.map { EvidenceItem(source: "quarantine", line: Int($0.number), bytes: $0.bytes, isTooLarge: false) })
     }
     try await commit()
     try await finish()
     run.isFinished = true
-    _ = try ledger.commit([PreparedPiece](), progress: run)
+    _ = try ledger.commit([PreparedEvidence](), progress: run)
   }
 
   /// The verified pieces of the next commit.
   private struct Waiting: Sendable {
     var places: [(source: String, line: Int)] = []
-    var pieces: [PreparedPiece] = []
+    var pieces: [PreparedEvidence] = []
     var bytes = 0
     let since = ContinuousClock.now
 
-    mutating func add(_ batch: [EvidencePiece], _ prepared: [PreparedPiece]) {
+    mutating func add(_ batch: [EvidenceItem], _ prepared: [PreparedEvidence]) {
       places += batch.map { ($0.source, $0.line) }
       pieces += prepared
       bytes += prepared.reduce(0) { $0 + $1.rest.count }
     }
   }
 
-  func batch(_ file: EvidenceFile) throws -> [EvidencePiece]? {
-    var batch: [EvidencePiece] = []
+  func batch(_ file: EvidenceFile) throws -> [EvidenceItem]? {
+    var batch: [EvidenceItem] = []
     var bytes = 0
     let start = ContinuousClock.now
     while batch.count < min(defaults.batchCount, Self.batchCount), bytes < Self.batchBytes, let piece = try file.next()

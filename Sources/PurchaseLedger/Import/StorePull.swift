@@ -91,7 +91,7 @@ package struct StorePull: Sendable {
     do {
       try await ask(&report)
     } catch let error as LedgerError where error.code == .notInStore {
-      report.refusals.append(Refusal(.storeRefused, error.description))
+      report.refusals.append(VerificationError(.storeRefused, error.description))
     }
   }
 }

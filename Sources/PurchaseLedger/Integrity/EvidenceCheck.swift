@@ -53,9 +53,9 @@ struct EvidenceCheck {
   ) {
     func left(_ kind: String) -> Bool { leftQuarantine[kind]?.contains(sha256.hexadecimal) ?? false }
     switch outcome {
-    case .accepted where !isNamed && !left(Booker.released):
+    case .accepted where !isNamed && !left(EvidenceRecorder.released):
       report.find(location, "counts as booked, and no event names it: somebody put it there")
-    case .dismissed where !left(Booker.dismissed):
+    case .dismissed where !left(EvidenceRecorder.dismissed):
       report.find(location, "counts as dismissed, and no event says so")
     case nil: report.find(location, "has an outcome that there is not")
     default: break

@@ -123,7 +123,7 @@ private struct EventCheck {
       if policy.unsignedEvidence == .refuse { refused[fact.key, default: []].append(event.seq) }
     case .correction(_, _, let key): refused[key] = nil
     case .policy(let name, let value, _): try? policy.set(name, to: value)
-    case .audit(let kind, _, let subject?, _, _, _) where [Booker.released, Booker.dismissed].contains(kind):
+    case .audit(let kind, _, let subject?, _, _, _) where [EvidenceRecorder.released, EvidenceRecorder.dismissed].contains(kind):
       leftQuarantine[kind, default: []].insert(subject)
     default: break
     }

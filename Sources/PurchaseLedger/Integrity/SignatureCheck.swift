@@ -82,7 +82,7 @@ private struct SignatureCheck: Sendable {
   private struct Verdict: Sendable {
     var id: Int64
     var kind: EvidenceKind?
-    var refusal: Refusal?
+    var refusal: VerificationError?
     /// The keys of the events that it states, in the contexts of the rows that name it.
     var keys: Set<EventKey> = []
     /// Whether it counts as recorded although one of its facts is not.
@@ -186,7 +186,7 @@ private struct SignatureCheck: Sendable {
     // Evidence of an unknown kind states nothing, and unsigned evidence that no row names cannot be checked.
     guard let kind = verdict.kind, kind.isSigned || !contexts.isEmpty else { return verdict }
     var isWaiting = false
-    do throws(Refusal) {
+    do throws(VerificationError) {
       for (count, context) in self.contexts(contexts, for: kind).enumerated() {
         let content = try await verifier.verify(
           kept.bytes, as: kind, context: context, at: ledger.clock.now(), trusted: count > 0)

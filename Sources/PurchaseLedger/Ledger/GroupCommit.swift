@@ -7,7 +7,7 @@ import Synchronization
 final class GroupCommit: Sendable {
   /// The work of one caller. If it throws it must not have changed anything.
   private struct Item: Sendable {
-    let work: @Sendable (Booker) throws -> any Sendable
+    let work: @Sendable (EvidenceRecorder) throws -> any Sendable
     let done: @Sendable (Swift.Result<any Sendable, any Error>) -> Void
   }
 
@@ -37,7 +37,7 @@ final class GroupCommit: Sendable {
   var failure: LedgerError? { lastFailure.withLock { $0 } }
 
   /// Runs `work` in a write transaction shared with other callers; returns after the commit.
-  func perform<Value: Sendable>(_ work: @escaping @Sendable (Booker) throws -> Value) async throws -> Value {
+  func perform<Value: Sendable>(_ work: @escaping @Sendable (EvidenceRecorder) throws -> Value) async throws -> Value {
     let value: any Sendable = try await withCheckedThrowingContinuation { continuation in
       let item = Item(work: work) { continuation.resume(with: $0) }
       let starts = waiting.withLock { waiting in
@@ -81,7 +81,7 @@ final class GroupCommit: Sendable {
       try files.refuseIfGone()
       let results = try LedgerDatabase.reporting(path) {
         try pool.write { db in
-          let booker = try Booker(db, now: clock.now())
+          let booker = try EvidenceRecorder(db, now: clock.now())
           let results = try batch.map { item -> Swift.Result<any Sendable, any Error> in
             do { return .success(try item.work(booker)) } catch let error as LedgerError { return .failure(error) }
           }

@@ -6,13 +6,13 @@ extension Ledger {
   /// Verifies evidence, records it and commits, in this order:
   /// 1. evidence that was recorded before is recognised by its SHA-256;
   /// 2. the verifier checks the signature and decodes the facts;
-  /// 3. digests, event bodies and keys are computed outside the write lock (`PreparedPiece`);
-  /// 4. `Booker` appends the events and folds them, in a commit that concurrent calls share (`GroupCommit`).
+  /// 3. digests, event bodies and keys are computed outside the write lock (`PreparedEvidence`);
+  /// 4. `EvidenceRecorder` appends the events and folds them, in a commit that concurrent calls share (`GroupCommit`).
   ///
   /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
   public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
     let now = clock.now()
-    return try await book(submission) { (submission, verifiedAs) async throws(Refusal) in
+    return try await book(submission) { (submission, verifiedAs) async throws(VerificationError) in
       try await verifier.verify(
         submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: now,
         trusted: verifiedAs != nil)
@@ -26,14 +26,14 @@ extension Ledger {
   /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
   package func book(
     _ submission: Submission,
-    verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(Refusal) -> VerifiedEvidence
+    verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(VerificationError) -> VerifiedEvidence
   ) async throws -> Booking {
     let digest = EvidenceDigest(submission.evidence)
     let known = try knownEvidence([digest.sha256])[0]
       .flatMap { submission.trusts($0.kind) ? $0 : nil }
-    let result: Result<VerifiedEvidence, Refusal>
+    let result: Result<VerifiedEvidence, VerificationError>
     do { result = .success(try await verify(submission, known?.kind)) } catch { result = .failure(error) }
-    let piece = PreparedPiece(submission, result, digest: digest, known: known)
+    let piece = PreparedEvidence(submission, result, digest: digest, known: known)
     return try await commits.perform { booker in
       var booking = try booker.book(piece)
       booking.entitlements = try booker.entitlements(of: booking.transactions)
@@ -43,13 +43,13 @@ extension Ledger {
 
   /// Records a batch in one database transaction, together with the import's position if there is one.
   package func commit(
-    _ batch: [(Submission, Result<VerifiedEvidence, Refusal>)], progress: ImportPosition?
+    _ batch: [(Submission, Result<VerifiedEvidence, VerificationError>)], progress: ImportPosition?
   ) throws -> [Booking] {
-    try commit(batch.map { PreparedPiece($0.0, $0.1) }, progress: progress)
+    try commit(batch.map { PreparedEvidence($0.0, $0.1) }, progress: progress)
   }
 
   /// Records a batch of pieces that were prepared on other threads.
-  package func commit(_ pieces: [PreparedPiece], progress: ImportPosition?) throws -> [Booking] {
+  package func commit(_ pieces: [PreparedEvidence], progress: ImportPosition?) throws -> [Booking] {
     try write { booker in
       var bookings: [Booking] = []
       bookings.reserveCapacity(pieces.count)
@@ -155,7 +155,7 @@ extension Submission {
   func trusts(_ verified: EvidenceKind) -> Bool { kind == nil || kind == verified }
 }
 
-extension Booker {
+extension EvidenceRecorder {
   func entitlements(of transactions: [StoreTransaction]) throws -> [Entitlement] {
     try transactions.compactMap { fact in
       guard let key = RowKey(fact.key), let grant = try projections.row(key)?.grant,
@@ -213,7 +213,7 @@ extension Ledger {
   }
 }
 
-extension Booker {
+extension EvidenceRecorder {
   func record(_ progress: ImportPosition) throws {
     let update = try SQLStatement(db, "UPDATE progress SET position = ?, finished_at = ? WHERE run = ?")
     update.bind(1, progress.position)

@@ -157,7 +157,7 @@ extension Ledger {
       try booker.evidence.dismiss(piece.sha256)
       try booker.append(
         .audit(
-          kind: Booker.dismissed, account: nil, subject: piece.sha256.hexadecimal, outcome: piece.reason,
+          kind: EvidenceRecorder.dismissed, account: nil, subject: piece.sha256.hexadecimal, outcome: piece.reason,
           detail: because, nonce: AccountID.random()))
     }
     return piece

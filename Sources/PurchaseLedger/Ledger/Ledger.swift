@@ -11,7 +11,7 @@ public final class Ledger: Sendable {
   let pool: DatabasePool
   let commits: GroupCommit
   let files: OpenedFiles
-  private let lookUps: LookUps
+  private let lookUps: ReadConnectionPool
 
   private init(path: String, pool: DatabasePool, clock: LedgerClock, isReadOnly: Bool = false) {
     self.path = path
@@ -19,7 +19,7 @@ public final class Ledger: Sendable {
     self.clock = clock
     files = OpenedFiles(path, isWatched: !isReadOnly)
     commits = GroupCommit(path: path, pool: pool, files: files, clock: clock)
-    lookUps = LookUps(path: path, files: files)
+    lookUps = ReadConnectionPool(path: path, files: files)
   }
 
   // The writer's connection is closed last, because only it checkpoints the log into the file.
@@ -44,7 +44,7 @@ public final class Ledger: Sendable {
   /// - Throws: `LedgerError` if the file exists or the folder is not writable.
   public static func create(at path: String, policy: LedgerPolicy, clock: LedgerClock) throws -> Ledger {
     let pool = try LedgerDatabase.create(at: path, migrator: LedgerUpgrade.migrator(path)) { db in
-      let booker = try Booker(db, now: clock.now())
+      let booker = try EvidenceRecorder(db, now: clock.now())
       try booker.record(policy)
       try booker.finish()
     }
@@ -82,17 +82,17 @@ public final class Ledger: Sendable {
 
   /// The current policies, read from the file.
   public var policy: LedgerPolicy {
-    get throws { try read { try Booker.policy($0) } }
+    get throws { try read { try EvidenceRecorder.policy($0) } }
   }
 
   // MARK: Transactions of the database
 
   /// Runs `work` in a write transaction, folds its events and commits; if it throws nothing is written.
-  func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
+  func write<Value>(_ work: (EvidenceRecorder) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     let value = try LedgerDatabase.reporting(path) {
       try pool.write { db in
-        let booker = try Booker(db, now: clock.now())
+        let booker = try EvidenceRecorder(db, now: clock.now())
         let value = try work(booker)
         try booker.finish()
         return value

@@ -34,7 +34,7 @@ public struct Booking: Sendable {
 
   public var outcome: Outcome
   /// The reason of a refusal or quarantine, or the first note with its explanation.
-  public var reason: Refusal?
+  public var reason: VerificationError?
   public var notes: [String]
   public var kind: EvidenceKind?
   public var store: Store?
@@ -47,16 +47,16 @@ public struct Booking: Sendable {
 
   public struct Result: Sendable, Hashable {
     public var outcome: Outcome
-    public var reason: Refusal?
+    public var reason: VerificationError?
 
-    public init(outcome: Outcome, reason: Refusal?) {
+    public init(outcome: Outcome, reason: VerificationError?) {
       self.outcome = outcome
       self.reason = reason
     }
   }
 
   public init(
-    outcome: Outcome, reason: Refusal? = nil, notes: [String] = [], kind: EvidenceKind? = nil, store: Store? = nil,
+    outcome: Outcome, reason: VerificationError? = nil, notes: [String] = [], kind: EvidenceKind? = nil, store: Store? = nil,
     environment: StoreEnvironment? = nil, transactions: [StoreTransaction] = [], results: [Result] = [],
     entitlements: [Entitlement] = []
   ) {
@@ -75,10 +75,10 @@ public struct Booking: Sendable {
 /// A verified submission with everything that can be computed without the database: digests, event bodies and keys. Made outside the write lock.
 ///
 /// A class, because batches of thousands are passed on and copying its many fields is slow.
-package final class PreparedPiece: Sendable {
+package final class PreparedEvidence: Sendable {
   /// The submission without its evidence, which is in `prefix` and `rest`: tens of thousands of pieces wait for a commit, and most share one prefix.
   let submission: Submission
-  let result: Result<VerifiedEvidence, Refusal>
+  let result: Result<VerifiedEvidence, VerificationError>
   /// SHA-256 of the evidence; empty if it was refused.
   let sha256: [UInt8]
   /// The header of a JWS, shared by many pieces.
@@ -96,7 +96,7 @@ package final class PreparedPiece: Sendable {
   ///   - known: As what the same bytes were accepted before.
   /// - Complexity: O(bytes of the evidence).
   package init(
-    _ submission: Submission, _ result: Result<VerifiedEvidence, Refusal>, digest: EvidenceDigest? = nil,
+    _ submission: Submission, _ result: Result<VerifiedEvidence, VerificationError>, digest: EvidenceDigest? = nil,
     known: KnownEvidence? = nil
   ) {
     var bytes = submission.evidence
@@ -128,7 +128,7 @@ package final class PreparedPiece: Sendable {
   }
 }
 
-extension PreparedPiece {
+extension PreparedEvidence {
   /// The bytes of evidence that is not recorded yet.
   package var evidence: [UInt8] { prefix + rest }
 
@@ -152,7 +152,7 @@ extension EvidenceStore {
   ///
   /// - Parameter event: The first event recorded from it, by which the evidence is recognised later.
   mutating func keep(
-    _ piece: PreparedPiece, kind: EvidenceKind, outcome: Outcome, reason: String? = nil, event: Int64? = nil
+    _ piece: PreparedEvidence, kind: EvidenceKind, outcome: Outcome, reason: String? = nil, event: Int64? = nil
   ) throws {
     try keep(
       EvidenceRow(

@@ -81,7 +81,7 @@ final class Corrections {
   }
 }
 
-extension Booker {
+extension EvidenceRecorder {
   /// Queues a query for every active purchase, because any may have been voided during a gap of the voided list.
   fileprivate func askForActivePurchases() throws {
     try SQLStatement(

@@ -16,7 +16,7 @@ struct ReconcileDetails {
 
   init(_ db: Database, _ theirs: Database) throws {
     projections = try ReconcileProjections(db)
-    refusesUnknownTokens = try Booker.policy(db).unknownToken == .refuse
+    refusesUnknownTokens = try EvidenceRecorder.policy(db).unknownToken == .refuse
     selectFact = try SQLStatement(
       theirs, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
     selectRow = try SQLStatement(

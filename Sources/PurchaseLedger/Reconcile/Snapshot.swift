@@ -38,12 +38,12 @@ public struct Snapshot: SnapshotSink {
   /// Whether the snapshot is outside the ledger's file.
   var isApart: Bool { if case .apart = place { true } else { false } }
 
-  private func write<Value>(_ work: (Booker) throws -> Value) throws -> Value {
+  private func write<Value>(_ work: (EvidenceRecorder) throws -> Value) throws -> Value {
     switch place {
     case .ledger(let ledger): return try ledger.write(work)
     case .apart(let queue, let clock):
       return try LedgerDatabase.reporting("the folder for temporary files") {
-        try queue.write { db in try work(Booker(db, now: clock.now())) }
+        try queue.write { db in try work(EvidenceRecorder(db, now: clock.now())) }
       }
     }
   }
@@ -61,7 +61,7 @@ public struct Snapshot: SnapshotSink {
   /// Stores a page with its evidence; facts about one transaction are joined, as in the projections.
   public func store(_ page: SnapshotPage) throws {
     let pieces = page.evidence.map { entry in
-      PreparedPiece(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
+      PreparedEvidence(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
     }
     try write { booker in
       let writer = try SnapshotWriter(booker.db)
@@ -113,7 +113,7 @@ public struct Snapshot: SnapshotSink {
   }
 
   /// Records a gap of the voided list if it was read last more than 30 days ago.
-  private func noteLostWindow(behind name: String, _ booker: Booker) throws {
+  private func noteLostWindow(behind name: String, _ booker: EvidenceRecorder) throws {
     guard name.hasPrefix(Self.voidedCursor) else { return }
     let select = try SQLStatement(booker.db, "SELECT updated_at FROM cursor WHERE name = ?")
     select.bind(1, name)
@@ -137,11 +137,11 @@ public struct Snapshot: SnapshotSink {
   static func scope(_ store: UInt8, _ environment: UInt8) -> String { "snapshot.\(store).\(environment)" }
 }
 
-extension Booker {
+extension EvidenceRecorder {
   /// Stores pulled evidence.
   ///
   /// - Returns: False if it is quarantined.
-  fileprivate func keepPulled(_ piece: PreparedPiece, _ content: VerifiedEvidence) throws -> Bool {
+  fileprivate func keepPulled(_ piece: PreparedEvidence, _ content: VerifiedEvidence) throws -> Bool {
     if let quarantine = content.quarantine {
       // A pull does not put evidence back into quarantine that was dismissed or accepted before.
       if ![.dismissed, .pulled, .accepted].contains(try evidence.outcome(of: piece.sha256)) {

@@ -25,7 +25,7 @@ public struct PullReport: Sendable {
   /// Pieces that verified and were stored.
   public var pieces = 0
   /// Why pieces were rejected. Their pages count in `pages` all the same.
-  public var refusals: [Refusal] = []
+  public var refusals: [VerificationError] = []
   /// Whether the feed has a gap. Purchases must then be queried one by one.
   public var isWindowLost = false
 
@@ -36,7 +36,7 @@ public struct PullReport: Sendable {
   public init() {}
 
   /// Adds a rejected piece.
-  mutating func refuse(_ refusal: Refusal) {
+  mutating func refuse(_ refusal: VerificationError) {
     refusals.append(refusal)
     if refusal.code.isOfConfiguration { isHeld = true }
   }

@@ -39,14 +39,14 @@ public struct EvidenceVerifier: Sendable {
   ///   - context: Values from the request that the response does not repeat.
   ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
   ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
-  /// - Throws: `Refusal`. Quarantined evidence is returned, with `quarantine` set.
+  /// - Throws: `VerificationError`. Quarantined evidence is returned, with `quarantine` set.
   /// - Complexity: O(bytes), plus one signature check per layer if the chain is cached.
   public func verify(
     _ bytes: [UInt8], as kind: EvidenceKind? = nil, context: EvidenceContext = .init(), at now: Int64,
     trusted: Bool = false
-  ) async throws(Refusal) -> VerifiedEvidence {
+  ) async throws(VerificationError) -> VerifiedEvidence {
     guard bytes.count <= bytesMax else {
-      throw Refusal(.tooLarge, "\(bytes.count) bytes; at most \(bytesMax) are taken (evidence-size-cap)")
+      throw VerificationError(.tooLarge, "\(bytes.count) bytes; at most \(bytesMax) are taken (evidence-size-cap)")
     }
     if let kind { return try await verify(bytes, is: kind, context, now, trusted) }
     switch EvidenceFormat(bytes) {
@@ -58,18 +58,18 @@ public struct EvidenceVerifier: Sendable {
       guard kind.store == .google, let google else { return try await verify(bytes, is: kind, context, now, trusted) }
       return try google.verify(answer, as: kind, context: context, at: now, trusted: trusted)
     case .receipt(let kind): return try await verify(bytes, is: kind, context, now, trusted)
-    case .unknown(let reason): throw Refusal(.malformed, reason)
+    case .unknown(let reason): throw VerificationError(.malformed, reason)
     }
   }
 
   private func verify(
     _ bytes: [UInt8], is kind: EvidenceKind, _ context: EvidenceContext, _ now: Int64, _ trusted: Bool
-  ) async throws(Refusal) -> VerifiedEvidence {
+  ) async throws(VerificationError) -> VerifiedEvidence {
     if kind.store == .apple {
       return try await apple.verify(bytes, as: kind, context: context, at: now, trusted: trusted)
     }
     guard let other = others.first else {
-      throw Refusal(.unsupportedFormat, "no verifier of \(kind.store) is configured")
+      throw VerificationError(.unsupportedFormat, "no verifier of \(kind.store) is configured")
     }
     return try await other.verify(bytes, as: kind, context: context, at: now, trusted: trusted)
   }

@@ -89,7 +89,7 @@ public struct RegionSettings: Hashable, Sendable {
   /// Gazetteers (lists of places); relative to the manifest.
   public var gazetteers: [String] = []
   /// The maximum bytes of a tile pack; nil for regions that are not split.
-  public var parcelBytesMax: Int?
+  public var packBytesMax: Int?
 
   public init() {}
 }

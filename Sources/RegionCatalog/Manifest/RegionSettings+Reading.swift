@@ -5,7 +5,7 @@ extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
     "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "crs", "attribution", "edition",
-    "priceTier", "preview", "gazetteers", "parcelBytes",
+    "priceTier", "preview", "gazetteers", "packBytes",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
@@ -27,7 +27,7 @@ extension RegionSettings {
     if let text = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string") { crs = text }
     if let text = object.shownText("attribution") { attribution = text }
     if let text = object.shownText("priceTier") { priceTier = text }
-    if let bytes = object.whole("parcelBytes", in: Self.parcelBytesLimits) { parcelBytesMax = bytes }
+    if let bytes = object.whole("packBytes", in: Self.packBytesLimits) { packBytesMax = bytes }
     if let text = object.text("edition", remedy: "write it in quotation marks, such as \"2026.1\"") {
       if RegionManifest.isName(text) {
         edition = text
@@ -47,7 +47,7 @@ extension RegionSettings {
   }
 
   /// The minimum is about the size of an empty bundle.
-  package static let parcelBytesLimits = 256_000...1_000_000_000_000
+  package static let packBytesLimits = 256_000...1_000_000_000_000
 
   private static func word(_ object: ManifestObject, _ key: String, among words: [String]) -> String? {
     guard let word = object.text(key, remedy: "write \(words.joined(separator: ", "))") else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 public import RegionCatalog
 
-/// What to build and how. Only the manifest, ``parcelBytesMax`` and ``patchesFrom`` affect the content of the
+/// What to build and how. Only the manifest, ``packBytesMax`` and ``patchesFrom`` affect the content of the
 /// catalogue.
 public struct CatalogBuildOptions: Sendable {
   public var manifest: RegionManifest
@@ -10,7 +10,7 @@ public struct CatalogBuildOptions: Sendable {
   /// Ids of the regions to build; nil means all. Other regions stay in the catalogue unchanged.
   public var only: [String]?
   /// The maximum size of a tile pack in bytes; overrides the manifest.
-  public var parcelBytesMax: Int?
+  public var packBytesMax: Int?
   /// A folder with bundles of earlier editions, `id-EDITION.mbtiles`, for patches.
   public var patchesFrom: String?
   /// Regions to cut at the same time; nil means as many as cores and memory allow.

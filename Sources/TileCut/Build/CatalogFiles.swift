@@ -16,8 +16,8 @@ enum CatalogFiles {
     }
     var info = stat()
     guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFDIR else {
-      throw ShelfError(
-        .unwritableOutput, path: path, "is no folder", remedy: "give the shelf a folder of its own")
+      throw CatalogBuildError(
+        .unwritableOutput, path: path, "is no folder", remedy: "give the catalogue a folder of its own")
     }
   }
 
@@ -46,8 +46,8 @@ enum CatalogFiles {
   /// What the system, errno if nothing else, says of a failed write.
   static func unwritable(
     _ path: String, _ what: String, _ error: FileSystem.SystemError = .init(number: errno)
-  ) -> ShelfError {
-    ShelfError(
+  ) -> CatalogBuildError {
+    CatalogBuildError(
       .unwritableOutput, path: path, "\(what): \(error)",
       remedy: error.isDiskFull ? "free space or choose another disk" : "choose a folder you may write to")
   }

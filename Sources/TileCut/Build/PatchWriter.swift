@@ -40,7 +40,7 @@ struct PatchWriter {
       let path = "\(editionsFolder)/\(name)"
       let reader = try MBTilesReader(path: path)
       let metadata = reader.metadata
-      guard metadata[RegionMetadata.parcelKey] == nil else { return nil }
+      guard metadata[RegionMetadata.packKey] == nil else { return nil }
       let found = (region: metadata[RegionMetadata.regionKey], edition: metadata[RegionMetadata.editionKey])
       if found.region == region.id, found.edition == edition {
         return Edition(name: edition, path: path, matrixSet: reader.matrixSet)
@@ -65,8 +65,8 @@ struct PatchWriter {
   /// Writes the patches that are smaller than the whole bundle.
   ///
   /// - Parameter warnings: receives a line for each edition that cannot be patched.
-  func write(bundleBytes: Int, _ warnings: inout [String]) throws -> [Catalogue.Patch] {
-    var patches: [Catalogue.Patch] = []
+  func write(bundleBytes: Int, _ warnings: inout [String]) throws -> [Catalog.Patch] {
+    var patches: [Catalog.Patch] = []
     for edition in editions {
       let name = "\(region.stem).from-\(edition.name).patch"
       let output = "\(folder)/\(name)"
@@ -82,7 +82,7 @@ struct PatchWriter {
           continue
         }
         patches.append(
-          Catalogue.Patch(
+          Catalog.Patch(
             fromEdition: edition.name, fromTilesHash: summary.baseTilesHash.description, file: name,
             bytes: summary.patchBytes, sha256: try FileHash.sha256(ofFile: output)))
       } catch let error as BundleError where error.code == .mismatch {

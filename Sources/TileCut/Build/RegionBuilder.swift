@@ -7,7 +7,7 @@ import TileIndex
 /// Builds the files of one region.
 ///
 /// 1. Cut the bundle (``Cutter``), unless the existing one was made from the same inputs (``RegionFingerprints``).
-/// 2. Draw the preview (``BundlePreview``), split the bundle into tile packs (``ParcelWriter``) and make patches
+/// 2. Draw the preview (``BundlePreview``), split the bundle into tile packs (``TilePackWriter``) and make patches
 ///    (``PatchWriter``), each unless its inputs are unchanged.
 /// 3. Move new files to the folder of finished files, then write the ``RegionRecord``.
 ///
@@ -15,7 +15,7 @@ import TileIndex
 struct RegionBuilder {
   let region: RegionManifest.Region
   let options: CatalogBuildOptions
-  let folder: ShelfFolder
+  let folder: CatalogFolder
   let hashes: InputHashes
   let resources: CutResources
 
@@ -49,7 +49,7 @@ struct RegionBuilder {
     guard let path = folder.place(of: bundle) else { throw Self.gone(folder.finished(bundle.file.file)) }
     var isUpdated = false
     func make(
-      _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalogue.File]
+      _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalog.File]
     ) throws {
       if cancellation.isCancelled {
         throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on")
@@ -68,23 +68,23 @@ struct RegionBuilder {
       let png = try BundlePreview(region, of: record.facts).png(of: MBTilesReader(path: path))
       try OutputFile.write(png, to: "\(work)/\(name)", replacing: true)
       return [
-        Catalogue.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
+        Catalog.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
       ]
     }
-    try make(&record.parcels, fingerprints.parcels) {
-      record.parcelEntries = []
-      if let bytesMax = options.parcelBytesMax ?? region.settings.parcelBytesMax {
-        record.parcelEntries = try ParcelWriter(
+    try make(&record.packs, fingerprints.packs) {
+      record.packEntries = []
+      if let bytesMax = options.packBytesMax ?? region.settings.packBytesMax {
+        record.packEntries = try TilePackWriter(
           bundle: MBTilesReader(path: path), bytesMax: bytesMax, folder: work, stem: region.stem
         ).write()
       }
-      return record.parcelEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+      return record.packEntries.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
     let patches = try PatchWriter(region: region, bundle: path, folder: work, editionsFolder: options.patchesFrom)
     warnings += patches.warnings
     try make(&record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
       record.patchEntries = try patches.write(bundleBytes: bundle.file.bytes, &warnings)
-      return record.patchEntries.map { Catalogue.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
+      return record.patchEntries.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
     if isUpdated {
       try keep(record, from: work)
@@ -97,7 +97,7 @@ struct RegionBuilder {
       report: RegionReport(
         id: region.id, edition: region.settings.edition, outcome: isCut ? .built : isUpdated ? .updated : .unchanged,
         tileCount: record.facts.tileCount, bytes: bundle.file.bytes,
-        parcelCount: record.parcelEntries.count, patchCount: record.patchEntries.count,
+        packCount: record.packEntries.count, patchCount: record.patchEntries.count,
         seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings, error: nil))
   }
 
@@ -120,11 +120,11 @@ struct RegionBuilder {
     }
     let reader = try MBTilesReader(path: "\(work)/\(name)")
     let bounds = reader.metadata.bounds ?? .world
-    let facts = Catalogue.BundleFacts(
+    let facts = Catalog.BundleFacts(
       bounds: [bounds.west, bounds.south, bounds.east, bounds.north], zooms: summary.zoomMin...summary.zoomMax,
       format: cutter.plan.encoding.format, tileCount: summary.tileCount, tilesHash: try TilesHash.of(reader).description
     )
-    let file = Catalogue.File(
+    let file = Catalog.File(
       file: name, bytes: summary.fileBytes, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
     return RegionRecord(
       bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)), facts: facts)
@@ -139,7 +139,7 @@ struct RegionBuilder {
     try record.write(to: folder.record(region.id))
   }
 
-  private func made(_ files: [Catalogue.File], in work: String) throws -> [RegionRecord.MadeFile] {
+  private func made(_ files: [Catalog.File], in work: String) throws -> [RegionRecord.MadeFile] {
     try files.map { file in
       let path = "\(work)/\(file.file)"
       guard let stamp = FileStamp(path) else { throw Self.gone(path) }
@@ -147,9 +147,9 @@ struct RegionBuilder {
     }
   }
 
-  private static func gone(_ path: String) -> ShelfError {
-    ShelfError(
-      .unwritableOutput, path: path, "has gone while the shelf was being built", remedy: "leave the folder to the build"
+  private static func gone(_ path: String) -> CatalogBuildError {
+    CatalogBuildError(
+      .unwritableOutput, path: path, "has gone while the catalogue was being built", remedy: "leave the folder to the build"
     )
   }
 }

@@ -12,7 +12,7 @@ struct RegionFingerprints {
 
   let bundle: String
   let preview: String
-  let parcels: String
+  let packs: String
 
   /// - Throws: ``BundleError`` if an input cannot be read.
   init(_ region: RegionManifest.Region, _ options: CatalogBuildOptions, _ hashes: InputHashes) throws {
@@ -51,7 +51,7 @@ struct RegionFingerprints {
     }
     preview = FileHash.sha256(
       ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width ?? -1) \(picture.height ?? -1)")
-    parcels = FileHash.sha256(ofText: "\(bundle) parcels \(options.parcelBytesMax ?? settings.parcelBytesMax ?? -1)")
+    packs = FileHash.sha256(ofText: "\(bundle) packs \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
   }
 }
 

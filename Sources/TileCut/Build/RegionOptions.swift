@@ -54,7 +54,7 @@ extension BundlePreview {
   ///
   /// - Parameter region: gives the bounds itself if it crosses the antimeridian, since its bundle's bounds then span
   ///   all longitudes.
-  init(_ region: RegionManifest.Region, of facts: Catalogue.BundleFacts) {
+  init(_ region: RegionManifest.Region, of facts: Catalog.BundleFacts) {
     let (wanted, matrixSet) = (region.settings.preview, region.settings.matrixSet)
     let box =
       wanted.bounds ?? region.boundsAcrossAntimeridian

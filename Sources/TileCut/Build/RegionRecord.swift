@@ -6,7 +6,7 @@ import RegionCatalog
 struct RegionRecord: Codable, Equatable, Sendable {
   /// A file that is published, or finished and not published yet.
   struct MadeFile: Codable, Equatable, Sendable {
-    var file: Catalogue.File
+    var file: Catalog.File
     /// The file's state after it was made; a rename does not change it.
     var stamp: FileStamp
   }
@@ -19,14 +19,14 @@ struct RegionRecord: Codable, Equatable, Sendable {
   }
 
   var bundle: Piece
-  var facts: Catalogue.BundleFacts
+  var facts: Catalog.BundleFacts
   var preview: Piece?
-  var parcels: Piece?
-  var parcelEntries: [Catalogue.Parcel] = []
+  var packs: Piece?
+  var packEntries: [Catalog.TilePack] = []
   var patches: Piece?
-  var patchEntries: [Catalogue.Patch] = []
+  var patchEntries: [Catalog.Patch] = []
 
-  var files: [MadeFile] { [bundle, preview, parcels, patches].compactMap { $0?.files }.flatMap { $0 } }
+  var files: [MadeFile] { [bundle, preview, packs, patches].compactMap { $0?.files }.flatMap { $0 } }
 
   /// The record of a region; nil if it cannot be read, and then everything is made again.
   init?(path: String) {
@@ -34,16 +34,16 @@ struct RegionRecord: Codable, Equatable, Sendable {
     self = record
   }
 
-  init(bundle: Piece, facts: Catalogue.BundleFacts) { (self.bundle, self.facts) = (bundle, facts) }
+  init(bundle: Piece, facts: Catalog.BundleFacts) { (self.bundle, self.facts) = (bundle, facts) }
 
   func write(to path: String) throws {
     try OutputFile.write(JSONValue(encoding: self).bytes, to: path, replacing: true)
   }
 
   /// The region's entry in the catalogue.
-  func entry(_ region: RegionManifest.Region) -> Catalogue.Region {
-    Catalogue.Region(
-      region, bundle: bundle.files[0].file, facts: facts, preview: preview?.files.first?.file, parcels: parcelEntries,
+  func entry(_ region: RegionManifest.Region) -> Catalog.Region {
+    Catalog.Region(
+      region, bundle: bundle.files[0].file, facts: facts, preview: preview?.files.first?.file, packs: packEntries,
       patches: patchEntries)
   }
 }
@@ -52,7 +52,7 @@ extension RegionRecord.Piece {
   /// The files, if the fingerprint is equal and every file is unchanged; else nil.
   ///
   /// If a file's state differs, as in a copy of the folder, its content is hashed.
-  func intact(_ fingerprint: String, in folder: ShelfFolder) -> RegionRecord.Piece? {
+  func intact(_ fingerprint: String, in folder: CatalogFolder) -> RegionRecord.Piece? {
     guard fingerprint == self.fingerprint else { return nil }
     var piece = self
     for (index, made) in files.enumerated() {
@@ -64,7 +64,7 @@ extension RegionRecord.Piece {
   }
 }
 
-extension ShelfFolder {
+extension CatalogFolder {
   /// True for a file that is finished but not published yet.
   func isWaiting(_ made: RegionRecord.MadeFile) -> Bool { FileStamp(finished(made.file.file)) == made.stamp }
 

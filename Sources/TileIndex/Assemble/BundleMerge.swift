@@ -147,7 +147,7 @@ struct MergedMetadata {
     merged.json = Self.layers(all.compactMap(\.json))
     for other in all.dropFirst() { merged.extra.merge(other.extra) { own, _ in own } }
     // Merged tile packs are no longer a pack.
-    if all.count > 1 { merged.extra[RegionMetadata.parcelKey] = nil }
+    if all.count > 1 { merged.extra[RegionMetadata.packKey] = nil }
     metadata = merged
   }
 

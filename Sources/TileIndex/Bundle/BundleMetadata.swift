@@ -104,5 +104,5 @@ package enum RegionMetadata {
   package static let productKey = "product_id"
   package static let editionKey = "edition"
   /// For a tile pack: its number and the number of all packs, `3/17`.
-  package static let parcelKey = "parcel"
+  package static let packKey = "pack"
 }

@@ -14,7 +14,7 @@ public import Synchronization
 /// processor has touched since; a writer takes all of them. So hits scale with threads, at the cost of loads and
 /// evictions, which take a thousand times as long anyway.
 ///
-/// The dictionary does not own the tiles, `CacheBooks` does: a hit then counts no references, which would be its most
+/// The dictionary does not own the tiles, `CacheState` does: a hit then counts no references, which would be its most
 /// expensive part. A tile is removed here, under the locks, before its owner releases it.
 @usableFromInline
 struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sendable {

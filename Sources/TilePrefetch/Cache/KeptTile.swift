@@ -25,7 +25,7 @@ class KeptEntry: @unchecked Sendable {
   /// True for a prefetched tile that has not been used yet.
   @usableFromInline final let unused: Atomic<Bool>
 
-  /// The index in `CacheBooks.tiles`, -1 when the tile is no longer kept. Guarded by the cache's lock.
+  /// The index in `CacheState.tiles`, -1 when the tile is no longer kept. Guarded by the cache's lock.
   final var place = -1
   /// How many screens show the tile. Guarded by the cache's lock.
   final var pinCount = 0

@@ -15,7 +15,7 @@ public import TileIndex
 /// the state first and then, briefly, those of the table.
 public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   @usableFromInline let table = CacheTable<Key, Value>()
-  let state: Mutex<CacheBooks<Key, Value>>
+  let state: Mutex<CacheState<Key, Value>>
   /// Counts changes, not hits, so that a hit writes nothing that other threads read.
   @usableFromInline let clock = Atomic<UInt64>(1)
   let now: @Sendable () -> Duration
@@ -30,7 +30,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
   ) {
     state = Mutex(
-      CacheBooks(
+      CacheState(
         byteCountMax: max(byteCountMax, 0), eviction: eviction, unusedShareMax: unusedShareMax,
         absent: AbsentTiles(lifetime: absentLifetime)))
     let start = ContinuousClock.now

@@ -68,7 +68,7 @@ public enum LoadStart<Key: TileCacheKey, Value: Sendable>: Sendable {
 
 // MARK: - How the cache accounts for loads
 
-extension CacheBooks {
+extension CacheState {
   /// Starts a load. A demand without room is loaded but not kept; a prefetch without room is refused.
   mutating func start(_ key: Key, byteCount: Int, purpose: LoadPurpose, in table: borrowing Table) -> LoadStart<
     Key, Value

@@ -8,7 +8,7 @@ struct LoadMeter: Sendable {
   private let extraMax: Double
   /// Two simulations, with this cache's eviction policy and with LRU: which of them loads less differs from session to
   /// session.
-  private var unaided: [UnaidedLoads]
+  private var unaided: [BaselineLoads]
   /// Loads of all kinds.
   private var count = 0
   /// Missing tiles of the first screen; nil until there is one.
@@ -27,7 +27,7 @@ struct LoadMeter: Sendable {
     self.extraMax = extraMax
     self.tileCost = tileCost
     unaided = [cache.eviction, LRUEviction()].map {
-      UnaidedLoads(byteCountMax: cache.byteCountMax, eviction: $0, loadsMax: loadsMax, tileCost: tileCost)
+      BaselineLoads(byteCountMax: cache.byteCountMax, eviction: $0, loadsMax: loadsMax, tileCost: tileCost)
     }
   }
 
@@ -65,7 +65,7 @@ struct LoadMeter: Sendable {
 /// and loads that take as long as the real ones.
 ///
 /// It stores tile IDs, not tiles. The first screen is not counted.
-struct UnaidedLoads: Sendable {
+struct BaselineLoads: Sendable {
   private let loader: MapLoader<Void>
   /// Loads in progress, ordered by their ends.
   private var busy: [(end: Duration, load: TileLoad<TileID, Void>)] = []

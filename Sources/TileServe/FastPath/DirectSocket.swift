@@ -42,7 +42,7 @@ struct DirectSocket {
   ///   - pipe: for the latter.
   /// - Returns: how many bytes the system took, 0 when it takes none now; nil when the connection is broken.
   func send(
-    _ head: UnsafeMutableBufferPointer<iovec>, _ pages: UnsafeMutableBufferPointer<iovec>, through pipe: PagePipe
+    _ head: UnsafeMutableBufferPointer<iovec>, _ pages: UnsafeMutableBufferPointer<iovec>, through pipe: SplicePipe
   ) -> Int? {
     guard !pages.isEmpty else { return send(head, Self.flags) }
     guard let sent = send(head, Self.flags | Self.more) else { return nil }

@@ -14,19 +14,19 @@ import TileIndex
 /// reads every request, ``TileService`` answers it and the channel's pipeline writes the response. The bytes of the responses are the same.
 ///
 /// 1. ``RequestMemory`` recognises a request that repeats the connection's last one except for the target.
-/// 2. ``ReadyReplies`` has the whole response to this target; only the date is filled in.
-/// 3. ``DirectSocket`` writes it past the pipeline; bodies in a bundle's file go through ``PagePipe`` without being copied.
-/// 4. ``TurnTaking`` decides when the event loop gives up the processor so that clients read what they were sent.
+/// 2. ``ResponseCache`` has the whole response to this target; only the date is filled in.
+/// 3. ``DirectSocket`` writes it past the pipeline; bodies in a bundle's file go through ``SplicePipe`` without being copied.
+/// 4. ``EventLoopYieldPolicy`` decides when the event loop gives up the processor so that clients read what they were sent.
 ///
 /// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by ``TileService``.
-/// ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2; ``TablePages`` finds the place of a large body in the bundle's file.
+/// ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2; ``SQLiteBlobLocator`` finds the place of a large body in the bundle's file.
 ///
 /// Only this file is used from outside the folder: ``ConnectionHandler`` calls ``Connection``, the server creates the rest.
 final class FastPath: Sendable {
-  fileprivate let replies: ReadyReplies
+  fileprivate let replies: ResponseCache
 
   /// - Parameter byteCountMax: the memory budget of the response cache; 0 stores nothing.
-  init(byteCountMax: Int) { replies = ReadyReplies(byteCountMax: byteCountMax) }
+  init(byteCountMax: Int) { replies = ResponseCache(byteCountMax: byteCountMax) }
 
   /// Bytes that the response cache takes.
   var byteCount: Int { replies.byteCount }
@@ -41,12 +41,12 @@ final class FastPath: Sendable {
 
   /// What the connections of one event loop share. Used on that loop only.
   final class Loop {
-    fileprivate let replies: ReadyReplies
-    fileprivate let pipe = PagePipe()
+    fileprivate let replies: ResponseCache
+    fileprivate let pipe = SplicePipe()
     /// Bodies that are not in memory are read into this buffer: the last one has usually been sent when the next one comes, and the memory is still in
     /// the processor's cache.
     fileprivate var room = ByteBuffer()
-    fileprivate var turns = TurnTaking()
+    fileprivate var turns = EventLoopYieldPolicy()
 
     init(_ fastPath: FastPath) { replies = fastPath.replies }
   }
@@ -104,7 +104,7 @@ final class FastPath: Sendable {
         let start = NIODeadline.now()
         guard
           let reply = loop.replies.reply(
-            UnsafeRawBufferPointer(rebasing: bytes[target]), generation: service.shelf.generation),
+            UnsafeRawBufferPointer(rebasing: bytes[target]), generation: service.registry.generation),
           !reply.isGzipped || memory.acceptsGzip
         else { return nil }
         let count = memory.byteCount(target)
@@ -117,7 +117,7 @@ final class FastPath: Sendable {
 
     /// - Returns: nil when the response cannot be had without waiting for a disk.
     private func send(
-      _ reply: ReadyReply, through socket: DirectSocket?, _ start: NIODeadline, _ date: () -> [UInt8]
+      _ reply: CachedResponse, through socket: DirectSocket?, _ start: NIODeadline, _ date: () -> [UInt8]
     ) -> Rest? {
       var sent = 0
       if let socket {
@@ -179,7 +179,7 @@ final class FastPath: Sendable {
           ? BlobLocation(of: tile, tileset, matching: body) : nil
         guard file != nil || loop.replies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
         loop.replies.keep(
-          ReadyReply(reply, file: file, target: target, generation: generation, isGzipped: packing == .gzip))
+          CachedResponse(reply, file: file, target: target, generation: generation, isGzipped: packing == .gzip))
       }
     }
 

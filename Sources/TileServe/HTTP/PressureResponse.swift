@@ -19,14 +19,14 @@ final class PressureResponse: Sendable {
   private let cache: DrawnTileCache
   private let fastPath: FastPath?
   private let prefetcher: Prefetcher
-  private let shelf: TileShelf
+  private let registry: TilesetRegistry
   private let resolver: TileResolver
   private let readyBytes: Int
   private let current = Mutex(PressureLevel.normal)
 
   init(_ service: TileService, _ fastPath: FastPath?, readyBytes: Int) {
     (cache, self.fastPath) = (service.metrics.cache, fastPath)
-    (prefetcher, shelf, resolver) = (service.prefetcher, service.shelf, service.resolver)
+    (prefetcher, registry, resolver) = (service.prefetcher, service.registry, service.resolver)
     self.readyBytes = readyBytes
   }
 
@@ -44,7 +44,7 @@ final class PressureResponse: Sendable {
     case .critical:
       fastPath?.resize(to: 0)
       resolver.releaseBuffers()
-      for tileset in shelf.tilesets where !tileset.isRemote { tileset.closeIdle() }
+      for tileset in registry.tilesets where !tileset.isRemote { tileset.closeIdle() }
     }
     if level > before { FreeMemory.giveBack() }
   }

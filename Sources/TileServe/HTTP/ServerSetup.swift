@@ -45,7 +45,7 @@ struct ServerSetup: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: false)
     do {
       if let path = options.unixSocket {
-        let turn = await FolderTurn(besides: path)
+        let turn = await SocketFolderLock(besides: path)
         try await Self.removeAbandoned(path, group)
         // Under a temporary name at first: when it ends NIO removes the file at the path that it was bound to, even if that belongs to another process by then.
         let own = SocketFile.ownName(besides: path)

@@ -47,7 +47,7 @@ struct SocketFile: Sendable {
 
 /// A lock on a folder while a server starts to listen there: between finding an abandoned socket and replacing it no other server may do the same. Leaves no
 /// file behind, and ends with the process.
-final class FolderTurn: Sendable {
+final class SocketFolderLock: Sendable {
   private let descriptor: Int32
 
   /// - Parameter path: a file in the folder. If the folder cannot be locked within five seconds, the server goes on without the lock.

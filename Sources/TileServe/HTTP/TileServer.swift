@@ -9,7 +9,7 @@ import TilePrefetch
 /// An HTTP server for the tilesets of a registry.
 ///
 /// ```swift
-/// let server = try await TileServer.start(TileShelf(["/maps"]))
+/// let server = try await TileServer.start(TilesetRegistry(["/maps"]))
 /// print(server.url)
 /// try await server.shutdown()
 /// ```
@@ -28,13 +28,13 @@ public final class TileServer: Sendable {
   private let loops: [NIOLoopBound<LoopState>]
   private let service: TileService
   private let accessLog: AccessLog?
-  private let chores: Chores
+  private let chores: MaintenanceTasks
   private let pressure: MemoryPressureMonitor?
   private let isEnding = Atomic(false)
 
   private init(
     url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel, socketFile: SocketFile?,
-    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: Chores,
+    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: MaintenanceTasks,
     pressure: MemoryPressureMonitor?
   ) {
     self.url = url
@@ -53,7 +53,7 @@ public final class TileServer: Sendable {
   ///
   /// - Throws: ``ServeError`` with `.cannotListen` (also where too few files may be open) or `.invalidOption`.
   public static func start(
-    _ shelf: TileShelf, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
+    _ registry: TilesetRegistry, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
     logger: Logger = Logger(label: "tileserve")
   ) async throws -> TileServer {
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
@@ -105,7 +105,7 @@ public final class TileServer: Sendable {
         options.unixSocket == nil
         ? "\(scheme)://\(Self.urlHost(options.listeningHost)):\(port ?? 0)" : "\(scheme)://localhost"
       let service = TileService(
-        shelf, options, boundOrigin: origin, metrics: metrics, alarm: alarm, logger: logger)
+        registry, options, boundOrigin: origin, metrics: metrics, alarm: alarm, logger: logger)
       ready.service.withLock { $0 = service }
       let response = PressureResponse(service, fastPath, readyBytes: readyBytes)
       let pressure = options.memoryPressure.map { readings in
@@ -116,7 +116,7 @@ public final class TileServer: Sendable {
         }
       }
       pressure?.start()
-      let chores = Chores(shelf, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
+      let chores = MaintenanceTasks(registry, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
         url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
         listener: listener, socketFile: socketFile, loops: Array(loops.values), service: service, accessLog: accessLog,

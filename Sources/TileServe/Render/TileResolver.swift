@@ -6,7 +6,7 @@ package import TilePrefetch
 /// Blocks the calling thread for reading and drawing; called by several threads at once.
 package final class TileResolver: Sendable {
   package let cache: DrawnTileCache
-  private let drawers = DrawerPool()
+  private let drawers = TileRendererPool()
   private let blanks = BlankTiles()
 
   package init(cache: DrawnTileCache) {

@@ -13,28 +13,28 @@ struct HTTPAddress: Hashable, Sendable {
   var path: String
 
   /// What is wrong with a URL. Does not contain the URL, which may hold a key.
-  struct Refusal: Error, CustomStringConvertible { let description: String }
+  struct InvalidURL: Error, CustomStringConvertible { let description: String }
 
   init(_ text: String) throws {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }) else {
-      throw Refusal(description: "holds characters that must be percent-encoded in a URL")
+      throw InvalidURL(description: "holds characters that must be percent-encoded in a URL")
     }
     guard let mark = text.firstRange(of: "://"), let scheme = Scheme(rawValue: text[..<mark.lowerBound].lowercased())
-    else { throw Refusal(description: "must begin with http:// or https://") }
+    else { throw InvalidURL(description: "must begin with http:// or https://") }
     let rest = text[mark.upperBound...]
     let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
     let authority = rest[..<end]
-    guard !authority.contains("@") else { throw Refusal(description: "must not hold a user or password") }
-    guard !rest.contains("#") else { throw Refusal(description: "must not have a fragment (#)") }
+    guard !authority.contains("@") else { throw InvalidURL(description: "must not hold a user or password") }
+    guard !rest.contains("#") else { throw InvalidURL(description: "must not have a fragment (#)") }
     var host = authority
     if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
       guard let port = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(port) else {
-        throw Refusal(description: "has a port that is no number from 1 to 65535")
+        throw InvalidURL(description: "has a port that is no number from 1 to 65535")
       }
       self.port = port
       host = authority[..<colon]
     }
-    guard !host.isEmpty else { throw Refusal(description: "names no host") }
+    guard !host.isEmpty else { throw InvalidURL(description: "names no host") }
     self.scheme = scheme
     self.host = host.lowercased()
     path = rest[end...].hasPrefix("/") ? String(rest[end...]) : "/" + rest[end...]
@@ -72,16 +72,16 @@ struct URLTemplate: Hashable, Sendable {
   init(_ text: String) throws {
     self.text = text
     guard text.contains("{z}"), text.contains("{x}"), text.contains("{y}") || text.contains("{-y}") else {
-      throw HTTPAddress.Refusal(description: "needs {z}, {x} and {y} (or {-y} for rows from the south)")
+      throw HTTPAddress.InvalidURL(description: "needs {z}, {x} and {y} (or {-y} for rows from the south)")
     }
     let example = Self.filled(text, TileID(unchecked: 0, 0, 0))
     guard !example.contains("{"), !example.contains("}") else {
-      throw HTTPAddress.Refusal(description: "has another place than {z}, {x}, {y} and {-y}")
+      throw HTTPAddress.InvalidURL(description: "has another place than {z}, {x}, {y} and {-y}")
     }
     address = try HTTPAddress(example)
     // The numbers must not decide which host is asked.
     let host = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...].prefix { $0 != "/" && $0 != "?" }
-    guard !host.contains("{") else { throw HTTPAddress.Refusal(description: "must not have places in the host's name") }
+    guard !host.contains("{") else { throw HTTPAddress.InvalidURL(description: "must not have places in the host's name") }
   }
 
   /// The URL of a tile.

@@ -49,8 +49,8 @@ extension BrowserTests {
     var options = TileServerOptions()
     options.port = 0
     options.webLibraryFolders = []
-    let shelf = try TileShelf(SampleBundles.folders(all: false))
-    let server = try await TileServer.start(shelf, options)
+    let catalog = try TilesetRegistry(SampleBundles.folders(all: false))
+    let server = try await TileServer.start(catalog, options)
     do {
       let page = try BrowserPage()
       for (path, name) in [("", "index"), ("jacksboro-fault/", "viewer")] {
@@ -63,6 +63,6 @@ extension BrowserTests {
       #expect(page.requests.allSatisfy { $0.hasPrefix(server.url) })
     }
     try await server.shutdown()
-    await shelf.close()
+    await catalog.close()
   }
 }

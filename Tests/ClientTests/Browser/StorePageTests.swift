@@ -19,15 +19,15 @@ struct StorePageTests {
 
     init(regions: [String]) throws {
       folder = try TemporaryFolder()
-      let shelf = folder.file("shelf")
+      let catalog = folder.file("catalogue")
       let built = try Command(built: "tilecut").run(
-        ["build", ProjectFiles.path("sample-regions/regions.json"), "-o", shelf, "--progress", "none"]
+        ["build", ProjectFiles.path("sample-regions/regions.json"), "-o", catalog, "--progress", "none"]
           + (regions.isEmpty ? [] : ["--only"] + regions), timeout: 300)
       try #require(built.status == 0, "\(built)")
-      regionCount = try Catalogue(path: "\(shelf)/catalogue.json").regions.count
+      regionCount = try Catalog(path: "\(catalog)/catalogue.json").regions.count
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
       let process = try Command(built: "mapstore").start(
-        ["serve", "--shelf", shelf, "--ledger", folder.file("ledger.sqlite"), "--port", "0", "--log-level", "warning"])
+        ["serve", "--catalogue", catalog, "--ledger", folder.file("ledger.sqlite"), "--port", "0", "--log-level", "warning"])
       let isUp = process.wait(timeout: 60) { process.stdout.contains("/catalogue\n") }
       let line = process.stdout.split(separator: "\n").first { $0.hasPrefix("catalogue: ") }
       address = String(

@@ -12,141 +12,141 @@ import TileImage
 /// `tilecut build` from one state of the manifest to the next.
 @Suite(.ownThread) struct BuildTests {
   @Test func buildWritesTheFilesThatTheCatalogLists() throws {
-    let shelf = try Shelf.built()
-    let run = try Shelf.buildRun()
+    let catalog = try BuiltCatalog.built()
+    let run = try BuiltCatalog.buildRun()
     #expect(run.stderrLines.count == 4 && run.stderr.contains("] levels 1: built, "), "\(run)")
-    let catalogue = try shelf.catalogue()
+    let catalogue = try catalog.catalogue()
     #expect(catalogue.regions.map(\.id) == ["whole", "degrees", "levels", "jpeg"])
-    try shelf.expectConsistent()
-    #expect(shelf.names == (catalogue.regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
+    try catalog.expectConsistent()
+    #expect(catalog.names == (catalogue.regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
     for region in catalogue.regions {
-      try expectValid(shelf.path(region.file))
-      let reader = try MBTilesReader(path: shelf.path(region.file))
+      try expectValid(catalog.path(region.file))
+      let reader = try MBTilesReader(path: catalog.path(region.file))
       #expect(reader.matrixSet == region.matrixSet && reader.metadata["region"] == region.id)
       #expect(try reader.tileCount() == region.tileCount && reader.zooms() == Array(region.minzoom...region.maxzoom))
       #expect(try TilesHash.of(reader).description == region.tilesHash)
       #expect(reader.metadata.bounds == region.boundingBox && reader.metadata.format == region.format)
       #expect(region.preview?.file == "\(region.id)-1.png")
     }
-    let whole = try MBTilesReader(path: shelf.path("whole-1.mbtiles"))
+    let whole = try MBTilesReader(path: catalog.path("whole-1.mbtiles"))
     #expect(try PlaceIndex(whole)?.places().map(\.name) == ["Here"])
   }
 
   /// Packs are smaller than the limit, and merged by the tool they give the region's bundle.
   @Test func packsOfARegionMergeToTheWholeRegion() throws {
-    let shelf = try Shelf.built()
+    let catalog = try BuiltCatalog.built()
     for (id, limit) in [("degrees", 400_000), ("levels", 400_000)] {
-      let catalogue = try shelf.catalogue()
+      let catalogue = try catalog.catalogue()
       let region = try #require(catalogue[id])
-      #expect(region.parcels.count > 2 && region.parcels[0].isOverview, "\(region.parcels.count)")
-      let whole = try MBTilesReader(path: shelf.path(region.file))
-      let index = ParcelIndex(region)
+      #expect(region.packs.count > 2 && region.packs[0].isOverview, "\(region.packs.count)")
+      let whole = try MBTilesReader(path: catalog.path(region.file))
+      let index = TilePackIndex(region)
       var count = 0
-      for (number, parcel) in region.parcels.enumerated() {
-        #expect(parcel.bytes <= limit)
-        try expectValid(shelf.path(parcel.file))
-        let reader = try MBTilesReader(path: shelf.path(parcel.file))
-        #expect(try reader.tileCount() == parcel.tileCount)
-        #expect(try reader.zooms().first == parcel.zooms.lowerBound && reader.zooms().last == parcel.zooms.upperBound)
+      for (number, pack) in region.packs.enumerated() {
+        #expect(pack.bytes <= limit)
+        try expectValid(catalog.path(pack.file))
+        let reader = try MBTilesReader(path: catalog.path(pack.file))
+        #expect(try reader.tileCount() == pack.tileCount)
+        #expect(try reader.zooms().first == pack.zooms.lowerBound && reader.zooms().last == pack.zooms.upperBound)
         try reader.forEachTile { tile, bytes in
-          #expect(index.parcel(of: tile) == number, "\(tile)")
+          #expect(index.pack(of: tile) == number, "\(tile)")
           let stored = try whole.tile(tile)
           #expect(stored == Array(bytes), "\(tile)")
           count += 1
         }
       }
       #expect(count == region.tileCount)
-      let merged = shelf.folder.file("\(id).mbtiles")
+      let merged = catalog.folder.file("\(id).mbtiles")
       let run = try Command(built: "tilecut").run(
-        ["merge"] + region.parcels.map { shelf.path($0.file) } + ["-o", merged])
+        ["merge"] + region.packs.map { catalog.path($0.file) } + ["-o", merged])
       #expect(run.status == 0, "\(run)")
       let reader = try MBTilesReader(path: merged)
       #expect(try TilesHash.of(reader).description == region.tilesHash)
       // Its metadata is that of the whole, without what marks a pack.
-      #expect(reader.metadata["parcel"] == nil && reader.metadata["region"] == id)
+      #expect(reader.metadata["pack"] == nil && reader.metadata["region"] == id)
       #expect(reader.metadata.bounds == region.boundingBox && reader.metadata.name == whole.metadata.name)
     }
   }
 
   @Test func unchangedRegionsAreNotBuiltAgain() throws {
-    let shelf = try Shelf.built()
-    let before = try shelf.contents()
-    let stamps = try shelf.names.map {
-      try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary
+    let catalog = try BuiltCatalog.built()
+    let before = try catalog.contents()
+    let stamps = try catalog.names.map {
+      try FileManager.default.attributesOfItem(atPath: catalog.path($0)) as NSDictionary
     }
-    let again = try shelf.build()
+    let again = try catalog.build()
     #expect(again.status == 0 && again.stdout.contains("4 regions, 0 made, 4 unchanged"), "\(again)")
-    #expect(try shelf.contents() == before)
+    #expect(try catalog.contents() == before)
     #expect(
-      try shelf.names.map { try FileManager.default.attributesOfItem(atPath: shelf.path($0)) as NSDictionary } == stamps
+      try catalog.names.map { try FileManager.default.attributesOfItem(atPath: catalog.path($0)) as NSDictionary } == stamps
     )
 
     // A copy of the folder has other inodes and times, and the same content.
-    let copy = shelf.folder.file("copy")
-    try FileManager.default.copyItem(atPath: shelf.output, toPath: copy)
-    let copied = try tilecut("build", shelf.manifest, "-o", copy)
+    let copy = catalog.folder.file("copy")
+    try FileManager.default.copyItem(atPath: catalog.output, toPath: copy)
+    let copied = try tilecut("build", catalog.manifest, "-o", copy)
     #expect(copied.stdout.contains("0 made"), "\(copied)")
 
     // A fact that only the catalogue has needs no cut.
-    try shelf.writeVariety(last: #", "priceTier": "low""#)
-    let priced = try shelf.build()
-    let tier = try shelf.catalogue()["jpeg"]?.priceTier
+    try catalog.writeVariety(last: #", "priceTier": "low""#)
+    let priced = try catalog.build()
+    let tier = try catalog.catalogue()["jpeg"]?.priceTier
     #expect(priced.stdout.contains("0 made") && tier == "low", "\(priced)")
 
     // If only the size of packs changes, only they are built.
-    try shelf.writeVariety(last: #", "priceTier": "low""#, parcels: 600_000)
-    let split = try shelf.build()
+    try catalog.writeVariety(last: #", "priceTier": "low""#, packs: 600_000)
+    let split = try catalog.build()
     #expect(split.stdout.contains("4 regions, 1 made") && split.stderr.contains("degrees 1: updated"), "\(split)")
-    #expect(try shelf.contents()["degrees-1.mbtiles"] == before["degrees-1.mbtiles"])
-    try shelf.expectConsistent()
-    #expect(shelf.names == (try shelf.catalogue().regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
+    #expect(try catalog.contents()["degrees-1.mbtiles"] == before["degrees-1.mbtiles"])
+    try catalog.expectConsistent()
+    #expect(catalog.names == (try catalog.catalogue().regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
   }
 
   /// The short form of ``everyKindOfChangedInputIsBuiltAgain()``.
   @Test func changedSourceIsBuiltAgain() throws {
-    let shelf = try Shelf()
-    try shelf.write([Shelf.region("a"), Shelf.region("b", #", "sources": ["other.png"]"#)].joined(separator: ","))
-    #expect(try shelf.build().status == 0)
-    _ = try shelf.folder.writePlacedPicture("other.png", edge: 32)
-    let run = try shelf.build()
+    let catalog = try BuiltCatalog()
+    try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "sources": ["other.png"]"#)].joined(separator: ","))
+    #expect(try catalog.build().status == 0)
+    _ = try catalog.folder.writePlacedPicture("other.png", edge: 32)
+    let run = try catalog.build()
     #expect(run.stderr.contains("b 1: built") && run.stdout.contains("1 made, 1 unchanged"), "\(run)")
-    try Data("x".utf8).write(to: URL(fileURLWithPath: shelf.path("a-1.mbtiles")))
-    let mended = try shelf.build()
+    try Data("x".utf8).write(to: URL(fileURLWithPath: catalog.path("a-1.mbtiles")))
+    let mended = try catalog.build()
     #expect(mended.stderr.contains("a 1: built") && mended.stdout.contains("1 made, 1 unchanged"), "\(mended)")
   }
 
   @Test(.long) func everyKindOfChangedInputIsBuiltAgain() throws {
-    let shelf = try Shelf.built()
+    let catalog = try BuiltCatalog.built()
     // A source of one region; a source's side file; a gazetteer.
-    _ = try shelf.folder.writePlacedPicture("other.png", edge: 32)
-    let first = try shelf.build()
+    _ = try catalog.folder.writePlacedPicture("other.png", edge: 32)
+    let first = try catalog.build()
     #expect(first.stderr.contains("degrees 1: built") && first.stdout.contains("1 made"), "\(first)")
-    try shelf.folder.write("placed.wld", "1\n0\n0\n-1\n10\n50\n")
-    let second = try shelf.build()
+    try catalog.folder.write("placed.wld", "1\n0\n0\n-1\n10\n50\n")
+    let second = try catalog.build()
     #expect(second.stdout.contains("3 made") && second.stderr.contains("degrees 1: unchanged"), "\(second)")
-    let places = try String(contentsOfFile: shelf.folder.file("places.geojson"), encoding: .utf8)
-    try shelf.folder.write("places.geojson", places.replacingOccurrences(of: "Here", with: "There"))
-    let third = try shelf.build()
+    let places = try String(contentsOfFile: catalog.folder.file("places.geojson"), encoding: .utf8)
+    try catalog.folder.write("places.geojson", places.replacingOccurrences(of: "Here", with: "There"))
+    let third = try catalog.build()
     #expect(third.stderr.contains("whole 1: built") && third.stdout.contains("1 made"), "\(third)")
     // Damage of the output itself.
-    try Data("x".utf8).write(to: URL(fileURLWithPath: shelf.path("jpeg-1.mbtiles")))
-    let fourth = try shelf.build()
+    try Data("x".utf8).write(to: URL(fileURLWithPath: catalog.path("jpeg-1.mbtiles")))
+    let fourth = try catalog.build()
     #expect(fourth.stderr.contains("jpeg 1: built") && fourth.stdout.contains("1 made"), "\(fourth)")
-    try FileManager.default.removeItem(atPath: shelf.path("whole-1.png"))
-    let fifth = try shelf.build()
+    try FileManager.default.removeItem(atPath: catalog.path("whole-1.png"))
+    let fifth = try catalog.build()
     #expect(fifth.stderr.contains("whole 1: updated") && fifth.stdout.contains("1 made"), "\(fifth)")
-    try shelf.expectConsistent()
-    #expect(try shelf.build("--rebuild").stdout.contains("4 made"))
+    try catalog.expectConsistent()
+    #expect(try catalog.build("--rebuild").stdout.contains("4 made"))
   }
 
   /// The command's own version is fixed, so this test calls the library.
   @Test func anotherToolVersionBuildsEverythingAgain() throws {
-    let shelf = try Shelf()
-    try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
+    let catalog = try BuiltCatalog()
+    try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("b")].joined(separator: ","))
     func outcomes(_ version: String) throws -> [RegionReport.Outcome] {
-      let manifest = try RegionManifest(path: shelf.manifest)
-      let options = CatalogBuildOptions(manifest: manifest, output: shelf.output, toolVersion: version)
-      return try ShelfBuilder(options).build().regions.map(\.outcome)
+      let manifest = try RegionManifest(path: catalog.manifest)
+      let options = CatalogBuildOptions(manifest: manifest, output: catalog.output, toolVersion: version)
+      return try CatalogBuilder(options).build().regions.map(\.outcome)
     }
     #expect(try outcomes("1") == [.built, .built])
     #expect(try outcomes("1") == [.unchanged, .unchanged])
@@ -154,78 +154,78 @@ import TileImage
   }
 
   @Test func onlyOneOfTwoBuildsInAFolderRuns() throws {
-    let shelf = try Shelf()
-    try shelf.write(Shelf.region("a"))
-    #expect(try shelf.build().status == 0)
-    var lock = try FolderLock("\(shelf.output)/.tilecut/lock")
+    let catalog = try BuiltCatalog()
+    try catalog.write(BuiltCatalog.region("a"))
+    #expect(try catalog.build().status == 0)
+    var lock = try FolderLock("\(catalog.output)/.tilecut/lock")
     #expect(lock != nil)
-    let run = try shelf.build()
+    let run = try catalog.build()
     #expect(run.status == 75 && run.stderr.contains("another tilecut build is at work in it"), "\(run)")
     lock = nil
-    #expect(try shelf.build().status == 0)
+    #expect(try catalog.build().status == 0)
   }
 
   /// A catalogue that cannot be read may have another owner; the message names the remedy.
   @Test func damagedCatalogIsNotOverwritten() throws {
-    let shelf = try Shelf()
-    try shelf.write(Shelf.region("a"))
-    #expect(try shelf.build().status == 0)
-    let whole = try shelf.contents()
+    let catalog = try BuiltCatalog()
+    try catalog.write(BuiltCatalog.region("a"))
+    #expect(try catalog.build().status == 0)
+    let whole = try catalog.contents()
     for text in ["{", #"{"version":2,"regions":[]}"#] {
-      try shelf.folder.write("dist/catalogue.json", text)
-      expectRefusal(try shelf.build(), status: 65, naming: shelf.path("catalogue.json"), "remove it")
-      #expect(try String(contentsOfFile: shelf.path("catalogue.json"), encoding: .utf8) == text)
+      try catalog.folder.write("dist/catalogue.json", text)
+      expectRefusal(try catalog.build(), status: 65, naming: catalog.path("catalogue.json"), "remove it")
+      #expect(try String(contentsOfFile: catalog.path("catalogue.json"), encoding: .utf8) == text)
     }
-    try FileManager.default.removeItem(atPath: shelf.path("catalogue.json"))
-    let mended = try shelf.build()
+    try FileManager.default.removeItem(atPath: catalog.path("catalogue.json"))
+    let mended = try catalog.build()
     #expect(mended.stdout.contains("1 region, 0 made"), "\(mended)")
-    #expect(try shelf.contents() == whole)
+    #expect(try catalog.contents() == whole)
   }
 
   /// The bundle, which takes long, is not built again because its packs failed.
   @Test func bundleIsKeptWhenItsPacksCannotBeBuilt() throws {
-    let shelf = try Shelf()
+    let catalog = try BuiltCatalog()
     let noise =
       #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
-    try shelf.write([Shelf.region("a"), Shelf.region("n", noise)].joined(separator: ","))
-    let run = try shelf.build("--max-bytes", "256kB")
+    try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("n", noise)].joined(separator: ","))
+    let run = try catalog.build("--max-bytes", "256kB")
     expectRefusal(run, status: 64, naming: "1 region of 2")
     let line = try #require(run.stderrLines.first { $0.contains("] n: failed: ") })
-    #expect(line.contains("alone does not fit into a parcel of 256000 bytes; allow parcels of at least"), "\(run)")
-    #expect(shelf.names.isEmpty)
+    #expect(line.contains("alone does not fit into a pack of 256000 bytes; allow packs of at least"), "\(run)")
+    #expect(catalog.names.isEmpty)
     // The limit that the message names is enough.
     let wanted = try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }, "\(run)")
-    let mended = try shelf.build("--max-bytes", "\(wanted)")
+    let mended = try catalog.build("--max-bytes", "\(wanted)")
     #expect(mended.status == 0 && mended.stderr.contains("n 1: updated"), "\(mended)")
-    try shelf.expectConsistent()
+    try catalog.expectConsistent()
   }
 
   /// Bounds across the antimeridian, and a boundary that it cuts in two, stay one region of its own width.
   @Test func regionsMayCrossTheAntimeridian() throws {
-    let shelf = try Shelf()
-    _ = try shelf.folder.writePicture("world.png", width: 256, height: 128)
-    try shelf.folder.write("world.pgw", "1.40625\n0\n0\n-1.40625\n-179.296875\n89.296875\n")
-    try shelf.folder.write("world.prj", "EPSG:4326")
+    let catalog = try BuiltCatalog()
+    _ = try catalog.folder.writePicture("world.png", width: 256, height: 128)
+    try catalog.folder.write("world.pgw", "1.40625\n0\n0\n-1.40625\n-179.296875\n89.296875\n")
+    try catalog.folder.write("world.prj", "EPSG:4326")
     let boundary =
       #"{"type": "MultiPolygon", "coordinates": [[[[170, -5], [180, -25], [180, -5], [170, -5]]], [[[-180, -25], [-170, -5], [-180, -5], [-180, -25]]]]}"#
-    try shelf.write(
+    try catalog.write(
       [
-        Shelf.region("a", #", "bounds": [170, -25, -170, -5]"#),
-        Shelf.region("b", #", "bounds": [170, -25, -170, -5], "grid": "WorldCRS84Quad", "parcelBytes": 256000"#),
-        Shelf.region("c", #", "boundary": \#(boundary)"#),
+        BuiltCatalog.region("a", #", "bounds": [170, -25, -170, -5]"#),
+        BuiltCatalog.region("b", #", "bounds": [170, -25, -170, -5], "grid": "WorldCRS84Quad", "packBytes": 256000"#),
+        BuiltCatalog.region("c", #", "boundary": \#(boundary)"#),
       ].joined(separator: ","),
       defaults: #""edition": "1", "sources": ["world.png"], "zooms": [0, 3], "preview": {"width": 64}"#)
-    let run = try shelf.build()
+    let run = try catalog.build()
     #expect(run.status == 0, "\(run)")
-    try shelf.expectConsistent()
-    for region in try shelf.catalogue().regions {
+    try catalog.expectConsistent()
+    for region in try catalog.catalogue().regions {
       #expect(region.bounds == [170, -25, -170, -5], "\(region.id)")
-      try expectValid(shelf.path(region.file))
-      let preview = try shelf.folder.bytes("dist/\(region.id)-1.png").withUnsafeBytes { try ImageDecoder.decode($0) }
+      try expectValid(catalog.path(region.file))
+      let preview = try catalog.folder.bytes("dist/\(region.id)-1.png").withUnsafeBytes { try ImageDecoder.decode($0) }
       #expect(preview.width == 64 && (60...70).contains(preview.height), "\(region.id) \(preview.height)")
     }
     func found(_ place: String) throws -> [String] {
-      try tilecut("parcels", shelf.output, "--point=\(place)").stdoutLines.dropLast().map { String($0.prefix(1)) }
+      try tilecut("packs", catalog.output, "--point=\(place)").stdoutLines.dropLast().map { String($0.prefix(1)) }
     }
     #expect(try found("179,-15") == ["a", "b", "c"] && found("-179,-15") == ["a", "b", "c"])
     #expect(try found("0,-15").isEmpty)
@@ -233,9 +233,9 @@ import TileImage
 
   /// The short form of ``bytesDoNotDependOnFolderThreadsOrOrder()``.
   @Test func twoBuildsGiveTheSameBytes() throws {
-    let (one, two) = (try Shelf(), try Shelf())
-    for shelf in [one, two] {
-      try shelf.write([Shelf.region("a"), Shelf.region("b", #", "format": "jpeg""#)].joined(separator: ","))
+    let (one, two) = (try BuiltCatalog(), try BuiltCatalog())
+    for catalog in [one, two] {
+      try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "format": "jpeg""#)].joined(separator: ","))
     }
     #expect(try one.build("--jobs", "1").status == 0)
     #expect(try two.build("--jobs", "2", "--memory", "128MB").status == 0)
@@ -244,7 +244,7 @@ import TileImage
 
   /// The same inputs give the same bytes in any folder, on any number of threads, in any order.
   @Test(.long) func bytesDoNotDependOnFolderThreadsOrOrder() throws {
-    let (one, two) = (try Shelf(), try Shelf())
+    let (one, two) = (try BuiltCatalog(), try BuiltCatalog())
     try one.writeVariety()
     try two.writeVariety()
     #expect(try one.build("--jobs", "1").status == 0)
@@ -255,45 +255,45 @@ import TileImage
   }
 
   @Test func newEditionComesWithAPatchFromTheOldOne() throws {
-    let shelf = try Shelf.built()
-    let first = try shelf.catalogue()
-    _ = try shelf.folder.writePlacedPicture("other.png", edge: 47)
-    try shelf.writeVariety(edition: "2026-2")
-    let run = try shelf.build("--patches-from", shelf.output)
+    let catalog = try BuiltCatalog.built()
+    let first = try catalog.catalogue()
+    _ = try catalog.folder.writePlacedPicture("other.png", edge: 47)
+    try catalog.writeVariety(edition: "2026-2")
+    let run = try catalog.build("--patches-from", catalog.output)
     #expect(run.status == 0, "\(run)")
-    try shelf.expectConsistent()
-    let second = try shelf.catalogue()
+    try catalog.expectConsistent()
+    let second = try catalog.catalogue()
     for region in second.regions {
       let old = try #require(first[region.id])
       let patch = try #require(region.patches.first, "\(region.id): \(run)")
       #expect(patch.fromEdition == "1" && patch.fromTilesHash == old.tilesHash && patch.bytes < region.bytes)
       // The bundle of the earlier edition is still there, and the patch turns it into the new one.
-      let output = shelf.folder.file("applied.mbtiles")
-      let applied = try tilecut("apply", shelf.path(patch.file), shelf.path(old.file), "-o", output, "--force")
+      let output = catalog.folder.file("applied.mbtiles")
+      let applied = try tilecut("apply", catalog.path(patch.file), catalog.path(old.file), "-o", output, "--force")
       #expect(applied.status == 0, "\(applied)")
       #expect(try FileHash.sha256(ofFile: output) == region.sha256, "\(region.id)")
     }
     // Packs and previews of the earlier edition are gone.
     let listed = second.regions.flatMap(\.files).map(\.file)
-    #expect(Set(shelf.names) == Set(listed + ["catalogue.json"] + first.regions.map(\.file)))
-    #expect(try shelf.build("--patches-from", shelf.output).stdout.contains("0 made"))
-    let pruned = try shelf.build("--prune")
+    #expect(Set(catalog.names) == Set(listed + ["catalogue.json"] + first.regions.map(\.file)))
+    #expect(try catalog.build("--patches-from", catalog.output).stdout.contains("0 made"))
+    let pruned = try catalog.build("--prune")
     #expect(
-      pruned.status == 0 && Set(shelf.names) == Set(listed + ["catalogue.json"]).filter { !$0.hasSuffix(".patch") })
+      pruned.status == 0 && Set(catalog.names) == Set(listed + ["catalogue.json"]).filter { !$0.hasSuffix(".patch") })
   }
 
   /// A file whose metadata contradicts its name gives a warning, unless it may be another region's.
   @Test func unusableOldEditionsAreNamed() throws {
-    let shelf = try Shelf()
-    try shelf.write([Shelf.region("a"), Shelf.region("a-b")].joined(separator: ","))
-    #expect(try shelf.build().status == 0)
-    let old = shelf.folder.file("old")
+    let catalog = try BuiltCatalog()
+    try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("a-b")].joined(separator: ","))
+    #expect(try catalog.build().status == 0)
+    let old = catalog.folder.file("old")
     try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: false)
     for (from, to) in [("a-1", "a-0"), ("a-b-1", "a-b-1"), ("a-b-1", "a-b-0")] {
-      try FileManager.default.copyItem(atPath: shelf.path("\(from).mbtiles"), toPath: "\(old)/\(to).mbtiles")
+      try FileManager.default.copyItem(atPath: catalog.path("\(from).mbtiles"), toPath: "\(old)/\(to).mbtiles")
     }
-    _ = try shelf.folder.writeBundle("old/a-2.mbtiles", zooms: 0...0)
-    let run = try shelf.build("--patches-from", old)
+    _ = try catalog.folder.writeBundle("old/a-2.mbtiles", zooms: 0...0)
+    let run = try catalog.build("--patches-from", old)
     #expect(run.status == 0, "\(run)")
     let warnings = run.stderrLines.filter { $0.contains("warning: ") }
     #expect(
@@ -306,86 +306,86 @@ import TileImage
 
   /// A patch as large as the bundle is of no use.
   @Test func patchThatIsNotSmallerThanTheBundleIsNotListed() throws {
-    let shelf = try Shelf()
-    try shelf.write(Shelf.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": 0"#)
-    #expect(try shelf.build().status == 0)
-    _ = try shelf.folder.writePicture("placed.png", width: 64, height: 64, colour: 0x123456)
-    try shelf.write(Shelf.region("a"), defaults: #""edition": "2", "sources": ["placed.png"], "zooms": 0"#)
-    #expect(try shelf.build("--patches-from", shelf.output).status == 0)
-    let catalogue = try shelf.catalogue()
+    let catalog = try BuiltCatalog()
+    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": 0"#)
+    #expect(try catalog.build().status == 0)
+    _ = try catalog.folder.writePicture("placed.png", width: 64, height: 64, colour: 0x123456)
+    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "2", "sources": ["placed.png"], "zooms": 0"#)
+    #expect(try catalog.build("--patches-from", catalog.output).status == 0)
+    let catalogue = try catalog.catalogue()
     let region = try #require(catalogue["a"])
     for patch in region.patches { #expect(patch.bytes < region.bytes) }
-    #expect(shelf.names.contains { $0.hasSuffix(".patch") } == !region.patches.isEmpty)
+    #expect(catalog.names.contains { $0.hasSuffix(".patch") } == !region.patches.isEmpty)
   }
 
   @Test func addedRegionsAreListedAndRemovedOnesDisappear() throws {
-    let shelf = try Shelf()
-    try shelf.write([Shelf.region("a"), Shelf.region("b")].joined(separator: ","))
-    #expect(try shelf.build().status == 0)
-    try shelf.folder.write("dist/notes.txt", "mine")
-    try shelf.write([Shelf.region("c"), Shelf.region("a")].joined(separator: ","))
-    let run = try shelf.build()
-    let ids = try shelf.catalogue().regions.map(\.id)
+    let catalog = try BuiltCatalog()
+    try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("b")].joined(separator: ","))
+    #expect(try catalog.build().status == 0)
+    try catalog.folder.write("dist/notes.txt", "mine")
+    try catalog.write([BuiltCatalog.region("c"), BuiltCatalog.region("a")].joined(separator: ","))
+    let run = try catalog.build()
+    let ids = try catalog.catalogue().regions.map(\.id)
     #expect(run.status == 0 && ids == ["c", "a"], "\(run)")
     // Sold bundles stay until --prune; files that the builder did not write always stay.
-    #expect(shelf.names.contains("b-1.mbtiles") && !shelf.names.contains("b-1.png"))
-    #expect(try shelf.build("--prune").stdout.contains("1 old file removed"))
-    #expect(!shelf.names.contains("b-1.mbtiles") && shelf.names.contains("notes.txt"))
-    try shelf.expectConsistent()
+    #expect(catalog.names.contains("b-1.mbtiles") && !catalog.names.contains("b-1.png"))
+    #expect(try catalog.build("--prune").stdout.contains("1 old file removed"))
+    #expect(!catalog.names.contains("b-1.mbtiles") && catalog.names.contains("notes.txt"))
+    try catalog.expectConsistent()
   }
 
   /// After a failure the catalogue and its files are unchanged, and finished regions are kept for the next build.
   @Test func failedBuildLeavesTheCatalogUnchanged() throws {
-    let shelf = try Shelf()
-    try shelf.write(Shelf.region("a"))
-    #expect(try shelf.build().status == 0)
-    let before = try shelf.contents()
-    try shelf.folder.write("bad.tif", "not a raster")
-    try shelf.write(
-      [Shelf.region("a", #", "zooms": 3"#), Shelf.region("b", #", "sources": ["bad.tif"]"#), Shelf.region("c")]
+    let catalog = try BuiltCatalog()
+    try catalog.write(BuiltCatalog.region("a"))
+    #expect(try catalog.build().status == 0)
+    let before = try catalog.contents()
+    try catalog.folder.write("bad.tif", "not a raster")
+    try catalog.write(
+      [BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b", #", "sources": ["bad.tif"]"#), BuiltCatalog.region("c")]
         .joined(separator: ","))
-    let run = try shelf.build()
+    let run = try catalog.build()
     expectRefusal(run, status: 65, naming: "1 region of 3", "bad.tif")
-    #expect(try shelf.contents() == before)
-    try shelf.write(
-      [Shelf.region("a", #", "zooms": 3"#), Shelf.region("b"), Shelf.region("c")].joined(separator: ","))
-    let mended = try shelf.build()
+    #expect(try catalog.contents() == before)
+    try catalog.write(
+      [BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b"), BuiltCatalog.region("c")].joined(separator: ","))
+    let mended = try catalog.build()
     #expect(mended.stdout.contains("3 regions, 1 made, 2 unchanged"), "\(mended)")
-    try shelf.expectConsistent()
+    try catalog.expectConsistent()
   }
 
   @Test func allMissingFilesAreReportedTogether() throws {
-    let shelf = try Shelf()
-    try shelf.write(
+    let catalog = try BuiltCatalog()
+    try catalog.write(
       [
-        Shelf.region("a", #", "sources": ["gone.tif", "placed.png"]"#),
-        Shelf.region("b", #", "gazetteers": ["no.tsv"]"#),
+        BuiltCatalog.region("a", #", "sources": ["gone.tif", "placed.png"]"#),
+        BuiltCatalog.region("b", #", "gazetteers": ["no.tsv"]"#),
       ]
       .joined(separator: ","))
-    let run = try shelf.build()
+    let run = try catalog.build()
     expectRefusal(
-      run, status: 66, naming: "regions[0].sources[0] names \(shelf.folder.file("gone.tif"))",
+      run, status: 66, naming: "regions[0].sources[0] names \(catalog.folder.file("gone.tif"))",
       "regions[1].gazetteers[0] names")
-    #expect(shelf.names.isEmpty)
+    #expect(catalog.names.isEmpty)
   }
 
   @Test func contradictoryOptionsAreWrongUsage() throws {
-    let shelf = try Shelf()
-    try shelf.write(Shelf.region("alps"))
+    let catalog = try BuiltCatalog()
+    try catalog.write(BuiltCatalog.region("alps"))
     for options in [["--jobs", "0"], ["--memory", "1MB"], ["--max-bytes", "5kB"], ["--max-bytes", "x"]] {
-      let run = try Command(built: "tilecut").run(["build", shelf.manifest, "-o", shelf.output] + options)
+      let run = try Command(built: "tilecut").run(["build", catalog.manifest, "-o", catalog.output] + options)
       expectRefusal(run, status: 64, naming: options[0])
     }
-    expectRefusal(try shelf.build("--only", "alp"), status: 64, naming: "\"alp\"", "did you mean \"alps\"?")
-    expectRefusal(try shelf.build("--patches-from", "/nowhere"), status: 66, naming: "/nowhere")
-    expectRefusal(try tilecut("build", "/nowhere.json", "-o", shelf.output), status: 66, naming: "/nowhere.json")
-    let file = try shelf.folder.write("file", "x")
-    expectRefusal(try tilecut("build", shelf.manifest, "-o", file), status: 74, naming: file)
+    expectRefusal(try catalog.build("--only", "alp"), status: 64, naming: "\"alp\"", "did you mean \"alps\"?")
+    expectRefusal(try catalog.build("--patches-from", "/nowhere"), status: 66, naming: "/nowhere")
+    expectRefusal(try tilecut("build", "/nowhere.json", "-o", catalog.output), status: 66, naming: "/nowhere.json")
+    let file = try catalog.folder.write("file", "x")
+    expectRefusal(try tilecut("build", catalog.manifest, "-o", file), status: 74, naming: file)
     // All errors of a manifest are reported together.
-    try shelf.folder.write("regions.json", #"{"regions": [{"id": "a"}, {"titel": 3}]}"#)
-    let run = try shelf.build()
+    try catalog.folder.write("regions.json", #"{"regions": [{"id": "a"}, {"titel": 3}]}"#)
+    let run = try catalog.build()
     expectRefusal(
       run, status: 65, naming: "regions[0].title is missing", "regions[1].titel", "regions[1].id is missing")
-    #expect(run.stderrLines.allSatisfy { $0.hasPrefix("tilecut: \(shelf.manifest): ") && $0.contains("; ") }, "\(run)")
+    #expect(run.stderrLines.allSatisfy { $0.hasPrefix("tilecut: \(catalog.manifest): ") && $0.contains("; ") }, "\(run)")
   }
 }

@@ -10,7 +10,7 @@ struct LedgerShop {
 
   init(buyers: Int = 8, seed: UInt64 = 5) throws {
     folder = try TemporaryFolder()
-    let authority = try ThrowAwayAuthority()
+    let authority = try EphemeralCA()
     shop = try ShopGenerator(buyers: buyers, seed: seed, authority: authority)
     try folder.write("root.der", bytes: authority.rootCertificate)
     try folder.write("evidence.jsonl", bytes: Array(shop.evidence.joined(separator: [0x0a])))

@@ -259,13 +259,13 @@ import Testing
 
   /// The limit is 50 ms in a release build; a debug build on a busy machine gets more.
   @Test func startWithAThousandBundlesIsFast() throws {
-    let shelf = try TemporaryFolder()
+    let registry = try TemporaryFolder()
     for number in 0..<1000 {
       try FileManager.default.linkItem(
-        atPath: folder.file("a map.mbtiles"), toPath: shelf.file("map-\(number).mbtiles"))
+        atPath: folder.file("a map.mbtiles"), toPath: registry.file("map-\(number).mbtiles"))
     }
     let start = ContinuousClock.now
-    let server = try RunningServer([shelf.path])
+    let server = try RunningServer([registry.path])
     let elapsed = ContinuousClock.now - start
     print("tileserve: serving 1,000 bundles \(elapsed / .milliseconds(1)) ms after its start")
     #expect(elapsed < .seconds(5))

@@ -42,7 +42,7 @@ import Testing
     try "".write(toFile: "\(library)/leaflet.css", atomically: true, encoding: .utf8)
     let server = try RunningServer([
       bundle, "--allowed-hosts", "maps.example,127.0.0.1", "--cors", "https://a.example,https://b.example",
-      "--public-url", "https://maps.example/shelf", "--web", library, "--log-level", "error",
+      "--public-url", "https://maps.example/tilesets", "--web", library, "--log-level", "error",
     ])
     #expect(try server.get("/relief.json", ["Host": "127.0.0.1:\(server.port)"]).status == 200)
     #expect(try server.get("/relief.json", ["Host": "evil.example"]).status == 421)
@@ -51,7 +51,7 @@ import Testing
     }
     #expect(try origin("https://b.example") == "https://b.example" && origin("https://c.example") == nil)
     let json = try server.get("/relief.json", ["Host": "maps.example"]).text.replacing("\\/", with: "/")
-    #expect(json.contains("\"https://maps.example/shelf/relief/"), "\(json)")
+    #expect(json.contains("\"https://maps.example/tilesets/relief/"), "\(json)")
     #expect(try server.get("/_assets/leaflet/leaflet.js", ["Host": "maps.example"]).text == "this.is = 'ours'")
   }
 

@@ -14,7 +14,7 @@ final class StoreStory {
 
   let shop: SampleShop
   let folder: TemporaryFolder
-  let authority: ThrowAwayAuthority
+  let authority: EphemeralCA
   let network: CuttingProxy
   var random: SeededGenerator
   private var server: ChildProcess?
@@ -31,7 +31,7 @@ final class StoreStory {
   /// - Parameter hasMadeUpStore: the server also trusts the fake store of `mapstore client buy`.
   init(seed: UInt64, regions: Int, hasMadeUpStore: Bool = false) throws {
     random = SeededGenerator(seed: seed)
-    (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try ThrowAwayAuthority())
+    (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try EphemeralCA())
     network = try CuttingProxy(seed: seed)
     for number in 0..<regions { try shop.publish("r\(number)") }
     try shop.writeCatalogue()
@@ -47,7 +47,7 @@ final class StoreStory {
     try folder.write(
       "store.json",
       """
-      {"shelf": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"\(hasMadeUpStore ? ", \"made-up.key.root.der\"" : "")],
+      {"catalogue": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"\(hasMadeUpStore ? ", \"fake.key.root.der\"" : "")],
        "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
        "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
        "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": 1000000,
@@ -57,7 +57,7 @@ final class StoreStory {
     guard made.status == 0 else { throw Unexpected(description: "\(made)") }
   }
 
-  var madeUpStore: String { folder.file("made-up.key") }
+  var madeUpStore: String { folder.file("fake.key") }
 
   /// The fake store's sales, a line each.
   func madeUpBook() throws -> [Substring] {

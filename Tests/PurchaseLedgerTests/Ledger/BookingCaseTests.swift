@@ -9,7 +9,7 @@ import Testing
   @Test func case05_evidenceSignedInTheFutureIsQuarantined() throws {
     let test = try TestLedger()
     let fact = StoreTransaction.sample()
-    let refusal = Refusal(.signedInFuture, "signed tomorrow")
+    let refusal = VerificationError(.signedInFuture, "signed tomorrow")
     let first = try test.book(fact, quarantine: refusal)
     #expect(first.outcome == .quarantined && first.reason == refusal)
     #expect(try test.events(.quarantine) == 1 && test.events(.transaction) == 0)
@@ -31,7 +31,7 @@ import Testing
       for _ in 0..<100 {
         group.addTask {
           let submission = Submission(evidence: Array("the same bytes".utf8), account: account, channel: .app)
-          return try await test.ledger.book(submission) { _, _ throws(Refusal) in content }
+          return try await test.ledger.book(submission) { _, _ throws(VerificationError) in content }
         }
       }
       return try await group.reduce(into: []) { $0.append($1) }

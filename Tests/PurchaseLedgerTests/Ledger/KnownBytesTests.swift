@@ -12,20 +12,20 @@ import Testing
   let folder: TemporaryFolder
   let ledger: Ledger
   let verifier: EvidenceVerifier
-  let authority: ThrowAwayAuthority
-  let stranger: ThrowAwayAuthority
+  let authority: EphemeralCA
+  let stranger: EphemeralCA
   let mallory = AccountID(UUID())
 
   init() throws {
     folder = try TemporaryFolder()
-    (authority, stranger) = (try ThrowAwayAuthority(), try ThrowAwayAuthority())
+    (authority, stranger) = (try EphemeralCA(), try EphemeralCA())
     verifier = try EvidenceVerifier(
       identity: StoreIdentity(rootCertificates: [authority.rootCertificate], bundleID: "org.example.maps"))
     ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .fixed(Self.now))
     try ledger.openAccounts([(mallory, AccountToken(UUID()))])
   }
 
-  private func transaction(_ authority: ThrowAwayAuthority) throws -> String {
+  private func transaction(_ authority: EphemeralCA) throws -> String {
     let fact = StoreTransaction(
       store: .apple, environment: .production, transactionID: "700", originalTransactionID: "700",
       productID: "region.001", productType: .nonConsumable, purchaseDate: Self.now - 10_000, ownership: .purchased,

@@ -110,7 +110,7 @@ import Testing
     let events = try test.count("SELECT count(*) FROM event")
     #expect(throws: LedgerError.self) {
       try test.ledger.write { booker in
-        _ = try booker.book(PreparedPiece(TestLedger.piece([.sample()]).0, TestLedger.piece([.sample()]).1))
+        _ = try booker.book(PreparedEvidence(TestLedger.piece([.sample()]).0, TestLedger.piece([.sample()]).1))
         throw LedgerError(.database, at: "", "the disk went away")
       }
     }

@@ -14,7 +14,7 @@ import Testing
   /// An unsigned message with a number, which requests queries about transactions.
   private func message(
     _ number: Int, _ ids: [String], _ store: Store = .apple, from origin: String? = nil
-  ) -> PreparedPiece {
+  ) -> PreparedEvidence {
     let kind: EvidenceKind = store == .apple ? .notificationV1 : .googleNotification
     let content = VerifiedEvidence(
       kind: kind, store: store, environment: .production,
@@ -23,7 +23,7 @@ import Testing
         signedDate: TestLedger.now, transaction: nil),
       lookups: ids.map { LookupHint(key: key($0, store), productID: nil, purchaseToken: nil) },
       signedDate: TestLedger.now, notes: ["look-up"])
-    return PreparedPiece(
+    return PreparedEvidence(
       Submission(evidence: Array("{\"number\":\(number)}".utf8), channel: .storeNotification, origin: origin),
       .success(content))
   }

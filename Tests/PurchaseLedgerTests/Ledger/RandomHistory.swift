@@ -128,12 +128,12 @@ struct RandomHistory {
   /// Records everything: the evidence in random order, some of it twice, between the accounts' actions and in batches of random length.
   func book(using random: inout SeededGenerator) throws -> DatabaseQueue {
     let shuffled = (evidence + evidence.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
-    var work: [(Booker) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }
+    var work: [(EvidenceRecorder) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }
     // Redelivered at any time, before or after the fact arrived by itself.
     for message in messages + messages.filter({ _ in Bool.random(using: &random) }) {
       let piece = TestLedger.piece([evidence[message.fact]], message.note)
       work.insert(
-        { _ = try $0.book(PreparedPiece(piece.0, piece.1)) }, at: Int.random(in: 0...work.count, using: &random))
+        { _ = try $0.book(PreparedEvidence(piece.0, piece.1)) }, at: Int.random(in: 0...work.count, using: &random))
     }
     var places = steps.map { _ in Int.random(in: 0...work.count, using: &random) }.sorted()
     for step in steps.reversed() { work.insert(Self.work(step), at: places.removeLast()) }
@@ -146,14 +146,14 @@ struct RandomHistory {
     try database.write { db in
       try LedgerSchema.createPrimary(db)
       try LedgerSchema.createProjections(db)
-      let booker = try Booker(db, now: 1)
+      let booker = try EvidenceRecorder(db, now: 1)
       try booker.record(policy)
       try booker.finish()
     }
     while !work.isEmpty {
       let count = min(work.count, Int.random(in: 1...5, using: &random))
       try database.write { db in
-        let booker = try Booker(db, now: 1)
+        let booker = try EvidenceRecorder(db, now: 1)
         for item in work.prefix(count) { try item(booker) }
         try booker.finish()
       }
@@ -162,7 +162,7 @@ struct RandomHistory {
     return database
   }
 
-  private static func work(_ step: Step) -> (Booker) throws -> Void {
+  private static func work(_ step: Step) -> (EvidenceRecorder) throws -> Void {
     switch step {
     case .open(let index):
       return { booker in
@@ -178,9 +178,9 @@ struct RandomHistory {
 
   private static func piece(
     _ fact: StoreTransaction, account: AccountID? = nil, isExplicit: Bool = true
-  ) -> PreparedPiece {
+  ) -> PreparedEvidence {
     let piece = TestLedger.piece([fact], nil, account, isExplicit)
-    return PreparedPiece(piece.0, piece.1)
+    return PreparedEvidence(piece.0, piece.1)
   }
 }
 

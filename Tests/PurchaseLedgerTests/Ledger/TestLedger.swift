@@ -39,7 +39,7 @@ final class TestLedger: Sendable {
   func book(
     _ facts: StoreTransaction..., notification: NotificationFact? = nil, as account: AccountID? = nil,
     isExplicit: Bool = true, channel: Submission.Channel = .operatorImport, bytes: [UInt8]? = nil,
-    quarantine: Refusal? = nil
+    quarantine: VerificationError? = nil
   ) throws -> Booking {
     try ledger.commit(
       [Self.piece(facts, notification, account, isExplicit, channel, bytes, quarantine)], progress: nil)[0]
@@ -48,8 +48,8 @@ final class TestLedger: Sendable {
   static func piece(
     _ facts: [StoreTransaction], _ notification: NotificationFact? = nil, _ account: AccountID? = nil,
     _ isExplicit: Bool = true, _ channel: Submission.Channel = .operatorImport, _ bytes: [UInt8]? = nil,
-    _ quarantine: Refusal? = nil
-  ) -> (Submission, Result<VerifiedEvidence, Refusal>) {
+    _ quarantine: VerificationError? = nil
+  ) -> (Submission, Result<VerifiedEvidence, VerificationError>) {
     let submission = Submission(
       evidence: bytes ?? Array("\(facts) \(String(describing: notification))".utf8), account: account,
       isExplicit: isExplicit, channel: channel)

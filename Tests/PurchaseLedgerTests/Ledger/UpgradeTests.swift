@@ -96,7 +96,7 @@ extension TestLedger {
     let later = StoreTransaction.sample("1", signed: TestLedger.now)
     try test.book(later)
     let quarantined = TestLedger.piece(
-      [.sample("q")], nil, nil, true, .operatorImport, [7], Refusal(.retryLater, "later"))
+      [.sample("q")], nil, nil, true, .operatorImport, [7], VerificationError(.retryLater, "later"))
     _ = try test.ledger.commit([quarantined], progress: nil)
     let piece = TestLedger.piece([.sample("1") { $0.productID = "region.zzz" }, later])
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))

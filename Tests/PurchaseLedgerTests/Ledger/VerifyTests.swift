@@ -25,7 +25,7 @@ import Testing
       }
     }
     try test.book(.sample("2"), as: b)
-    try test.book(.sample("99"), quarantine: Refusal(.signedInFuture, "tomorrow"))
+    try test.book(.sample("99"), quarantine: VerificationError(.signedInFuture, "tomorrow"))
     try test.erase(a)
     return test
   }
@@ -202,9 +202,9 @@ import Testing
     _ before: EvidenceStore.Outcome
   ) throws {
     let test = try TestLedger()
-    let wait = Refusal(.signedInFuture, "tomorrow")
+    let wait = VerificationError(.signedInFuture, "tomorrow")
     let (fact, bytes) = (StoreTransaction.sample(), Array("1".utf8))
-    func pull(_ quarantine: Refusal?) throws {
+    func pull(_ quarantine: VerificationError?) throws {
       let piece = TestLedger.piece([fact], nil, nil, true, .operatorImport, bytes, quarantine)
       try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [(bytes, try piece.1.get())], cursor: nil))
     }
@@ -233,7 +233,7 @@ import Testing
   /// Evidence that leaves quarantine without being recorded has an event too.
   @Test func leavingQuarantineIsRecordedInTheChain() throws {
     let test = try TestLedger()
-    let wait = Refusal(.signedInFuture, "tomorrow")
+    let wait = VerificationError(.signedInFuture, "tomorrow")
     for id in ["1", "2"] { try test.book(.sample(id), bytes: Array(id.utf8), quarantine: wait) }
     try test.book(.sample("1"), bytes: [9])
     #expect(try test.book(.sample("1"), bytes: Array("1".utf8)).outcome == .duplicate)

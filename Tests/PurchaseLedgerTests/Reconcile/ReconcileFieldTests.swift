@@ -78,7 +78,7 @@ import Testing
   @Test func everyContradictionIsListedWhicheverSideIsNewer() throws {
     let test = try TestLedger()
     var page = SnapshotPage(evidence: [], cursor: nil)
-    var pieces: [(Submission, Result<VerifiedEvidence, Refusal>)] = []
+    var pieces: [(Submission, Result<VerifiedEvidence, VerificationError>)] = []
     var expected: [String: (field: String, isStoreNewer: Bool)] = [:]
     var isLater = false
     for number in 0..<2000 {

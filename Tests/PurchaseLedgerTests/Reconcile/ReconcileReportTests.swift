@@ -128,7 +128,7 @@ import Testing
     #expect(!report.isAgreed && report.json.text.contains("\"agreed\":false"))
     try Snapshot(of: test.ledger).cover(.apple, .production)
     #expect(try Reconciler(ledger: test.ledger).run(apply: false).isAgreed)
-    try test.book(.sample(), quarantine: Refusal(.retryLater, "later"))
+    try test.book(.sample(), quarantine: VerificationError(.retryLater, "later"))
     #expect(try Reconciler(ledger: test.ledger).run(apply: false).text.hasSuffix("1 difference remains.\n"))
   }
 }

@@ -28,7 +28,7 @@ import Testing
   }
 
   /// An export in a temporary database.
-  private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: Refusal? = nil) throws -> Snapshot {
+  private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: VerificationError? = nil) throws -> Snapshot {
     let snapshot = try Snapshot(apartFrom: test.ledger)
     var pieces = facts.map { TestLedger.piece([$0]) }
     if let quarantined {
@@ -51,7 +51,7 @@ import Testing
     }
     let before = try contents(tables)
     let refund = StoreTransaction.sample("1").revoked(at: TestLedger.now)
-    let later = Refusal(.retryLater, "later")
+    let later = VerificationError(.retryLater, "later")
     let dry = try Reconciler(ledger: test.ledger, snapshot: export(test, [refund, .sample("3")], quarantined: later))
       .run(apply: false)
     #expect(dry[.stateDiffers] == 1 && dry[.storeOnly] == 1 && dry[.quarantined] == 1, "\(dry)")
@@ -80,7 +80,7 @@ import Testing
     for id in ["1", "2", "3", "4", "5"] { try test.book(.sample(id), as: a) }
     let refund = StoreTransaction.sample("2").revoked(at: TestLedger.now)
     try test.book(StoreTransaction.sample("5").revoked(at: TestLedger.now))
-    try test.book(.sample("9"), quarantine: Refusal(.signedInFuture, "tomorrow"))
+    try test.book(.sample("9"), quarantine: VerificationError(.signedInFuture, "tomorrow"))
     // 1 agrees, 2 was refunded, 3 is missing, 4 names another account, 5 is older than the ledger's, 6 is new.
     try put(
       test, .sample("1"), refund, .sample("4", signed: TestLedger.now) { $0.appAccountToken = token }, .sample("5"),
@@ -185,7 +185,7 @@ import Testing
   @Test(arguments: [false, true]) func quarantinedEvidenceIsListedAndNotOwnOnly(_ isApart: Bool) throws {
     let test = try TestLedger()
     for id in ["1", "q"] { try test.book(.sample(id)) }
-    let later = Refusal(.signedInFuture, "tomorrow")
+    let later = VerificationError(.signedInFuture, "tomorrow")
     var snapshot: Snapshot?
     if isApart {
       snapshot = try export(test, [.sample("1")], quarantined: later)
@@ -261,7 +261,7 @@ import Testing
       var random = SeededGenerator(seed: seed)
       let test = try TestLedger()
       var (ours, theirs): (Set<String>, Set<String>) = ([], [])
-      var pieces: [(Submission, Result<VerifiedEvidence, Refusal>)] = []
+      var pieces: [(Submission, Result<VerifiedEvidence, VerificationError>)] = []
       var page = SnapshotPage(evidence: [], cursor: nil)
       for _ in 0..<2500 {
         let fact = StoreTransaction.sample("\(Int.random(in: 0..<4000, using: &random))")

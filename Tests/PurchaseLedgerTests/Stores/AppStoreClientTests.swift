@@ -10,7 +10,7 @@ import Testing
 
 /// The App Store Server API client against a test server, including failures.
 @Suite(.ownThread) struct AppStoreClientTests {
-  static let authority = try! ThrowAwayAuthority()
+  static let authority = try! EphemeralCA()
   static let now: Int64 = 1_790_000_000_000
 
   let key = P256.Signing.PrivateKey()
@@ -255,7 +255,7 @@ import Testing
   /// corrected.
   @Test func evidenceRejectedByConfigurationIsPulledAgain() async throws {
     let sink = PageSink()
-    let stranger = try ThrowAwayAuthority()
+    let stranger = try EphemeralCA()
     try await withClient(answer: { request, _ in Self.twoPages(request) }) { client, server in
       let wrong = try AppStoreClient(
         credentials: .init(

@@ -17,7 +17,7 @@ struct AppStoreModelTests {
     _ body: (AppStoreClient, StoreServer) async throws -> Value
   ) async throws -> Value {
     let server = try await StoreServer.start(answer)
-    let identity = StoreIdentity(rootCertificates: [try ThrowAwayAuthority().rootCertificate])
+    let identity = StoreIdentity(rootCertificates: [try EphemeralCA().rootCertificate])
     let client = try AppStoreClient(
       credentials: .init(
         issuerID: "issuer", keyID: "KEY", privateKey: P256.Signing.PrivateKey().pemRepresentation,

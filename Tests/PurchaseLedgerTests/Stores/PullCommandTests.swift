@@ -7,7 +7,7 @@ import Testing
 
 /// `purchase-ledger pull` followed by `reconcile`, against a test server, including failures.
 @Suite(.ownThread) struct PullCommandTests {
-  private static let authority = try! ThrowAwayAuthority()
+  private static let authority = try! EphemeralCA()
   private static let now: Int64 = 1_790_000_000_000
   private static let day: Int64 = 86_400_000
   private static let application = "/androidpublisher/v3/applications/org.example.maps/purchases"

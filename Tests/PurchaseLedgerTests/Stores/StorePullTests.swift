@@ -17,14 +17,14 @@ import Testing
       baseURL: server.url, rate: 1000, retry: .init(attemptsMax: 2, firstDelay: 0.01))
   }
 
-  private func purchase(_ id: String) throws -> PreparedPiece {
+  private func purchase(_ id: String) throws -> PreparedEvidence {
     let fact = StoreTransaction(
       store: .google, environment: .production, transactionID: id, originalTransactionID: id, productID: "region.alps",
       purchaseDate: Self.now - 5 * Self.day, purchaseToken: "token-\(id)", signedDate: Self.now - 5 * Self.day,
       trust: .unsigned, statement: .purchased)
     let content = VerifiedEvidence(
       kind: .googleProduct, store: .google, environment: .production, transactions: [fact], signedDate: fact.signedDate)
-    return PreparedPiece(Submission(evidence: Array(id.utf8), channel: .operatorImport), .success(content))
+    return PreparedEvidence(Submission(evidence: Array(id.utf8), channel: .operatorImport), .success(content))
   }
 
   /// Responds with an empty voided list and unchanged purchases, except that the second is cancelled.
@@ -133,7 +133,7 @@ import Testing
     let message = VerifiedEvidence(
       kind: .googleNotification, store: .google, environment: .production, lookups: hints, signedDate: Self.now)
     _ = try ledger.commit(
-      [PreparedPiece(Submission(evidence: [1], channel: .operatorImport), .success(message))], progress: nil)
+      [PreparedEvidence(Submission(evidence: [1], channel: .operatorImport), .success(message))], progress: nil)
     #expect(try ledger.lookups().count == 3)
     let client = try google(server, now: Self.now)
     let report = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(

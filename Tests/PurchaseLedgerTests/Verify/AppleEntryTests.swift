@@ -59,7 +59,7 @@ struct AppleEntryTests {
         fact.appAccountToken = nil
         try books.book(fact, as: account, bytes: bytes)
         outcomes.append("read")
-      } catch let refusal as Refusal { outcomes.append(refusal.code.rawValue) }
+      } catch let refusal as VerificationError { outcomes.append(refusal.code.rawValue) }
     }
     #expect(Set(outcomes).isSubset(of: ["read", "malformed", "bad-signature"]), "\(outcomes)")
     #expect(try books.count("SELECT count(*) FROM store_transaction") == (outcomes.contains("read") ? 1 : 0))
@@ -88,13 +88,13 @@ struct AppleEntryTests {
 
   /// Why a JWS with these certificates is rejected. Its signature is of another key, so even a good chain ends in
   /// `badSignature`.
-  private func reason(leaf: String, intermediate: String) async throws -> Refusal.Code? {
+  private func reason(leaf: String, intermediate: String) async throws -> VerificationError.Code? {
     let root = ReceiptIndex.item("pki-010").bytes
     let verifier = try EvidenceVerifier(identity: StoreIdentity(rootCertificates: [root]))
     let certificates = [try der(leaf), try der(intermediate), root]
-    let jws = try ThrowAwayAuthority().sign(
-      Array(ThrowAwayAuthority.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8),
-      header: ThrowAwayAuthority.header(certificates: certificates))
+    let jws = try EphemeralCA().sign(
+      Array(EphemeralCA.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8),
+      header: EphemeralCA.header(certificates: certificates))
     return await refusal { try await verifier.verify(jws, at: testNow) }?.code
   }
 

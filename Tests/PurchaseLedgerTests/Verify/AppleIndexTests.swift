@@ -20,7 +20,7 @@ struct AppleIndexTests {
   }
 
   @Test func rejectionsNameTheirReason() async throws {
-    let reasons: [String: Refusal.Code] = [
+    let reasons: [String: VerificationError.Code] = [
       "jws-apple-testca-005": .certificateCount, "jws-xcode-008": .certificateCount, "jws-xcode-009": .certificateCount,
       "pkcs7-receipt-032": .untrustedChain, "pkcs7-receipt-037": .untrustedChain, "jws-derived-156": .wrongEnvironment,
       "jws-derived-160": .dateOutOfRange, "jws-derived-162": .certificateNotValidAtSigning,
@@ -142,9 +142,9 @@ struct AppleIndexTests {
 }
 
 /// The error of a verification, or nil if it succeeds.
-func refusal(_ body: () async throws -> VerifiedEvidence) async -> Refusal? {
+func refusal(_ body: () async throws -> VerifiedEvidence) async -> VerificationError? {
   do {
     _ = try await body()
     return nil
-  } catch { return error as? Refusal }
+  } catch { return error as? VerificationError }
 }

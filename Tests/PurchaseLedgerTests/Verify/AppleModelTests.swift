@@ -26,7 +26,7 @@ struct AppleModelTests {
     try await evidences.verifier(app: app).verify(bytes, at: testNow)
   }
 
-  private func code(_ bytes: [UInt8], app: Int64? = Evidences.app) async throws -> Refusal.Code? {
+  private func code(_ bytes: [UInt8], app: Int64? = Evidences.app) async throws -> VerificationError.Code? {
     let verifier = try evidences.verifier(app: app)
     return await refusal { try await verifier.verify(bytes, at: testNow) }?.code
   }

@@ -27,7 +27,7 @@ import Testing
     var generator = SeededGenerator(seed: Self.seed)
     let revocation = Revocation(date: Evidences.date, reason: "1", percentageMilli: 50_000, type: "REFUND_PRORATED")
     let payload = Array(
-      ThrowAwayAuthority.payload(of: Evidences.fact(revocation: revocation), bundleID: Evidences.bundle).utf8)
+      EphemeralCA.payload(of: Evidences.fact(revocation: revocation), bundleID: Evidences.bundle).utf8)
     var refused = 0
     for _ in 0..<Self.rounds {
       let jws = try evidences.authority.sign(damaged(payload, using: &generator))

@@ -50,7 +50,7 @@ import Testing
   @Test func case15_aReceiptNotUnderThePinnedRootIsRejected() async throws {
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [.init(id: "1")]).payload)
     let other = try EvidenceVerifier(
-      identity: StoreIdentity(rootCertificates: [ThrowAwayAuthority().rootCertificate]))
+      identity: StoreIdentity(rootCertificates: [EphemeralCA().rootCertificate]))
     #expect(await refusal { try await other.verify(receipt, at: testNow) }?.code == .untrustedChain)
     let xcode = try ReceiptAuthority.shared.sign(MadeReceipt(environment: "Xcode").payload)
     let verifier = try verifier()
@@ -85,7 +85,7 @@ import Testing
       ("Production", "ProductionSandbox", .environmentMismatch), ("Sandbox", "Production", .environmentMismatch),
       ("Production", "ProductionVPPSandbox", .environmentMismatch), ("Production", "ProductionVPP", nil),
       ("Sandbox", "ProductionSandbox", nil),
-    ] as [(String, String, Refusal.Code?)] {
+    ] as [(String, String, VerificationError.Code?)] {
       let answer = Self.answer(
         environment: environment, type: type, entries: [#"{"purchase_date_ms":"1700000000000"}"#])
       #expect(try await verifier.verify(Array(answer.utf8), at: testNow).quarantine?.code == code)

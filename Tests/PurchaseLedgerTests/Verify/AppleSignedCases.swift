@@ -20,7 +20,7 @@ import Testing
 
   @Test(arguments: [(false, true), (true, false), (false, false)])
   func case02_chainWithoutMarkersIsRejected(_ leaf: Bool, _ intermediate: Bool) async throws {
-    var shape = ThrowAwayAuthority.Shape()
+    var shape = EphemeralCA.Shape()
     (shape.leafMarker, shape.intermediateMarker) = (leaf, intermediate)
     let evidences = try Evidences(shape)
     let verifier = try evidences.verifier()
@@ -32,7 +32,7 @@ import Testing
     let evidences = try Evidences()
     let authority = evidences.authority
     let (leaf, middle, root) = (authority.leafCertificate, authority.intermediateCertificate, authority.rootCertificate)
-    let lists: [([[UInt8]], Refusal.Code)] = [
+    let lists: [([[UInt8]], VerificationError.Code)] = [
       ([], .certificateCount), ([leaf], .certificateCount), ([leaf, middle], .certificateCount),
       ([leaf, middle, root, root], .certificateCount), ([middle, leaf, root], .untrustedChain),
       ([leaf, root, middle], .untrustedChain), ([root, middle, leaf], .untrustedChain),
@@ -40,13 +40,13 @@ import Testing
       ([leaf, [1, 2, 3], root], .malformed),
     ]
     let verifier = try evidences.verifier()
-    let payload = Array(ThrowAwayAuthority.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8)
+    let payload = Array(EphemeralCA.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8)
     for (list, code) in lists {
-      let jws = try authority.sign(payload, header: ThrowAwayAuthority.header(certificates: list))
+      let jws = try authority.sign(payload, header: EphemeralCA.header(certificates: list))
       #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == code)
     }
     for algorithm in ["none", "HS256", "ES384", "es256", ""] {
-      let header = ThrowAwayAuthority.header(certificates: [leaf, middle, root], algorithm: algorithm)
+      let header = EphemeralCA.header(certificates: [leaf, middle, root], algorithm: algorithm)
       let jws = try authority.sign(payload, header: header)
       #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .unsupportedAlgorithm)
     }
@@ -60,18 +60,18 @@ import Testing
     let evidences = try Evidences()
     let authority = evidences.authority
     let verifier = try evidences.verifier()
-    let payload = Array(ThrowAwayAuthority.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8)
+    let payload = Array(EphemeralCA.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8)
     var altered = authority.rootCertificate
     altered[altered.count - 1] ^= 1
     for third in [
-      try ThrowAwayAuthority().rootCertificate, authority.leafCertificate, authority.intermediateCertificate, altered,
+      try EphemeralCA().rootCertificate, authority.leafCertificate, authority.intermediateCertificate, altered,
     ] {
-      let header = ThrowAwayAuthority.header(
+      let header = EphemeralCA.header(
         certificates: [authority.leafCertificate, authority.intermediateCertificate, third])
       let jws = try authority.sign(payload, header: header)
       #expect(await refusal { try await verifier.verify(jws, at: testNow) }?.code == .untrustedChain)
     }
-    var shape = ThrowAwayAuthority.Shape()
+    var shape = EphemeralCA.Shape()
     shape.intermediateMaySign = false
     let unfit = try Evidences(shape)
     let jws = try unfit.transaction()
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func case04_leafExpiredNowButValidAtSigningIsAccepted() async throws {
-    var shape = ThrowAwayAuthority.Shape()
+    var shape = EphemeralCA.Shape()
     shape.leafValidity = Evidences.date - 1_000_000..<Evidences.date + 1_000_000
     let evidences = try Evidences(shape)
     let verifier = try evidences.verifier()
@@ -131,7 +131,7 @@ import Testing
     let evidences = try Evidences()
     let verifier = try evidences.verifier()
     for (ahead, code) in [(299_999, nil), (300_000, nil), (300_001, .signedInFuture), (3_000_000_000, .signedInFuture)]
-      as [(Int64, Refusal.Code?)]
+      as [(Int64, VerificationError.Code?)]
     {
       let jws = try evidences.transaction(Evidences.fact(signedDate: testNow + ahead))
       #expect(try await verifier.verify(jws, at: testNow).quarantine?.code == code)
@@ -184,7 +184,7 @@ import Testing
     }
     let alone = try evidences.authority.sign(
       Evidences.payload(replacing: "environment", with: "\"Xcode\""),
-      header: ThrowAwayAuthority.header(certificates: [evidences.authority.leafCertificate]))
+      header: EphemeralCA.header(certificates: [evidences.authority.leafCertificate]))
     #expect(await refusal { try await verifier.verify(alone, at: testNow) }?.code == .certificateCount)
   }
 
@@ -193,7 +193,7 @@ import Testing
     let verifier = try evidences.verifier()
     let foreign = try evidences.transaction(bundle: "com.other")
     let own = try evidences.transaction()
-    let pieces: [([UInt8], Refusal.Code)] = [
+    let pieces: [([UInt8], VerificationError.Code)] = [
       (foreign, .wrongBundle), (try evidences.notification("REFUND", of: foreign), .wrongBundle),
       (try evidences.notification("REFUND", of: own, bundle: "com.other"), .wrongBundle),
       (try evidences.notification("REFUND", of: own, app: 1), .wrongApp),

@@ -4,13 +4,13 @@ import Support
 
 /// Generated evidence, signed by an ephemeral certificate authority.
 struct Evidences {
-  let authority: ThrowAwayAuthority
+  let authority: EphemeralCA
   static let bundle = "com.example"
   static let app: Int64 = 41_234
   /// Two weeks before `testNow`.
   static let date: Int64 = 1_794_009_600_000
 
-  init(_ shape: ThrowAwayAuthority.Shape = .init()) throws { authority = try ThrowAwayAuthority(shape) }
+  init(_ shape: EphemeralCA.Shape = .init()) throws { authority = try EphemeralCA(shape) }
 
   func verifier(
     environment: StoreEnvironment? = nil, bundle: String? = Self.bundle, app: Int64? = Self.app
@@ -48,7 +48,7 @@ struct Evidences {
 
   /// A payload of a transaction with a field replaced by other JSON text.
   static func payload(_ fact: StoreTransaction = Self.fact(), replacing field: String, with value: String) -> [UInt8] {
-    let json = ThrowAwayAuthority.payload(of: fact, bundleID: bundle)
+    let json = EphemeralCA.payload(of: fact, bundleID: bundle)
     let start = json.range(of: "\"\(field)\":")!
     let end = json[start.upperBound...].firstIndex { $0 == "," || $0 == "}" }!
     return Array((json[..<start.upperBound] + value + json[end...]).utf8)

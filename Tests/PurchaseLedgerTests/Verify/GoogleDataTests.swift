@@ -45,11 +45,11 @@ struct GoogleDataTests {
     // The key beside the signature configures the verifier. A key inside evidence is never trusted.
     let key = try #require(object["pubkey"].flatMap { Data(base64Encoded: $0) })
     let verifier = try GoogleVerifier(identity: .init(googlePublicKey: Array(key), packageName: "my.package"))
-    let result = await Result { () async throws(Refusal) in
+    let result = await Result { () async throws(VerificationError) in
       try await verifier.verify(piece, as: .googlePurchase, context: .init(), at: 1_700_000_000_000, trusted: false)
     }
     guard isValid else {
-      #expect(throws: Refusal.self) { try result.get() }
+      #expect(throws: VerificationError.self) { try result.get() }
       return
     }
     let fact = try #require(try result.get().transactions.first)

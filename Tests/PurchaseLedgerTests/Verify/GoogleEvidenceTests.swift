@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func aPurchaseWithoutAProductIsIncomplete() async throws {
-    let refusal = await #expect(throws: Refusal.self) {
+    let refusal = await #expect(throws: VerificationError.self) {
       try await verify(resource(), .googleProduct, context: .init())
     }
     #expect(refusal?.code == .incomplete)
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test func anotherPackageIsRejected() async throws {
-    let refusal = await #expect(throws: Refusal.self) {
+    let refusal = await #expect(throws: VerificationError.self) {
       try await verify(
         resource(), .googleProduct, context: .init(productID: "a", packageName: "org.example.other"))
     }
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func evidenceAboveTheCapIsRejected() async throws {
-    let refusal = await #expect(throws: Refusal.self) {
+    let refusal = await #expect(throws: VerificationError.self) {
       try await verify(resource(), .googleProduct, identity: .init(evidenceBytesMax: 20))
     }
     #expect(refusal?.code == .tooLarge)
@@ -128,13 +128,13 @@ import Testing
 
   @Test(arguments: ["", "[]", "{", "17", "{\"message\": {\"data\": \"%\"}}"])
   func otherBytesAreMalformed(_ text: String) async throws {
-    let refusal = await #expect(throws: Refusal.self) { try await verify(text, .googleProduct) }
+    let refusal = await #expect(throws: VerificationError.self) { try await verify(text, .googleProduct) }
     #expect(refusal?.code == .malformed)
   }
 
   @Test(arguments: ["253402300800000", "-1", "1000000000000000000"])
   func datesOutOfRangeAreRejected(_ date: String) async throws {
-    let refusal = await #expect(throws: Refusal.self) {
+    let refusal = await #expect(throws: VerificationError.self) {
       try await verify("{\"purchaseTimeMillis\": \"\(date)\", \"orderId\": \"1\"}", .googleProduct)
     }
     #expect(refusal?.code == .dateOutOfRange)
@@ -173,11 +173,11 @@ import Testing
     let found = try await verify(piece, .googlePurchase, identity: identity)
     #expect(found.transactions.map(\.trust) == [.signed] && found.environment == nil)
     let forged = piece.replacingOccurrences(of: "region.alps", with: "region.etna")
-    let refusal = await #expect(throws: Refusal.self) {
+    let refusal = await #expect(throws: VerificationError.self) {
       try await verify(forged, .googlePurchase, identity: identity)
     }
     #expect(refusal?.code == .badSignature)
-    let unchecked = await #expect(throws: Refusal.self) { try await verify(piece, .googlePurchase) }
+    let unchecked = await #expect(throws: VerificationError.self) { try await verify(piece, .googlePurchase) }
     #expect(unchecked?.code == .badSignature)
   }
 

@@ -7,13 +7,13 @@ import TileIndex
 /// kilobytes, and a catalogue.
 public final class SampleShop: Sendable {
   public let folder: TemporaryFolder
-  private let published = Locked<[Catalogue.Region]>([])
+  private let published = Locked<[Catalog.Region]>([])
 
   public init() throws { folder = try TemporaryFolder() }
 
-  public var catalogue: Catalogue { Catalogue(regions: published.withLock { $0 }) }
+  public var catalogue: Catalog { Catalog(regions: published.withLock { $0 }) }
 
-  public func region(_ id: String) -> Catalogue.Region? {
+  public func region(_ id: String) -> Catalog.Region? {
     published.withLock { regions in regions.first { $0.id == id } }
   }
 
@@ -21,9 +21,9 @@ public final class SampleShop: Sendable {
 
   /// Publishes the next edition of a region, `1`, `2`, ..., with a patch from the one before. A fifth of the tiles changes each time.
   ///
-  /// - Parameter parcels: also publish it as two packs: the coarse levels, and the finest.
+  /// - Parameter packs: also publish it as two packs: the coarse levels, and the finest.
   @discardableResult
-  public func publish(_ id: String, parcels: Bool = false) throws -> Catalogue.Region {
+  public func publish(_ id: String, packs: Bool = false) throws -> Catalog.Region {
     let old = region(id)
     let edition = (old.flatMap { Int($0.edition) } ?? 0) + 1
     let stem = "\(id)-\(edition)"
@@ -32,9 +32,9 @@ public final class SampleShop: Sendable {
       {"id":"\(id)","productId":"region.\(id)","title":"Region \(id)","category":"samples",\
       "bounds":[-180,-85.05112878,180,85.05112878],"grid":"WebMercatorQuad","minzoom":0,"maxzoom":2,"format":"png",\
       "file":"\(stem).mbtiles","bytes":\(whole.bytes),"sha256":"\(whole.sha256)","tileCount":\(whole.tileCount),\
-      "tilesHash":"\(whole.tilesHash)","edition":"\(edition)","parcels":[
+      "tilesHash":"\(whole.tilesHash)","edition":"\(edition)","packs":[
       """
-    if parcels {
+    if packs {
       let coarse = try write("\(stem).p001.mbtiles", id, edition, zooms: 0...1)
       let fine = try write("\(stem).p002.mbtiles", id, edition, zooms: 2...2)
       json += [
@@ -58,7 +58,7 @@ public final class SampleShop: Sendable {
         "bytes":\(try folder.bytes(name).count),"sha256":"\(try FileHash.sha256(ofFile: folder.file(name)))"}
         """
     }
-    let next = try JSONValue(parsing: Array((json + "]}").utf8)).decoded(as: Catalogue.Region.self)
+    let next = try JSONValue(parsing: Array((json + "]}").utf8)).decoded(as: Catalog.Region.self)
     published.withLock { regions in
       if let index = regions.firstIndex(where: { $0.id == id }) { regions[index] = next } else { regions.append(next) }
     }
@@ -74,7 +74,7 @@ public final class SampleShop: Sendable {
       regions[index].patches = regions[index].patches.map {
         $0.file != file
           ? $0
-          : Catalogue.Patch(
+          : Catalog.Patch(
             fromEdition: $0.fromEdition, fromTilesHash: $0.fromTilesHash, file: file, bytes: bytes.count, sha256: sha256
           )
       }
@@ -82,7 +82,7 @@ public final class SampleShop: Sendable {
   }
 
   /// Writes `catalogue.json`, for servers that read the folder.
-  public func writeCatalogue() throws { try folder.write(Catalogue.fileName, bytes: catalogue.bytes) }
+  public func writeCatalogue() throws { try folder.write(Catalog.fileName, bytes: catalogue.bytes) }
 
   private struct Written {
     let bytes, tileCount: Int

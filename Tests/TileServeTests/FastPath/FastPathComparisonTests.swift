@@ -57,10 +57,10 @@ import TileIndex
 
   /// Every tile of every bundle, by a client that asks for one after the other on one connection.
   @Test func tilesOfAllBundles() async throws {
-    try await compare([SampleShelf.path]) { served in
+    try await compare([SampleTilesets.path]) { served in
       let connection = try served.connect()
       var answers: [Answer] = []
-      for tileset in served.shelf.tilesets {
+      for tileset in served.registry.tilesets {
         let matrixSet = try tileset.info().matrixSet
         for zoom in 0...3 {
           for tile in matrixSet.wholeRange(zoom: zoom) {
@@ -76,7 +76,7 @@ import TileIndex
 
   /// Other methods and fields between plain requests, on connections that stay open.
   @Test func conditionsMethodsRangesAndCodings() async throws {
-    try await compare([SampleShelf.path]) { served in
+    try await compare([SampleTilesets.path]) { served in
       let targets = [
         "/relief/1/1/0.png", "/relief/1/1/0", "/photo/1/0/0.jpg", "/roads/0/0/0.pbf", "/roads/1/1/1.pbf",
         "/relief/2/3/3.png", "/air/1/1/1.webp", "/relief/1/1/0@2x.png", "/relief/1/1/0.jpg",
@@ -108,7 +108,7 @@ import TileIndex
 
   /// Each on a connection of its own, until the server ends it.
   @Test func errorsAndLastRequests() async throws {
-    try await compare([SampleShelf.path]) { served in
+    try await compare([SampleTilesets.path]) { served in
       let plain = HTTPConnection.head("/relief/1/1/0.png")
       let last = HTTPConnection.head("/relief/0/0/0.png", ["Connection": "close"])
       let requests = [
@@ -148,7 +148,7 @@ import TileIndex
 
   /// Several requests in one piece, cut anywhere: the same bytes in the same order.
   @Test func pipelinedRequests() async throws {
-    try await compare([SampleShelf.path]) { served in
+    try await compare([SampleTilesets.path]) { served in
       let targets = [
         "/relief/1/1/0.png", "/relief/0/0/0.png", "/photo/1/0/0.jpg", "/roads/0/0/0.pbf", "/nothing/0/0/0.png",
         "/health",

@@ -73,7 +73,7 @@ struct TilePlaceTests {
       for _ in 0..<Int.random(in: 1...40, using: &random) {
         damaged[Int.random(in: 16..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
-      let pages = TablePages { room, offset in
+      let pages = SQLiteBlobLocator { room, offset in
         guard offset >= 0, Int(offset) + room.count <= damaged.count else { return false }
         room.copyBytes(from: damaged[Int(offset)..<(Int(offset) + room.count)])
         return true

@@ -8,7 +8,7 @@ import TileIndex
 /// A server in this process, on its own port, while a test runs.
 struct Served {
   let server: TileServer
-  let shelf: TileShelf
+  let registry: TilesetRegistry
   var port: Int { server.port! }
 
   func connect() throws -> HTTPConnection { try HTTPConnection(port: port) }
@@ -45,18 +45,18 @@ func serving(
   change(&options)
   await ServerLimit.shared.enter()
   defer { ServerLimit.shared.leave() }
-  let shelf = try TileShelf(paths)
-  let server = try await TileServer.start(shelf, options, accessLog: accessLog)
+  let registry = try TilesetRegistry(paths)
+  let server = try await TileServer.start(registry, options, accessLog: accessLog)
   do {
     // Clients block, so they must not use Swift's few threads.
-    try await withTaskExecutorPreference(ThreadExecutor()) { try await body(Served(server: server, shelf: shelf)) }
+    try await withTaskExecutorPreference(ThreadExecutor()) { try await body(Served(server: server, registry: registry)) }
   } catch {
     try await server.shutdown()
-    await shelf.close()
+    await registry.close()
     throw error
   }
   try await server.shutdown()
-  await shelf.close()
+  await registry.close()
 }
 
 /// Limits the number of servers that run at the same time.
@@ -89,7 +89,7 @@ private final class ServerLimit: Sendable {
 }
 
 /// A folder with one bundle of each kind, created once.
-enum SampleShelf {
+enum SampleTilesets {
   /// relief (PNG, one tile missing), photo (JPEG), air (WebP), labels (PNG with holes), roads (vector, gzipped), degrees (another grid).
   static let folder = Result {
     let folder = try TemporaryFolder()

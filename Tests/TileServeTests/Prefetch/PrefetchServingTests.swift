@@ -117,7 +117,7 @@ import TilePrefetch
     let cache = DrawnTileCache(byteCountMax: 1 << 20)
     let work = WorkPool()
     let prefetcher = Prefetcher(.on, TileResolver(cache: cache), work, coreCount: 1)
-    let tileset = try #require(try TileShelf([SampleShelf.path]).tilesets.first)
+    let tileset = try #require(try TilesetRegistry([SampleTilesets.path]).tilesets.first)
     _ = try tileset.info()
     let wish = PrefetchWish(
       client: 1, layers: [tileset], policies: [.overzoom], tile: TileID(unchecked: 2, 1, 1), scale: 1, format: nil)
@@ -155,7 +155,7 @@ import TilePrefetch
 
   /// Enlarged tiles are rendered ahead, and used.
   @Test func enlargedTilesArePrefetched() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.missing = .overzoom
     } _: { (served) async throws in
       let connection = try served.connect()
@@ -176,7 +176,7 @@ import TilePrefetch
 
   /// Stored tiles of a fast disk are not prefetched.
   @Test func storedTilesAreNotPrefetched() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for row in 0..<4 { _ = try served.get("/relief/2/0/\(row).png") }
       #expect(try issued(served) == 0 && served.metric("tileserve_prefetch_maps") == 0)
     }
@@ -184,7 +184,7 @@ import TilePrefetch
 
   /// A cache of 0 bytes stores nothing, and all requests are answered.
   @Test func worksWithoutACache() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.missing = .overzoom
       $0.cacheBytes = 0
     } _: { (served) async throws in

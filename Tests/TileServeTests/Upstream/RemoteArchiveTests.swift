@@ -218,7 +218,7 @@ import TileIndex
       }
     } _: { (origin) async throws in
       let folder = try describe(origin, fresh: 1)
-      try await serving([folder.path, SampleShelf.path]) {
+      try await serving([folder.path, SampleTilesets.path]) {
         $0.prefetch = .off
       } _: { (served) async throws in
         let response = try served.get("/afar/5/3/7.png")

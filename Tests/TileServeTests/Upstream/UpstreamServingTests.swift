@@ -194,7 +194,7 @@ import TileIndex
         #expect(try served.get("/far/3/4/2.png").status == 200)
       }
       try await origin.goAway()
-      try await serving([folder.path, SampleShelf.path], overzooming) { (served) async throws in
+      try await serving([folder.path, SampleTilesets.path], overzooming) { (served) async throws in
         #expect(try served.get("/far/3/4/2.png").body == image)
         // Twice: the first result was not cached.
         for target in [
@@ -242,7 +242,7 @@ import TileIndex
       `case`.reply
     } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path], Self.plainly) { (served) async throws in
+      try await serving([folder.path, SampleTilesets.path], Self.plainly) { (served) async throws in
         let waiting = try served.connect()
         try waiting.send(HTTPConnection.head("/far/3/4/2.png"))
         // No other request waits for it.
@@ -312,7 +312,7 @@ import TileIndex
       .answer(200, image)
     } _: { (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path]) {
+      try await serving([folder.path, SampleTilesets.path]) {
         $0.prefetch = mode
         $0.missing = .overzoom
       } _: { (served) async throws in
@@ -387,7 +387,7 @@ import TileIndex
     } _: {
       (origin) async throws in
       let folder = try describe(origin)
-      try await serving([folder.path, SampleShelf.path]) {
+      try await serving([folder.path, SampleTilesets.path]) {
         $0.missing = .overzoom
         $0.prefetch = .off
       } _: { (served) async throws in
@@ -406,7 +406,7 @@ import TileIndex
     try #"{"url": "ftp://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#.write(
       toFile: folder.file("bad.upstream.json"), atomically: true, encoding: .utf8)
     try await serving([folder.path], Self.plainly) { (served) async throws in
-      #expect(served.shelf.failures["bad"]?.contains("bad.upstream.json: url: must begin with http") == true)
+      #expect(served.registry.failures["bad"]?.contains("bad.upstream.json: url: must begin with http") == true)
       #expect(try served.get("/bad/0/0/0.png").status == 503)
     }
   }

@@ -77,10 +77,10 @@ struct LogoutCommand: AsyncParsableCommand {
       if everywhere { try await device.client.signOutEverywhere() } else { try await device.client.signOut() }
     } catch let error as MapStoreError where error.code == .signedOut {
       // The session has ended already: the device forgets it all the same.
-      try await device.shelf.forgetAccount()
+      try await device.manager.forgetAccount()
       throw error
     }
-    try await device.shelf.forgetAccount()
+    try await device.manager.forgetAccount()
     if !flags.json { print("signed out\(everywhere ? " everywhere" : "")") }
   }
 }
@@ -89,13 +89,13 @@ private enum SignIn {
   static func run(_ device: ClientDevice, _ credentials: Credentials, _ flags: ClientFlags) async throws {
     let details = try await device.client.signIn(credentials)
     // Also if the previous account's session ended long ago.
-    try await device.shelf.belong(to: details.account.id)
+    try await device.manager.belong(to: details.account.id)
     let keys = try await device.client.grantKeys().keys
     try ClientMemory(
       server: device.client.address, session: details, deviceToken: device.client.session.deviceToken, grantKeys: keys
     ).write(device.folder)
     // Grants let owned regions open without network. If this fails, sync reports why.
-    try? await device.shelf.refreshGrants(from: device.client)
+    try? await device.manager.refreshGrants(from: device.client)
     if flags.json {
       printJSON(details.account)
     } else {

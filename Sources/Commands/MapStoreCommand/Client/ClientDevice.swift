@@ -67,7 +67,7 @@ struct DownloadFlags: ParsableArguments {
 /// A device: the installed regions in a folder, and the store that they come from.
 struct ClientDevice: Sendable {
   let folder: String
-  let shelf: RegionShelf
+  let manager: OfflineRegionManager
   let client: StoreClient
 
   init(_ flags: ClientFlags, options: OfflineRegionOptions) throws {
@@ -101,7 +101,7 @@ struct ClientDevice: Sendable {
           try? memory.write(folder)
         }
       })
-    shelf = try RegionShelf(folder: folder, options: options, grants: grants)
+    manager = try OfflineRegionManager(folder: folder, options: options, grants: grants)
   }
 
   /// A reference, since closures cannot share a `Mutex`.

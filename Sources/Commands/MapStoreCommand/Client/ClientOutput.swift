@@ -35,7 +35,7 @@ enum RegionTable {
       remarks.append("has \(installed.edition)")
     }
     if let patch = region.patchBytes, region.status == .updateAvailable { remarks.append("patch of \(size(patch))") }
-    if !region.parcels.isEmpty { remarks.append("\(region.parcels.count) parcels") }
+    if !region.packs.isEmpty { remarks.append("\(region.packs.count) packs") }
     for way in region.downloads {
       let part = way.bytesTotal > 0 ? way.bytesDone * 100 / way.bytesTotal : 100
       remarks.append("\(way.isPaused ? "paused" : "interrupted") at \(part)% of \(way.edition)")
@@ -79,7 +79,7 @@ final class DownloadPrinter: Sendable {
 
   private struct Line: Encodable {
     let region: String
-    let parcel: String?
+    let pack: String?
     let edition: String
     let phase: InstallProgress.Phase
     let bytesDone, bytesTotal: Int
@@ -88,7 +88,7 @@ final class DownloadPrinter: Sendable {
 
   private static func json(_ progress: InstallProgress) -> String {
     let line = Line(
-      region: progress.part.region, parcel: progress.part.parcel, edition: progress.edition, phase: progress.phase,
+      region: progress.part.region, pack: progress.part.pack, edition: progress.edition, phase: progress.phase,
       bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal, complaint: progress.complaint)
     return jsonLine(line)
   }
@@ -112,7 +112,7 @@ extension ExitStatus {
       case .unknown: self = .unreadableInput
       case .unreachable: self = .unavailable
       case .noSpace, .overQuota: self = .cannotCreate
-      case .shelf: self = .outputFailed
+      case .storage: self = .outputFailed
       case .busy: self = .busy
       case .refused, .editionGone: self = .refused
       case .signedOut, .notOwned: self = .notPermitted

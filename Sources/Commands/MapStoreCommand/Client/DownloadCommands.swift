@@ -23,7 +23,7 @@ struct GetCommand: AsyncParsableCommand {
         for (index, region) in regions.enumerated() {
           group.addTask {
             do {
-              return (index, .success(try await device.shelf.install(region, from: device.client) { printer.show($0) }))
+              return (index, .success(try await device.manager.install(region, from: device.client) { printer.show($0) }))
             } catch {
               return (index, .failure(error))
             }
@@ -67,7 +67,7 @@ struct GetCommand: AsyncParsableCommand {
 /// `mapstore client around`
 struct AroundCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "around", abstract: "Installs the parcels of a region that a place, a box or a track needs.")
+    commandName: "around", abstract: "Installs the packs of a region that a place, a box or a track needs.")
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
   @Argument(help: "The region.")
@@ -117,7 +117,7 @@ struct AroundCommand: AsyncParsableCommand {
     let printer = DownloadPrinter(style: download.progress)
     let (region, isJSON) = (region, flags.json)
     let files = try await device.interruptibly { device in
-      try await device.shelf.install(
+      try await device.manager.install(
         region, around: ground, from: device.client, onProgress: { printer.show($0) },
         onInstalled: { file in
           printer.finish()

@@ -10,7 +10,7 @@ struct LibraryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    let regions = try await device.shelf.refreshLibrary(from: device.client)
+    let regions = try await device.manager.refreshLibrary(from: device.client)
     if flags.json { printJSON(regions) } else { RegionTable.lines(regions).forEach(printLine) }
   }
 }
@@ -24,14 +24,14 @@ struct ListCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    let regions = try device.shelf.regions()
+    let regions = try device.manager.regions()
     if flags.json {
       printJSON(regions)
       return
     }
     RegionTable.lines(regions).forEach(printLine)
-    for region in regions where region.installed != nil || !region.parcels.isEmpty {
-      if let why = Self.text(try device.shelf.usability(of: region.id)) { printLine("\(region.id): \(why)") }
+    for region in regions where region.installed != nil || !region.packs.isEmpty {
+      if let why = Self.text(try device.manager.usability(of: region.id)) { printLine("\(region.id): \(why)") }
     }
   }
 
@@ -58,13 +58,13 @@ struct CheckCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    let installed = Set(try device.shelf.installed().map(\.part.region))
+    let installed = Set(try device.manager.installed().map(\.part.region))
     if let missing = regions.first(where: { !installed.contains($0) }) {
       throw ValidationError("\(missing) is not installed")
     }
     var damaged: [String] = []
     for region in regions.isEmpty ? installed.sorted() : regions {
-      if try await !device.shelf.verify(region) { damaged.append(region) }
+      if try await !device.manager.verify(region) { damaged.append(region) }
     }
     if flags.json {
       printJSON(damaged)
@@ -86,10 +86,10 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    try HereCheck.run(regions, on: device) { $0.installed != nil || !$0.parcels.isEmpty || !$0.downloads.isEmpty }
-    for region in regions { try await device.shelf.uninstall(region) }
+    try HereCheck.run(regions, on: device) { $0.installed != nil || !$0.packs.isEmpty || !$0.downloads.isEmpty }
+    for region in regions { try await device.manager.uninstall(region) }
     if flags.json {
-      printJSON(try device.shelf.regions())
+      printJSON(try device.manager.regions())
     } else {
       printLine("removed \(regions.joined(separator: ", "))")
     }
@@ -107,8 +107,8 @@ struct PauseCommand: AsyncParsableCommand {
   func run() async throws {
     let device = try flags.device()
     try HereCheck.run(regions, on: device) { !$0.downloads.isEmpty }
-    for region in regions { try await device.shelf.pause(region) }
-    if flags.json { printJSON(try device.shelf.regions()) }
+    for region in regions { try await device.manager.pause(region) }
+    if flags.json { printJSON(try device.manager.regions()) }
   }
 }
 
@@ -116,7 +116,7 @@ struct PauseCommand: AsyncParsableCommand {
 private enum HereCheck {
   /// - Throws: `MapStoreError` `.unknown` for the first region that is not in the folder.
   static func run(_ regions: [String], on device: ClientDevice, _ hasSome: (OfflineRegion) -> Bool) throws {
-    let here = Set(try device.shelf.regions().filter(hasSome).map(\.id))
+    let here = Set(try device.manager.regions().filter(hasSome).map(\.id))
     guard let missing = regions.first(where: { !here.contains($0) }) else { return }
     throw MapStoreError(
       .unknown, missing, "nothing of it is in \(device.folder), or on its way there",

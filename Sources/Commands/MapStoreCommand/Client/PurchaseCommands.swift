@@ -9,13 +9,13 @@ import TileIndex
 struct BuyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "buy",
-    abstract: "Buys regions from a made-up app store, for tests and demonstrations.",
+    abstract: "Buys regions from a fake app store, for tests and demonstrations.",
     discussion: """
-      The made-up app store signs with a throw-away authority (mapstore client store-key); only a server that was given its root (--root-certificate) believes it. \
+      The fake app store signs with a ephemeral authority (mapstore client store-key); only a server that was given its root (--root-certificate) believes it. \
       As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed in by sync, or before anything else is bought.
       """)
   @OptionGroup var flags: ClientFlags
-  @Option(help: ArgumentHelp("The made-up store's keys.", valueName: "file"))
+  @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
   var storeKey: String
   @Option(help: "production or sandbox; most servers grant nothing for a sandbox's.")
   var environment = "production"
@@ -29,13 +29,13 @@ struct BuyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let store = try MadeUpStore(keyFile: storeKey)
+    let store = try FakeStore(keyFile: storeKey)
     let device = try flags.device()
     let account = try await device.client.account()
-    let queue = MadeUpQueue(folder: device.folder)
+    let queue = FakeTransactionQueue(folder: device.folder)
     // First, because a region that is paid and not recorded by the server looks as if it were for sale.
-    let before = try await device.shelf.submit(queue, to: device.client)
-    let known = try await device.shelf.refreshLibrary(from: device.client)
+    let before = try await device.manager.submit(queue, to: device.client)
+    let known = try await device.manager.refreshLibrary(from: device.client)
     for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
       guard let region = known.first(where: { $0.id == id }) else {
         throw ValidationError("the store has no region \(id); mapstore client library lists them")
@@ -52,9 +52,9 @@ struct BuyCommand: AsyncParsableCommand {
         details.region.productId, to: account.appAccountToken, isSandbox: environment == "sandbox")
       try queue.add(signed)
     }
-    let now = try await device.shelf.submit(queue, to: device.client)
+    let now = try await device.manager.submit(queue, to: device.client)
     let purchases = before.filter { old in !now.contains { $0.id == old.id } } + now
-    try await device.shelf.refreshLibrary(from: device.client)
+    try await device.manager.refreshLibrary(from: device.client)
     if flags.json { printJSON(purchases.map(\.result)) } else { Self.show(purchases) }
     if purchases.contains(where: \.isOpen) { throw ExitCode(.leftUndone) }
   }
@@ -75,11 +75,11 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync",
     abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
     discussion: """
-      With --update what is installed is brought up to date, parcels too; with --all everything else that is owned is installed as well. What is paused stays paused.
+      With --update what is installed is brought up to date, packs too; with --all everything else that is owned is installed as well. What is paused stays paused.
       """)
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
-  @Flag(help: "Bring what is installed up to date, parcels too.")
+  @Flag(help: "Bring what is installed up to date, packs too.")
   var update = false
   @Flag(help: "Install and update all that is owned.")
   var all = false
@@ -92,13 +92,13 @@ struct SyncCommand: AsyncParsableCommand {
   func run() async throws {
     let device = try flags.device(download.options)
     let printer = DownloadPrinter(style: download.progress)
-    let queue = MadeUpQueue(folder: device.folder)
+    let queue = FakeTransactionQueue(folder: device.folder)
     let (installsAll, updates) = (all, update)
     let (report, results) = try await device.interruptibly { device in
-      let report = try await device.shelf.sync(with: device.client, queue: queue) { printer.show($0) }
+      let report = try await device.manager.sync(with: device.client, queue: queue) { printer.show($0) }
       var results = report.resumed.map(\.result)
       if updates, !installsAll {
-        results += try await device.shelf.update(from: device.client) { printer.show($0) }.map(\.result)
+        results += try await device.manager.update(from: device.client) { printer.show($0) }.map(\.result)
       }
       if installsAll {
         results += try await withThrowingTaskGroup(of: Result<InstalledFile, any Error>.self) { group in
@@ -109,7 +109,7 @@ struct SyncCommand: AsyncParsableCommand {
           for region in wanted {
             group.addTask {
               do {
-                return .success(try await device.shelf.install(region.id, from: device.client) { printer.show($0) })
+                return .success(try await device.manager.install(region.id, from: device.client) { printer.show($0) })
               } catch is CancellationError {
                 throw CancellationError()
               } catch {
@@ -126,7 +126,7 @@ struct SyncCommand: AsyncParsableCommand {
     }
     printer.finish()
     if let error = report.grantsError { printError("mapstore: \(error)") }
-    let regions = try device.shelf.regions()
+    let regions = try device.manager.regions()
     if flags.json {
       printJSON(Output(purchases: report.purchases.map(\.result), regions: regions))
     } else {
@@ -147,7 +147,7 @@ struct SyncCommand: AsyncParsableCommand {
 struct StoreKeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store-key",
-    abstract: "Makes a throw-away authority that signs purchases of a made-up app store.",
+    abstract: "Makes a ephemeral authority that signs purchases of a fake app store.",
     discussion:
       "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server."
   )
@@ -157,7 +157,7 @@ struct StoreKeyCommand: ParsableCommand {
   var bundleId: String
 
   func run() throws {
-    try MadeUpStore.make(keyFile: file, bundleID: bundleId)
+    try FakeStore.make(keyFile: file, bundleID: bundleId)
     printLine("wrote \(file) and \(file).root.der")
   }
 }
@@ -166,30 +166,30 @@ struct StoreKeyCommand: ParsableCommand {
 struct RefundCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refund",
-    abstract: "Has the made-up app store give the money back for regions, for tests and demonstrations.",
+    abstract: "Has the fake app store give the money back for regions, for tests and demonstrations.",
     discussion: """
       As a real one does, the store tells the shop's server with a signed notification (/v1/notifications/apple); whoever bought the region need not be there. What was sold, and \
       given back, stands in the store's book, FILE.book.jsonl, which purchase-ledger reconcile --store reads.
       """)
   @OptionGroup var flags: ClientFlags
-  @Option(help: ArgumentHelp("The made-up store's keys.", valueName: "file"))
+  @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
   var storeKey: String
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
   var regions: [String]
 
   func run() async throws {
-    let store = try MadeUpStore(keyFile: storeKey)
+    let store = try FakeStore(keyFile: storeKey)
     let device = try flags.device()
     let account = try await device.client.account()
     for id in regions {
       let product = try await device.client.region(id).region.productId
       guard let notification = try store.refund(product, of: account.appAccountToken) else {
-        throw ValidationError("the made-up store has sold \(id) to nobody of this account")
+        throw ValidationError("the fake store has sold \(id) to nobody of this account")
       }
       try await device.client.notify(apple: notification)
       if !flags.json { printLine("\(id): the money was given back, and the shop was told") }
     }
-    try await device.shelf.refreshLibrary(from: device.client)
-    if flags.json { printJSON(try device.shelf.regions()) }
+    try await device.manager.refreshLibrary(from: device.client)
+    if flags.json { printJSON(try device.manager.regions()) }
   }
 }

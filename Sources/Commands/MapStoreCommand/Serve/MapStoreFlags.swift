@@ -4,7 +4,7 @@ import CommandSupport
 /// The flags of `mapstore serve`; nil where the environment, the file or the default decides.
 struct MapStoreFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The folder with catalogue.json, as tilecut build makes it.", valueName: "folder"))
-  var shelf: String?
+  var catalogue: String?
 
   @Option(
     help: ArgumentHelp("The ledger, as purchase-ledger init makes it. (default: ledger.sqlite)", valueName: "file"))
@@ -44,7 +44,7 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "nginx's internal location of the shelf; it sends the files then (X-Accel-Redirect).", valueName: "path"))
+      "nginx's internal location of the catalogue; it sends the files then (X-Accel-Redirect).", valueName: "path"))
   var accelPrefix: String?
 
   @Option(
@@ -100,7 +100,7 @@ struct MapStoreFlags: ParsableArguments {
   var values: FlagValues {
     FlagValues(
       [
-        "shelf": shelf, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
+        "catalogue": catalogue, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
         "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "bundleId": bundleId,
         "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName,
         "logLevel": logLevel, "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,

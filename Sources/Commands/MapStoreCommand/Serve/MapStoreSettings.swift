@@ -17,7 +17,7 @@ struct MapStoreSettings {
     options: ConfigurationOption.texts(
       "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "appAppleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
-      + ["shelf", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
+      + ["catalogue", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
       + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
       + [
         .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
@@ -55,10 +55,10 @@ struct MapStoreSettings {
   init(_ flags: MapStoreFlags) throws {
     let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
     ledger = settings.text("ledger") ?? "ledger.sqlite"
-    guard let shelf = settings.text("shelf") else {
-      throw ConfigurationError(option: "shelf", "is missing; name the folder that tilecut build has filled")
+    guard let catalogue = settings.text("catalogue") else {
+      throw ConfigurationError(option: "catalogue", "is missing; name the folder that tilecut build has filled")
     }
-    var options = StoreOptions(shelf: shelf)
+    var options = StoreOptions(catalogFolder: catalogue)
     options.products = settings.text("products")
     options.host = settings.text("host") ?? options.host
     options.port = try settings.number("port") ?? options.port
@@ -140,7 +140,7 @@ struct MapStoreSettings {
     guard text.hasPrefix("/"), text.hasSuffix("/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
       throw ConfigurationError(
         option: "accelPrefix",
-        "\"\(text)\" does not begin and end with a slash; give nginx's internal location, such as /shelf/")
+        "\"\(text)\" does not begin and end with a slash; give nginx's internal location, such as /bundles/")
     }
     return text
   }

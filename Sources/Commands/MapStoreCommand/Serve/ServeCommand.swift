@@ -9,7 +9,7 @@ import PurchaseLedger
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Serves the shop: the shelf's catalogue, accounts, purchases and downloads.",
+    abstract: "Serves the shop: the catalogue's catalogue, accounts, purchases and downloads.",
     discussion: """
       Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the environment: MAPSTORE_PUBLIC_URL. \
       Flags win over the environment, the environment over the file. docs/store.md describes the interface.
@@ -27,8 +27,8 @@ struct ServeCommand: AsyncParsableCommand {
       logger: logger)
     let end = AsyncStream<Void>.makeStream()
     SignalWatch.process.whenStopped { end.continuation.yield() }
-    printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.shelf)")
-    for fault in server.shelfFaults { printLine("not as the catalogue says: \(fault)") }
+    printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.catalogFolder)")
+    for fault in server.catalogueFaults { printLine("not as the catalogue says: \(fault)") }
     printLine("catalogue: \(server.url)/catalogue")
     if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
     if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }

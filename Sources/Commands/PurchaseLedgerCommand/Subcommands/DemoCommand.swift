@@ -10,7 +10,7 @@ struct DemoCommand: AsyncParsableCommand {
     commandName: "demo",
     abstract: "Makes up a year of a shop of 170 regions, books it and reconciles it.",
     discussion: """
-      Everything is signed by a certification authority that is made for it and thrown away. Only --ledger says where the ledger goes, so that a made-up one never \
+      Everything is signed by a certification authority that is made for it and thrown away. Only --ledger says where the ledger goes, so that a fake one never \
       takes the place of a shop's.
       """)
 
@@ -29,7 +29,7 @@ struct DemoCommand: AsyncParsableCommand {
   var config: String?
   @Option(
     help: ArgumentHelp(
-      "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the made-up year)", valueName: "time"))
+      "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the fake year)", valueName: "time"))
   var now: String?
   @Flag(help: "Print one JSON object in place of the story.")
   var json = false
@@ -46,7 +46,7 @@ struct DemoCommand: AsyncParsableCommand {
     let folder = try DemoFolder(output, ledger: ledger, now: now)
     defer { folder.removeIfTemporary() }
     let start = ContinuousClock.now
-    let authority = try ThrowAwayAuthority()
+    let authority = try EphemeralCA()
     let shop = try ShopGenerator(buyers: buyers, seed: seed, authority: authority)
     try folder.write(shop, authority)
     say("a year of a shop: \(buyers) buyers, \(shop.evidence.count) pieces of evidence reached us", start)
@@ -161,7 +161,7 @@ private struct DemoFolder {
 
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-  func write(_ shop: ShopGenerator, _ authority: ThrowAwayAuthority) throws {
+  func write(_ shop: ShopGenerator, _ authority: EphemeralCA) throws {
     func put(_ name: String, _ data: Data) throws {
       do { try data.write(to: URL(fileURLWithPath: path(name))) } catch {
         throw LedgerError(.input, at: path(name), "cannot be written; check room and permissions")

@@ -18,7 +18,7 @@ enum EvidenceText {
     ])
   }
 
-  static func json(_ refusal: Refusal) -> JSONValue {
+  static func json(_ refusal: VerificationError) -> JSONValue {
     .fields([
       ("valid", .bool(false)), ("reason", .string(refusal.code.rawValue)), ("message", .string(refusal.reason)),
     ])

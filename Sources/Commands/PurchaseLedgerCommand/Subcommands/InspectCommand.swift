@@ -38,7 +38,7 @@ struct InspectCommand: AsyncParsableCommand {
         try InputFile.read(file), as: kind?.kind, context: context, at: settings.clock.now())
       for line in options.json ? [EvidenceText.json(evidence).text] : EvidenceText.lines(evidence) { printLine(line) }
       if evidence.quarantine != nil { throw ExitCode(.found) }
-    } catch let refusal as Refusal {
+    } catch let refusal as VerificationError {
       printLine(options.json ? EvidenceText.json(refusal).text : "refused: \(refusal)")
       throw ExitCode(.found)
     }

@@ -12,33 +12,33 @@ struct AppReceipt {
   let facts: [StoreTransaction]
   let details: [VerifiedEvidence.Detail]
   /// Why the receipt is quarantined although its signature is valid. `facts` may then be incomplete.
-  let inconsistency: Refusal?
+  let inconsistency: VerificationError?
 
   /// Only the creation date, at which the certificates must be valid. It is read before anything is verified.
-  static func creationDate(of attributes: ReceiptAttributes) throws(Refusal) -> Int64 {
+  static func creationDate(of attributes: ReceiptAttributes) throws(VerificationError) -> Int64 {
     guard let text = try attributes.text(12, "creation date") else {
-      throw Refusal(.incomplete, "the receipt has no creation date (attribute 12)")
+      throw VerificationError(.incomplete, "the receipt has no creation date (attribute 12)")
     }
     guard let date = RFC3339.milliseconds(text) else {
-      throw Refusal(.dateOutOfRange, "the creation date (attribute 12) is no date of RFC 3339")
+      throw VerificationError(.dateOutOfRange, "the creation date (attribute 12) is no date of RFC 3339")
     }
     return try FieldRules.signingDate(date, "creation date")
   }
 
-  init(_ attributes: ReceiptAttributes) throws(Refusal) {
+  init(_ attributes: ReceiptAttributes) throws(VerificationError) {
     creationDate = try Self.creationDate(of: attributes)
     bundleID = try attributes.text(2, "bundle id")
     guard let kind = try attributes.text(0, "environment") else {
-      throw Refusal(.incomplete, "the receipt names no environment (attribute 0)")
+      throw VerificationError(.incomplete, "the receipt names no environment (attribute 0)")
     }
     environment = Self.environment(ofReceiptType: kind)
     var facts: [StoreTransaction] = []
     var seen: Set<StoreTransaction> = []
     var details = try Self.details(attributes, kind)
-    var inconsistency: Refusal?
+    var inconsistency: VerificationError?
     for bytes in attributes.inApp {
       let entry = try ReceiptAttributes(bytes)
-      do throws(Refusal) {
+      do throws(VerificationError) {
         let fact = try Self.fact(entry, environment, creationDate)
         if seen.insert(fact).inserted { facts.append(fact) }
         details += try Self.details(ofPurchase: entry)
@@ -66,12 +66,12 @@ struct AppReceipt {
   /// product, 1708 expiry, 1712 cancellation.
   private static func fact(
     _ entry: ReceiptAttributes, _ environment: StoreEnvironment, _ creationDate: Int64
-  ) throws(Refusal) -> StoreTransaction {
+  ) throws(VerificationError) -> StoreTransaction {
     guard let id = try entry.identifier(1703, "transaction id"), let product = try entry.identifier(1702, "product id"),
       let purchaseDate = try entry.date(1704, "purchase date")
-    else { throw Refusal(.incomplete, "a purchase in the receipt has no transaction id, product or date") }
+    else { throw VerificationError(.incomplete, "a purchase in the receipt has no transaction id, product or date") }
     let quantity = try entry.integer(1701, "quantity") ?? 1
-    guard (0...1_000_000_000).contains(quantity) else { throw Refusal(.malformed, "a quantity is \(quantity)") }
+    guard (0...1_000_000_000).contains(quantity) else { throw VerificationError(.malformed, "a quantity is \(quantity)") }
     let cancellation = try entry.date(1712, "cancellation date")
     return StoreTransaction(
       store: .apple, environment: environment, transactionID: id,
@@ -94,7 +94,7 @@ struct AppReceipt {
 
   private static func details(
     _ attributes: ReceiptAttributes, _ kind: String
-  ) throws(Refusal) -> [VerifiedEvidence.Detail] {
+  ) throws(VerificationError) -> [VerifiedEvidence.Detail] {
     var details = [VerifiedEvidence.Detail("receiptType", kind)]
     for (type, name) in [(2, "bundleId"), (3, "applicationVersion"), (19, "originalApplicationVersion")]
       as [(Int64, String)]
@@ -112,7 +112,7 @@ struct AppReceipt {
 extension AppReceipt {
   /// Attributes that `inspect` prints and the ledger ignores: 1706 original purchase date, 1711 line item of the web
   /// order, 1713 free trial, 1719 introductory price. 0 means the same as a missing attribute.
-  private static func details(ofPurchase entry: ReceiptAttributes) throws(Refusal) -> [VerifiedEvidence.Detail] {
+  private static func details(ofPurchase entry: ReceiptAttributes) throws(VerificationError) -> [VerifiedEvidence.Detail] {
     let id = try entry.identifier(1703, "transaction id") ?? ""
     var details: [VerifiedEvidence.Detail] = []
     if let date = try entry.date(1706, "original purchase date") {
@@ -136,7 +136,7 @@ struct ReceiptAttributes {
   private(set) var inApp: [ArraySlice<UInt8>] = []
 
   /// - Complexity: O(bytes).
-  init(_ bytes: ArraySlice<UInt8>) throws(Refusal) {
+  init(_ bytes: ArraySlice<UInt8>) throws(VerificationError) {
     do {
       for attribute in try BER.parse(bytes).fields(.set, atLeast: 0) {
         let fields = try attribute.fields(.sequence, atLeast: 3)
@@ -144,31 +144,31 @@ struct ReceiptAttributes {
         let value = try ASN1OctetString(berEncoded: fields[2]).bytes
         if type == 17 { inApp.append(value) } else if values[type] == nil { values[type] = value }
       }
-    } catch let refusal as Refusal { throw refusal } catch {
-      throw Refusal(.malformed, "the receipt's attributes are broken")
+    } catch let refusal as VerificationError { throw refusal } catch {
+      throw VerificationError(.malformed, "the receipt's attributes are broken")
     }
   }
 
   func raw(_ type: Int64) -> ArraySlice<UInt8>? { values[type] }
 
   /// A text (UTF8String or IA5String); nil if missing or empty.
-  func text(_ type: Int64, _ name: String) throws(Refusal) -> String? {
+  func text(_ type: Int64, _ name: String) throws(VerificationError) -> String? {
     guard let node = try node(type, name) else { return nil }
     guard node.identifier == .utf8String || node.identifier == .ia5String, case .primitive(let bytes) = node.content,
       let text = String(validating: bytes, as: UTF8.self)
-    else { throw Refusal(.malformed, "\(name) (attribute \(type)) is no text") }
+    else { throw VerificationError(.malformed, "\(name) (attribute \(type)) is no text") }
     return text.isEmpty ? nil : try FieldRules.text(text, name)
   }
 
-  func identifier(_ type: Int64, _ name: String) throws(Refusal) -> String? {
+  func identifier(_ type: Int64, _ name: String) throws(VerificationError) -> String? {
     guard let text = try text(type, name) else { return nil }
     return try FieldRules.identifier(text, name)
   }
 
-  func integer(_ type: Int64, _ name: String) throws(Refusal) -> Int64? {
+  func integer(_ type: Int64, _ name: String) throws(VerificationError) -> Int64? {
     guard let node = try node(type, name) else { return nil }
     guard let value = try? Int64(derEncoded: node) else {
-      throw Refusal(.malformed, "\(name) (attribute \(type)) is no whole number of 64 bits")
+      throw VerificationError(.malformed, "\(name) (attribute \(type)) is no whole number of 64 bits")
     }
     return value
   }
@@ -176,21 +176,21 @@ struct ReceiptAttributes {
   /// A date in milliseconds since 1970. Apple writes an empty text for a missing date.
   ///
   /// - Throws: `inconsistent` for a day that does not exist.
-  func date(_ type: Int64, _ name: String) throws(Refusal) -> Int64? {
+  func date(_ type: Int64, _ name: String) throws(VerificationError) -> Int64? {
     guard let text = try text(type, name) else { return nil }
     guard let date = RFC3339.milliseconds(text) else {
       if RFC3339.milliseconds(text, mayNotExist: true) != nil {
-        throw Refusal(.inconsistent, "\(name) (attribute \(type)) is a day that does not exist: \(text)")
+        throw VerificationError(.inconsistent, "\(name) (attribute \(type)) is a day that does not exist: \(text)")
       }
-      throw Refusal(.dateOutOfRange, "\(name) (attribute \(type)) is no date of RFC 3339")
+      throw VerificationError(.dateOutOfRange, "\(name) (attribute \(type)) is no date of RFC 3339")
     }
     return try FieldRules.date(date, name)
   }
 
-  private func node(_ type: Int64, _ name: String) throws(Refusal) -> ASN1Node? {
+  private func node(_ type: Int64, _ name: String) throws(VerificationError) -> ASN1Node? {
     guard let value = values[type], !value.isEmpty else { return nil }
     do { return try BER.parse(value) } catch {
-      throw Refusal(.malformed, "\(name) (attribute \(type)) is broken")
+      throw VerificationError(.malformed, "\(name) (attribute \(type)) is broken")
     }
   }
 }

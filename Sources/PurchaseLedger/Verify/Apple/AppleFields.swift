@@ -7,43 +7,43 @@ struct AppleFields {
 
   init(_ json: JSONValue) { self.json = json }
 
-  func identifier(_ name: String) throws(Refusal) -> String {
-    guard let id = try optionalIdentifier(name) else { throw Refusal(.incomplete, "\(name) is missing") }
+  func identifier(_ name: String) throws(VerificationError) -> String {
+    guard let id = try optionalIdentifier(name) else { throw VerificationError(.incomplete, "\(name) is missing") }
     return id
   }
 
   /// An id as text, or as a number, which some sources write where Apple documents text. Empty text counts as missing.
-  func optionalIdentifier(_ name: String) throws(Refusal) -> String? {
+  func optionalIdentifier(_ name: String) throws(VerificationError) -> String? {
     guard let value = json[name] else { return nil }
-    guard let text = value.identifier else { throw Refusal(.malformed, "\(name) is neither text nor a whole number") }
+    guard let text = value.identifier else { throw VerificationError(.malformed, "\(name) is neither text nor a whole number") }
     return text.isEmpty ? nil : try FieldRules.identifier(text, name)
   }
 
   /// A keyword of Apple's, kept as written.
-  func word(_ name: String) throws(Refusal) -> String? {
+  func word(_ name: String) throws(VerificationError) -> String? {
     guard let value = json[name] else { return nil }
-    guard let text = value.identifier else { throw Refusal(.malformed, "\(name) is neither text nor a whole number") }
+    guard let text = value.identifier else { throw VerificationError(.malformed, "\(name) is neither text nor a whole number") }
     return text.isEmpty ? nil : try FieldRules.text(text, name)
   }
 
-  func date(_ name: String) throws(Refusal) -> Int64? {
+  func date(_ name: String) throws(VerificationError) -> Int64? {
     guard let value = json[name], !value.isEmptyText else { return nil }
     guard let milliseconds = value.integer else {
-      throw Refusal(.dateOutOfRange, "\(name) is no date in milliseconds")
+      throw VerificationError(.dateOutOfRange, "\(name) is no date in milliseconds")
     }
     return try FieldRules.date(milliseconds, name)
   }
 
-  func integer(_ name: String) throws(Refusal) -> Int64? {
+  func integer(_ name: String) throws(VerificationError) -> Int64? {
     guard let value = json[name], !value.isEmptyText else { return nil }
-    guard let integer = value.integer else { throw Refusal(.malformed, "\(name) is not a whole number") }
+    guard let integer = value.integer else { throw VerificationError(.malformed, "\(name) is not a whole number") }
     return integer
   }
 
   /// The quantity bought. Missing means one.
-  func quantity(_ name: String) throws(Refusal) -> Int64 {
+  func quantity(_ name: String) throws(VerificationError) -> Int64 {
     let quantity = try integer(name) ?? 1
-    guard (0...1_000_000_000).contains(quantity) else { throw Refusal(.malformed, "\(name) is \(quantity)") }
+    guard (0...1_000_000_000).contains(quantity) else { throw VerificationError(.malformed, "\(name) is \(quantity)") }
     return quantity
   }
 

@@ -25,20 +25,20 @@ enum AppleFormat {
   }
 
   /// The JWS, which may stand in `signedPayload`, `signedTransactionInfo` or `signedRenewalInfo` of a JSON document.
-  static func compactJWS(in bytes: [UInt8]) throws(Refusal) -> [UInt8] {
+  static func compactJWS(in bytes: [UInt8]) throws(VerificationError) -> [UInt8] {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first, first == UInt8(ascii: "{") else { return bytes }
     let document = try document(in: bytes)
     for name in ["signedPayload", "signedTransactionInfo", "signedRenewalInfo"] {
       if let text = document[name]?.string { return Array(text.utf8) }
     }
-    throw Refusal(.malformed, "the JSON document holds no JWS")
+    throw VerificationError(.malformed, "the JSON document holds no JWS")
   }
 
-  static func document(in bytes: [UInt8]) throws(Refusal) -> JSONValue {
+  static func document(in bytes: [UInt8]) throws(VerificationError) -> JSONValue {
     let document: JSONValue
     do { document = try JSONReader.read(bytes, duplicates: .kept) } catch {
-      throw Refusal(.malformed, "not JSON: \(error)")
+      throw VerificationError(.malformed, "not JSON: \(error)")
     }
     if let repetition = document.repetition { throw repetition }
     return document
@@ -48,13 +48,13 @@ enum AppleFormat {
 
   /// The ASN.1 of a receipt, decoded from base64 if needed. Receipts of single transactions (iOS 6) are rejected with a
   /// reason.
-  static func receiptBytes(in bytes: [UInt8]) throws(Refusal) -> [UInt8] {
+  static func receiptBytes(in bytes: [UInt8]) throws(VerificationError) -> [UInt8] {
     let range = bytes.trimmedRange
-    guard let first = bytes[range].first else { throw Refusal(.malformed, "empty") }
+    guard let first = bytes[range].first else { throw VerificationError(.malformed, "empty") }
     if isDER(bytes[range]) { return withoutNewline(bytes) }
     if first == UInt8(ascii: "{") { throw propertyList(bytes[range]) }
     guard let decoded = Base64.decode(bytes[range], skippingSpace: true) else {
-      throw Refusal(.malformed, "neither ASN.1 nor base64")
+      throw VerificationError(.malformed, "neither ASN.1 nor base64")
     }
     guard isDER(decoded[...]) else { throw propertyList(decoded[...]) }
     return decoded
@@ -84,9 +84,9 @@ enum AppleFormat {
     bytes.first == UInt8(ascii: "{") && bytes.contains(Array("\"purchase-info\"".utf8))
   }
 
-  private static func propertyList(_ bytes: ArraySlice<UInt8>) -> Refusal {
-    guard isPropertyList(bytes) else { return Refusal(.malformed, "not a PKCS#7 receipt") }
-    return Refusal(
+  private static func propertyList(_ bytes: ArraySlice<UInt8>) -> VerificationError {
+    guard isPropertyList(bytes) else { return VerificationError(.malformed, "not a PKCS#7 receipt") }
+    return VerificationError(
       .unsupportedFormat,
       "a receipt of one transaction as iOS 6 had it: its signer is under no root of today; ask the store for the transaction"
     )

@@ -21,14 +21,14 @@ package struct AppleVerifier: StoreEvidenceVerifier {
 
   package func verify(
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
-  ) async throws(Refusal) -> VerifiedEvidence {
+  ) async throws(VerificationError) -> VerifiedEvidence {
     switch kind {
     case .transaction, .notification, .renewal:
       try await verifySigned(try AppleFormat.compactJWS(in: bytes), as: kind, at: now, trusted: trusted)
     case .receipt: try await verifyReceipt(bytes, at: now, trusted: trusted)
     case .verifyReceipt: try decode(answer: try AppleFormat.document(in: bytes), context: context, at: now)
     case .notificationV1: try decode(versionOne: try AppleFormat.document(in: bytes))
-    default: throw Refusal(.wrongKind, "\(kind.name) is not evidence of Apple's")
+    default: throw VerificationError(.wrongKind, "\(kind.name) is not evidence of Apple's")
     }
   }
 
@@ -37,11 +37,11 @@ package struct AppleVerifier: StoreEvidenceVerifier {
   /// - Parameter expected: The required kind, or nil for any.
   func verifySigned(
     _ bytes: [UInt8], as expected: EvidenceKind?, at now: Int64, trusted: Bool
-  ) async throws(Refusal) -> VerifiedEvidence {
+  ) async throws(VerificationError) -> VerifiedEvidence {
     let opened = try await jws.open(bytes, trusted: trusted)
     let kind = AppleFormat.kind(of: opened.payload)
     if let expected, kind != expected {
-      throw Refusal(
+      throw VerificationError(
         .wrongKind, "a \(expected.name) is expected; this is \(kind.map { "a \($0.name)" } ?? "none, by its fields")")
     }
     var evidence =
@@ -49,7 +49,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
       case .transaction: try transaction(in: opened)
       case .renewal: try renewal(in: opened)
       case .notification: try await notification(in: opened, trusted: trusted)
-      default: throw Refusal(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
+      default: throw VerificationError(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
       }
     evidence.quarantine = evidence.quarantine ?? opened.inconsistency
     // One layer dated in the future quarantines the whole.
@@ -59,7 +59,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
   }
 
   /// Verifies a PKCS#7 app receipt, in DER, BER or base64 of either.
-  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
+  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(VerificationError) -> VerifiedEvidence {
     let receipt = try await receipts.open(try AppleFormat.receiptBytes(in: bytes), trusted: trusted)
     try identity.check(bundleID: receipt.bundleID, in: "receipt")
     let unknown = try identity.check(receipt.environment, in: "receipt")
@@ -76,7 +76,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
   /// Quarantines evidence signed later than the local clock and the allowed skew.
   func quarantineFuture(_ evidence: inout VerifiedEvidence, _ signedDate: Int64, at now: Int64) {
     guard signedDate > now, signedDate - now > skew, evidence.quarantine == nil else { return }
-    evidence.quarantine = Refusal(
+    evidence.quarantine = VerificationError(
       .signedInFuture, "signed at \(signedDate), \((signedDate - now) / 1000) s later than our clock; check the clock")
   }
 }
@@ -93,27 +93,27 @@ struct AppleIdentity: Sendable {
     requiredEnvironment = identity.requiredEnvironment
   }
 
-  func check(bundleID found: String?, in layer: String) throws(Refusal) {
+  func check(bundleID found: String?, in layer: String) throws(VerificationError) {
     guard let bundleID, found != bundleID else { return }
-    throw Refusal(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")
+    throw VerificationError(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")
   }
 
   /// Apple states its id of the app in production only.
-  func check(appAppleID found: Int64?, environment: StoreEnvironment, in layer: String) throws(Refusal) {
+  func check(appAppleID found: Int64?, environment: StoreEnvironment, in layer: String) throws(VerificationError) {
     guard let appAppleID, environment == .production, found != appAppleID else { return }
-    throw Refusal(
+    throw VerificationError(
       .wrongApp, "the \(layer) is of the app \(found.map(String.init) ?? "without an Apple id"), not of \(appAppleID)")
   }
 
   /// - Returns: The reason to quarantine, or nil if the environment is a known one of the store.
-  func check(_ environment: StoreEnvironment, in layer: String) throws(Refusal) -> Refusal? {
+  func check(_ environment: StoreEnvironment, in layer: String) throws(VerificationError) -> VerificationError? {
     if environment.isLocalTest {
-      throw Refusal(.testEnvironment, "the \(layer) is of \(environment), which is a developer's machine, not a store")
+      throw VerificationError(.testEnvironment, "the \(layer) is of \(environment), which is a developer's machine, not a store")
     }
     if let requiredEnvironment, environment != requiredEnvironment {
-      throw Refusal(.wrongEnvironment, "the \(layer) is of \(environment), not of \(requiredEnvironment)")
+      throw VerificationError(.wrongEnvironment, "the \(layer) is of \(environment), not of \(requiredEnvironment)")
     }
     guard environment.code == nil else { return nil }
-    return Refusal(.unknownEnvironment, "the \(layer) names the environment \(environment), which is not known here")
+    return VerificationError(.unknownEnvironment, "the \(layer) names the environment \(environment), which is not known here")
   }
 }

@@ -38,30 +38,30 @@ struct ChainVerifier: Sendable {
   /// - Parameter root: The root that the sender names, or nil for formats that need not name one.
   func verify(
     leaf: Certificate, intermediates: [Certificate], root: Certificate? = nil
-  ) async throws(Refusal) -> SigningChain {
+  ) async throws(VerificationError) -> SigningChain {
     guard hasRoots else {
-      throw Refusal(.untrustedChain, "no root certificate is configured; give --root-certificate")
+      throw VerificationError(.untrustedChain, "no root certificate is configured; give --root-certificate")
     }
     var verifier = Verifier(rootCertificates: roots) { RFC5280Policy.withValidityCheckDisabled() }
     let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))
     guard case .validCertificate(let chain) = result else {
-      throw Refusal(.untrustedChain, "the certificates do not lead to a given root")
+      throw VerificationError(.untrustedChain, "the certificates do not lead to a given root")
     }
     guard chain.count == 3 else {
-      throw Refusal(.untrustedChain, "the chain to the root has \(chain.count) certificates, not three")
+      throw VerificationError(.untrustedChain, "the chain to the root has \(chain.count) certificates, not three")
     }
     if let root, !Self.isSame(root, chain[2]) {
-      throw Refusal(.untrustedChain, "the third certificate is not the root that the other two lead to")
+      throw VerificationError(.untrustedChain, "the third certificate is not the root that the other two lead to")
     }
     // The X.509 library does not check key usage.
     guard Self.maySignCertificates(chain[1]) else {
-      throw Refusal(.untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
+      throw VerificationError(.untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
     }
     guard chain[0].extensions[oid: Self.leafMarker] != nil else {
-      throw Refusal(.missingMarker, "the leaf is not marked as one that signs for the App Store")
+      throw VerificationError(.missingMarker, "the leaf is not marked as one that signs for the App Store")
     }
     guard chain[1].extensions[oid: Self.intermediateMarker] != nil else {
-      throw Refusal(.missingMarker, "the intermediate is not marked as one of Apple's developer authorities")
+      throw VerificationError(.missingMarker, "the intermediate is not marked as one of Apple's developer authorities")
     }
     return SigningChain(
       key: try Self.key(of: chain[0]), notBefore: chain.map { Self.milliseconds($0.notValidBefore) }.max() ?? .max,
@@ -80,10 +80,10 @@ struct ChainVerifier: Sendable {
     do { return try authority.extensions.keyUsage?.keyCertSign ?? true } catch { return false }
   }
 
-  private static func key(of leaf: Certificate) throws(Refusal) -> SigningChain.Key {
+  private static func key(of leaf: Certificate) throws(VerificationError) -> SigningChain.Key {
     if let key = P256.Signing.PublicKey(leaf.publicKey) { return .p256(key) }
     if let key = _RSA.Signing.PublicKey(leaf.publicKey) { return .rsa(key) }
-    throw Refusal(.unsupportedAlgorithm, "the leaf's key is neither P-256 nor RSA")
+    throw VerificationError(.unsupportedAlgorithm, "the leaf's key is neither P-256 nor RSA")
   }
 
   /// Cannot overflow, because a certificate's dates lie in the years 0 to 9999.
@@ -105,9 +105,9 @@ struct SigningChain: Sendable {
   var hasher = SHA256()
 
   /// Checks that the chain was valid at the signing date. Whether it is valid now does not matter for old evidence.
-  func checkValidity(at signedDate: Int64) throws(Refusal) {
+  func checkValidity(at signedDate: Int64) throws(VerificationError) {
     guard notBefore <= signedDate, signedDate <= notAfter else {
-      throw Refusal(
+      throw VerificationError(
         .certificateNotValidAtSigning,
         "the certificates are valid from \(notBefore) to \(notAfter), but it was signed at \(signedDate)")
     }

@@ -15,7 +15,7 @@ struct JWSVerifier: Sendable {
     let payload: JSONValue
     let signedDate: Int64
     /// Set if a name occurs twice in the payload, which JSON parsers read differently.
-    let inconsistency: Refusal?
+    let inconsistency: VerificationError?
   }
 
   let chains: ChainVerifier
@@ -25,17 +25,17 @@ struct JWSVerifier: Sendable {
   ///
   /// - Parameter trusted: True if the same bytes were accepted before. They are then only decoded.
   /// - Complexity: One ES256 check if the header's chain is cached, otherwise three more signature checks.
-  func open(_ bytes: [UInt8], trusted: Bool) async throws(Refusal) -> Opened {
+  func open(_ bytes: [UInt8], trusted: Bool) async throws(VerificationError) -> Opened {
     let jws = try CompactJWS(bytes)
     let payload = try jws.decodedPayload()
-    guard payload.members != nil else { throw Refusal(.malformed, "the payload is not a JSON object") }
+    guard payload.members != nil else { throw VerificationError(.malformed, "the payload is not a JSON object") }
     guard let date = payload["signedDate"] else {
       // An error in the header is more informative than a missing date.
       _ = try await chain(of: jws)
-      throw Refusal(.incomplete, "the payload has no signedDate")
+      throw VerificationError(.incomplete, "the payload has no signedDate")
     }
     guard let milliseconds = date.integer else {
-      throw Refusal(.dateOutOfRange, "signedDate is no date in milliseconds")
+      throw VerificationError(.dateOutOfRange, "signedDate is no date in milliseconds")
     }
     let signedDate = try FieldRules.signingDate(milliseconds, "signedDate")
     if !trusted {
@@ -46,7 +46,7 @@ struct JWSVerifier: Sendable {
     return Opened(payload: payload, signedDate: signedDate, inconsistency: payload.repetition)
   }
 
-  private func chain(of jws: CompactJWS) async throws(Refusal) -> SigningChain {
+  private func chain(of jws: CompactJWS) async throws(VerificationError) -> SigningChain {
     if let known = jws.bytes.withUnsafeBufferPointer({ cache.chain(for: .init(rebasing: $0[jws.header])) }) {
       return known
     }
@@ -61,39 +61,39 @@ struct JWSVerifier: Sendable {
     return chain
   }
 
-  private func certificates(in header: JSONValue) throws(Refusal) -> [Certificate] {
-    if let repetition = header.repetition { throw Refusal(.malformed, "the header: \(repetition.reason)") }
+  private func certificates(in header: JSONValue) throws(VerificationError) -> [Certificate] {
+    if let repetition = header.repetition { throw VerificationError(.malformed, "the header: \(repetition.reason)") }
     guard header["alg"]?.string == "ES256" else {
-      throw Refusal(.unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
+      throw VerificationError(.unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
     }
     guard header["crit"] == nil else {
-      throw Refusal(.unsupportedAlgorithm, "the header demands extensions that are not known here")
+      throw VerificationError(.unsupportedAlgorithm, "the header demands extensions that are not known here")
     }
     let texts = header["x5c"]?.array ?? []
     guard texts.count == 3 else {
-      throw Refusal(.certificateCount, "the header has \(texts.count) certificates, not three")
+      throw VerificationError(.certificateCount, "the header has \(texts.count) certificates, not three")
     }
     var certificates: [Certificate] = []
     for (index, text) in texts.enumerated() {
       guard let der = text.string.flatMap({ Base64.decode($0.utf8) }),
         let certificate = try? Certificate(derEncoded: der)
-      else { throw Refusal(.malformed, "certificate \(index + 1) of the header is not X.509") }
+      else { throw VerificationError(.malformed, "certificate \(index + 1) of the header is not X.509") }
       certificates.append(certificate)
     }
     return certificates
   }
 
-  private func checkSignature(of jws: CompactJWS, by chain: SigningChain) throws(Refusal) {
+  private func checkSignature(of jws: CompactJWS, by chain: SigningChain) throws(VerificationError) {
     guard case .p256(let key) = chain.key else {
-      throw Refusal(.unsupportedAlgorithm, "the leaf's key is not P-256, which ES256 needs")
+      throw VerificationError(.unsupportedAlgorithm, "the leaf's key is not P-256, which ES256 needs")
     }
     guard let raw = Base64.decode(jws.bytes[jws.signature]),
       let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw)
-    else { throw Refusal(.badSignature, "the signature is not 64 bytes in base64url") }
+    else { throw VerificationError(.badSignature, "the signature is not 64 bytes in base64url") }
     var hasher = chain.hasher
     jws.bytes.withUnsafeBytes { hasher.update(bufferPointer: .init(rebasing: $0[jws.payload])) }
     guard key.isValidSignature(signature, for: hasher.finalize()) else {
-      throw Refusal(.badSignature, "the signature does not fit header and payload")
+      throw VerificationError(.badSignature, "the signature does not fit header and payload")
     }
   }
 }
@@ -106,13 +106,13 @@ struct CompactJWS {
   let signature: Range<Int>
 
   /// Ignores surrounding white space, because a file may end with a newline.
-  init(_ bytes: [UInt8]) throws(Refusal) {
+  init(_ bytes: [UInt8]) throws(VerificationError) {
     let whole = bytes.trimmedRange
     // Searched from the end, because most of a JWS is its header. A surplus dot ends up in the header, where base64
     // decoding fails.
     guard let second = bytes.last(UInt8(ascii: "."), before: whole.upperBound, from: whole.lowerBound),
       let first = bytes.last(UInt8(ascii: "."), before: second, from: whole.lowerBound)
-    else { throw Refusal(.malformed, "not a compact JWS: it has not three parts between points") }
+    else { throw VerificationError(.malformed, "not a compact JWS: it has not three parts between points") }
     self.bytes = bytes
     header = whole.lowerBound..<first
     payload = (first + 1)..<second
@@ -120,14 +120,14 @@ struct CompactJWS {
   }
 
   /// The payload, decoded but not verified.
-  func decodedPayload() throws(Refusal) -> JSONValue {
-    guard let text = Base64.decode(bytes[payload]) else { throw Refusal(.malformed, "the payload is not base64url") }
-    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw Refusal(.malformed, "the payload is not JSON: \(error)") }
+  func decodedPayload() throws(VerificationError) -> JSONValue {
+    guard let text = Base64.decode(bytes[payload]) else { throw VerificationError(.malformed, "the payload is not base64url") }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw VerificationError(.malformed, "the payload is not JSON: \(error)") }
   }
 
-  func decodedHeader() throws(Refusal) -> JSONValue {
-    guard let text = Base64.decode(bytes[header]) else { throw Refusal(.malformed, "the header is not base64url") }
-    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw Refusal(.malformed, "the header is not JSON: \(error)") }
+  func decodedHeader() throws(VerificationError) -> JSONValue {
+    guard let text = Base64.decode(bytes[header]) else { throw VerificationError(.malformed, "the header is not base64url") }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw VerificationError(.malformed, "the header is not JSON: \(error)") }
   }
 }
 

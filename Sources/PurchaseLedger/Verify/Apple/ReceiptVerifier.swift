@@ -14,7 +14,7 @@ struct ReceiptVerifier: Sendable {
   let chains: ChainVerifier
   let cache: SigningChainCache
 
-  func open(_ bytes: [UInt8], trusted: Bool) async throws(Refusal) -> AppReceipt {
+  func open(_ bytes: [UInt8], trusted: Bool) async throws(VerificationError) -> AppReceipt {
     let signed = try SignedData(bytes)
     let attributes = try ReceiptAttributes(signed.content)
     let creationDate = try AppReceipt.creationDate(of: attributes)
@@ -26,13 +26,13 @@ struct ReceiptVerifier: Sendable {
     return try AppReceipt(attributes)
   }
 
-  private func chain(of signed: SignedData) async throws(Refusal) -> SigningChain {
+  private func chain(of signed: SignedData) async throws(VerificationError) -> SigningChain {
     if let known = signed.chainBytes.withUnsafeBufferPointer({ cache.chain(for: $0) }) { return known }
     var leaf: Certificate?
     var others: [Certificate] = []
     for bytes in signed.certificates {
       guard let certificate = try? Certificate(derEncoded: Array(bytes)) else {
-        throw Refusal(.malformed, "a certificate of the receipt is not X.509")
+        throw VerificationError(.malformed, "a certificate of the receipt is not X.509")
       }
       if leaf == nil, certificate.isNamed(issuer: signed.issuer, serialNumber: signed.serialNumber) {
         leaf = certificate
@@ -40,15 +40,15 @@ struct ReceiptVerifier: Sendable {
         others.append(certificate)
       }
     }
-    guard let leaf else { throw Refusal(.untrustedChain, "the signer's certificate is not in the receipt") }
+    guard let leaf else { throw VerificationError(.untrustedChain, "the signer's certificate is not in the receipt") }
     let chain = try await chains.verify(leaf: leaf, intermediates: others)
     cache.store(chain, for: signed.chainBytes)
     return chain
   }
 
-  private func checkSignature(of signed: SignedData, by chain: SigningChain) throws(Refusal) {
+  private func checkSignature(of signed: SignedData, by chain: SigningChain) throws(VerificationError) {
     guard case .rsa(let key) = chain.key else {
-      throw Refusal(.unsupportedAlgorithm, "the receipt's signer has no RSA key")
+      throw VerificationError(.unsupportedAlgorithm, "the receipt's signer has no RSA key")
     }
     let signature = _RSA.Signing.RSASignature(rawRepresentation: signed.signature)
     let isValid =
@@ -60,7 +60,7 @@ struct ReceiptVerifier: Sendable {
       case .sha256:
         Self.isValid(signed, SHA256.self) { key.isValidSignature(signature, for: $0, padding: .insecurePKCS1v1_5) }
       }
-    guard isValid else { throw Refusal(.badSignature, "the signature does not fit the receipt") }
+    guard isValid else { throw VerificationError(.badSignature, "the signature does not fit the receipt") }
   }
 
   /// The signature covers the content or, if there are signed attributes, those, which contain the content's digest.

@@ -5,7 +5,7 @@ extension AppleVerifier {
   ///
   /// The outer payload is already verified. The transaction and the renewal info in it are JWSs of their own and are
   /// verified here.
-  func notification(in opened: JWSVerifier.Opened, trusted: Bool) async throws(Refusal) -> VerifiedEvidence {
+  func notification(in opened: JWSVerifier.Opened, trusted: Bool) async throws(VerificationError) -> VerifiedEvidence {
     let message = try NotificationPayload(opened)
     // A form that this version does not know may name its app elsewhere.
     if message.hasCarrier {
@@ -36,16 +36,16 @@ extension AppleVerifier {
 
   private func addTransaction(
     _ bytes: [UInt8], to evidence: inout VerifiedEvidence, of message: NotificationPayload, trusted: Bool
-  ) async throws(Refusal) {
+  ) async throws(VerificationError) {
     let opened = try await jws.open(bytes, trusted: trusted)
     guard AppleFormat.kind(of: opened.payload) == .transaction else {
-      throw Refusal(.wrongKind, "what the notification carries as its transaction is none, by its fields")
+      throw VerificationError(.wrongKind, "what the notification carries as its transaction is none, by its fields")
     }
     let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
     try identity.check(bundleID: signed.bundleID, in: "notification's transaction")
     // Both layers must name the same app, even if no bundle id is configured.
     if let outer = message.bundleID, signed.bundleID != outer {
-      throw Refusal(.wrongBundle, "the notification is of \(outer), its transaction of \(signed.bundleID ?? "no app")")
+      throw VerificationError(.wrongBundle, "the notification is of \(outer), its transaction of \(signed.bundleID ?? "no app")")
     }
     var fact = signed.fact
     let unknown = try identity.check(fact.environment, in: "notification's transaction")
@@ -60,10 +60,10 @@ extension AppleVerifier {
 
   private func addRenewal(
     _ bytes: [UInt8], to evidence: inout VerifiedEvidence, of message: NotificationPayload, trusted: Bool
-  ) async throws(Refusal) {
+  ) async throws(VerificationError) {
     let opened = try await jws.open(bytes, trusted: trusted)
     guard AppleFormat.kind(of: opened.payload) == .renewal else {
-      throw Refusal(.wrongKind, "what the notification carries as its renewal info is none, by its fields")
+      throw VerificationError(.wrongKind, "what the notification carries as its renewal info is none, by its fields")
     }
     let fact = try renewalFact(in: opened)
     let unknown = try identity.check(fact.environment, in: "notification's renewal info")
@@ -72,9 +72,9 @@ extension AppleVerifier {
     evidence.renewal = fact
   }
 
-  private func mismatch(_ inner: StoreEnvironment, _ message: NotificationPayload, _ layer: String) -> Refusal? {
+  private func mismatch(_ inner: StoreEnvironment, _ message: NotificationPayload, _ layer: String) -> VerificationError? {
     guard let outer = message.environment, outer != inner else { return nil }
-    return Refusal(.environmentMismatch, "the notification is of \(outer), its \(layer) of \(inner)")
+    return VerificationError(.environmentMismatch, "the notification is of \(outer), its \(layer) of \(inner)")
   }
 }
 
@@ -103,11 +103,11 @@ struct NotificationPayload {
     "RENEWAL_EXTENDED", "RENEWAL_EXTENSION", "RESCIND_CONSENT", "REVOKE", "SUBSCRIBED", "TEST",
   ]
 
-  init(_ opened: JWSVerifier.Opened) throws(Refusal) {
+  init(_ opened: JWSVerifier.Opened) throws(VerificationError) {
     let fields = AppleFields(opened.payload)
     uuid = try fields.identifier("notificationUUID")
     guard let type = try fields.word("notificationType") else {
-      throw Refusal(.incomplete, "notificationType is missing")
+      throw VerificationError(.incomplete, "notificationType is missing")
     }
     self.type = type
     subtype = try fields.word("subtype")

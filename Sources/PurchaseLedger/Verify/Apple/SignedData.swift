@@ -29,29 +29,29 @@ struct SignedData {
   /// A receipt has three certificates; a few more are tolerated.
   private static let certificatesMax = 8
 
-  init(_ bytes: [UInt8]) throws(Refusal) {
-    do { try self.init(parsing: BER.parse(bytes)) } catch let refusal as Refusal { throw refusal } catch {
-      throw Refusal(.malformed, "not a PKCS#7 receipt: its ASN.1 is broken")
+  init(_ bytes: [UInt8]) throws(VerificationError) {
+    do { try self.init(parsing: BER.parse(bytes)) } catch let refusal as VerificationError { throw refusal } catch {
+      throw VerificationError(.malformed, "not a PKCS#7 receipt: its ASN.1 is broken")
     }
   }
 
   private init(parsing root: ASN1Node) throws {
     let outer = try root.fields(.sequence, atLeast: 2)
     guard try ASN1ObjectIdentifier(berEncoded: outer[0]) == Self.signedDataType else {
-      throw Refusal(.malformed, "PKCS#7, but not signed data")
+      throw VerificationError(.malformed, "PKCS#7, but not signed data")
     }
     let signed = try outer[1].fields(.context(0), atLeast: 1)[0].fields(.sequence, atLeast: 4)
     let encapsulated = try signed[2].fields(.sequence, atLeast: 2)
     content = try ASN1OctetString(berEncoded: encapsulated[1].fields(.context(0), atLeast: 1)[0]).bytes
     guard let list = signed.first(where: { $0.identifier == .context(0) }), let infos = signed.last else {
-      throw Refusal(.certificateCount, "the receipt holds no certificates")
+      throw VerificationError(.certificateCount, "the receipt holds no certificates")
     }
     certificates = try list.fields(.context(0), atLeast: 0).map(\.encodedBytes)
     guard (1...Self.certificatesMax).contains(certificates.count) else {
-      throw Refusal(.certificateCount, "the receipt holds \(certificates.count) certificates")
+      throw VerificationError(.certificateCount, "the receipt holds \(certificates.count) certificates")
     }
     let signers = try infos.fields(.set, atLeast: 1)
-    guard signers.count == 1 else { throw Refusal(.malformed, "the receipt has \(signers.count) signers, not one") }
+    guard signers.count == 1 else { throw VerificationError(.malformed, "the receipt has \(signers.count) signers, not one") }
 
     var signer = try signers[0].fields(.sequence, atLeast: 5)[1...]
     let name = signer.removeFirst()
@@ -67,7 +67,7 @@ struct SignedData {
     } else {
       (messageDigest, signedAttributes) = (nil, nil)
     }
-    guard signer.count >= 2 else { throw Refusal(.malformed, "the receipt's signature is missing") }
+    guard signer.count >= 2 else { throw VerificationError(.malformed, "the receipt's signature is missing") }
     signature = try ASN1OctetString(berEncoded: signer[signer.startIndex + 1]).bytes
   }
 
@@ -75,7 +75,7 @@ struct SignedData {
     switch try ASN1ObjectIdentifier(berEncoded: algorithm.fields(.sequence, atLeast: 1)[0]) {
     case sha1: return .sha1
     case sha256: return .sha256
-    case let other: throw Refusal(.unsupportedAlgorithm, "the receipt is hashed with \(other), not SHA-1 or SHA-256")
+    case let other: throw VerificationError(.unsupportedAlgorithm, "the receipt is hashed with \(other), not SHA-1 or SHA-256")
     }
   }
 
@@ -85,7 +85,7 @@ struct SignedData {
       guard try ASN1ObjectIdentifier(berEncoded: pair[0]) == messageDigestType else { continue }
       return try ASN1OctetString(berEncoded: pair[1].fields(.set, atLeast: 1)[0]).bytes
     }
-    throw Refusal(.malformed, "the signed attributes of the receipt hold no digest")
+    throw VerificationError(.malformed, "the signed attributes of the receipt hold no digest")
   }
 }
 
@@ -97,10 +97,10 @@ extension ASN1Node {
   /// The children of a constructed node, which must have the given tag.
   func fields(_ identifier: ASN1Identifier, atLeast count: Int) throws -> [ASN1Node] {
     guard self.identifier == identifier, case .constructed(let nodes) = content else {
-      throw Refusal(.malformed, "not a receipt: another type of ASN.1 stands where \(identifier) belongs")
+      throw VerificationError(.malformed, "not a receipt: another type of ASN.1 stands where \(identifier) belongs")
     }
     let fields = Array(nodes)
-    guard fields.count >= count else { throw Refusal(.malformed, "a field of the receipt is missing") }
+    guard fields.count >= count else { throw VerificationError(.malformed, "a field of the receipt is missing") }
     return fields
   }
 }

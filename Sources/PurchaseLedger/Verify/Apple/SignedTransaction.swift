@@ -5,16 +5,16 @@ struct SignedTransaction {
   let fact: StoreTransaction
   let bundleID: String?
   /// A contradiction between fields, which quarantines the transaction.
-  let inconsistency: Refusal?
+  let inconsistency: VerificationError?
 
-  init(_ payload: JSONValue, signedDate: Int64) throws(Refusal) {
+  init(_ payload: JSONValue, signedDate: Int64) throws(VerificationError) {
     let fields = AppleFields(payload)
     let transactionID = try fields.identifier("transactionId")
     guard let environment = try fields.word("environment") else {
-      throw Refusal(.incomplete, "environment is missing")
+      throw VerificationError(.incomplete, "environment is missing")
     }
     guard let purchaseDate = try fields.date("purchaseDate") else {
-      throw Refusal(.incomplete, "purchaseDate is missing")
+      throw VerificationError(.incomplete, "purchaseDate is missing")
     }
     let revocation = try Self.revocation(fields)
     bundleID = payload["bundleId"]?.string
@@ -31,14 +31,14 @@ struct SignedTransaction {
     inconsistency = fact.inconsistency
   }
 
-  private static func revocation(_ fields: AppleFields) throws(Refusal) -> Revocation? {
+  private static func revocation(_ fields: AppleFields) throws(VerificationError) -> Revocation? {
     guard let date = try fields.date("revocationDate") else { return nil }
     return Revocation(
       date: date, reason: try fields.word("revocationReason"),
       percentageMilli: try fields.integer("revocationPercentage"), type: try fields.word("revocationType"))
   }
 
-  private static func price(_ fields: AppleFields) throws(Refusal) -> Money? {
+  private static func price(_ fields: AppleFields) throws(VerificationError) -> Money? {
     guard let milliunits = try fields.integer("price"), let currency = try fields.optionalIdentifier("currency")
     else { return nil }
     return Money(milliunits: milliunits, currency: currency)
@@ -48,7 +48,7 @@ struct SignedTransaction {
 // MARK: - Signed transactions and renewal info as evidence
 
 extension AppleVerifier {
-  func transaction(in opened: JWSVerifier.Opened) throws(Refusal) -> VerifiedEvidence {
+  func transaction(in opened: JWSVerifier.Opened) throws(VerificationError) -> VerifiedEvidence {
     let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
     try identity.check(bundleID: signed.bundleID, in: "transaction")
     let fact = signed.fact
@@ -61,7 +61,7 @@ extension AppleVerifier {
     return evidence
   }
 
-  func renewal(in opened: JWSVerifier.Opened) throws(Refusal) -> VerifiedEvidence {
+  func renewal(in opened: JWSVerifier.Opened) throws(VerificationError) -> VerifiedEvidence {
     let fact = try renewalFact(in: opened)
     let unknown = try identity.check(fact.environment, in: "renewal info")
     return VerifiedEvidence(
@@ -70,10 +70,10 @@ extension AppleVerifier {
       details: AppleDetails.ofRenewal(opened.payload))
   }
 
-  func renewalFact(in opened: JWSVerifier.Opened) throws(Refusal) -> RenewalFact {
+  func renewalFact(in opened: JWSVerifier.Opened) throws(VerificationError) -> RenewalFact {
     let fields = AppleFields(opened.payload)
     guard let environment = try fields.word("environment") else {
-      throw Refusal(.incomplete, "the renewal info names no environment")
+      throw VerificationError(.incomplete, "the renewal info names no environment")
     }
     return RenewalFact(
       environment: StoreEnvironment(storeText: environment),

@@ -6,17 +6,17 @@ enum StoreDate {
   ///
   /// `NAME_pst` and dates in other zones or with a.m. and p.m. are never read, because devices in some locales wrote
   /// them wrong.
-  static func read(_ name: String, in json: JSONValue) throws(Refusal) -> Int64? {
+  static func read(_ name: String, in json: JSONValue) throws(VerificationError) -> Int64? {
     if let value = json[name + "_ms"], !value.isEmptyText {
       guard let milliseconds = value.integer else {
-        throw Refusal(.dateOutOfRange, "\(name)_ms is no date in milliseconds")
+        throw VerificationError(.dateOutOfRange, "\(name)_ms is no date in milliseconds")
       }
       return try FieldRules.date(milliseconds, name + "_ms")
     }
     guard let text = json[name]?.identifier, !text.isEmpty else { return nil }
     // Old responses have milliseconds here (`expires_date`).
     if let milliseconds = Int64(text) { return try FieldRules.date(milliseconds, name) }
-    guard let milliseconds = utc(text) else { throw Refusal(.malformed, "\(name) is no date of UTC") }
+    guard let milliseconds = utc(text) else { throw VerificationError(.malformed, "\(name) is no date of UTC") }
     return try FieldRules.date(milliseconds, name)
   }
 

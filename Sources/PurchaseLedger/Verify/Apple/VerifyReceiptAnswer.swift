@@ -2,12 +2,12 @@ import Support
 
 extension AppleVerifier {
   /// Decodes an archived response of `verifyReceipt`. It is unsigned: the operator vouches for it.
-  func decode(answer: JSONValue, context: EvidenceContext, at now: Int64) throws(Refusal) -> VerifiedEvidence {
-    guard answer.members != nil else { throw Refusal(.malformed, "an answer of verifyReceipt is a JSON object") }
+  func decode(answer: JSONValue, context: EvidenceContext, at now: Int64) throws(VerificationError) -> VerifiedEvidence {
+    guard answer.members != nil else { throw VerificationError(.malformed, "an answer of verifyReceipt is a JSON object") }
     guard let status = answer["status"]?.integer else { return waiting("the answer has no status; ask again", context) }
     let isRetryable = answer["is-retryable"] ?? answer["is_retryable"]
     switch VerifyReceiptStatus(status, isRetryable: isRetryable?.flag) {
-    case .permanent(let reason): throw Refusal(.storeRefused, "status \(status): \(reason)")
+    case .permanent(let reason): throw VerificationError(.storeRefused, "status \(status): \(reason)")
     case .retryable(let reason): return waiting("status \(status): \(reason)", context)
     case .valid: break
     }
@@ -42,22 +42,22 @@ extension AppleVerifier {
   /// Evidence in quarantine until the store is asked again.
   private func waiting(_ reason: String, _ context: EvidenceContext) -> VerifiedEvidence {
     VerifiedEvidence(
-      kind: .verifyReceipt, store: .apple, environment: context.environment, quarantine: Refusal(.retryLater, reason))
+      kind: .verifyReceipt, store: .apple, environment: context.environment, quarantine: VerificationError(.retryLater, reason))
   }
 
   /// The environment, and the reason to quarantine if the response and its receipt name different ones.
   private func environment(
     of answer: JSONValue, _ receipt: JSONValue, _ context: EvidenceContext
-  ) throws(Refusal) -> (StoreEnvironment, Refusal?) {
+  ) throws(VerificationError) -> (StoreEnvironment, VerificationError?) {
     let stated = try AppleFields(answer).word("environment").map { StoreEnvironment(storeText: $0) }
     let type = try AppleFields(receipt).word("receipt_type").map { AppReceipt.environment(ofReceiptType: $0) }
     guard let environment = stated ?? type ?? context.environment ?? identity.requiredEnvironment else {
-      throw Refusal(.incomplete, "the answer names no environment; give it beside the evidence")
+      throw VerificationError(.incomplete, "the answer names no environment; give it beside the evidence")
     }
     guard let stated, let type, stated != type else { return (environment, nil) }
     return (
       environment,
-      Refusal(
+      VerificationError(
         .environmentMismatch,
         "the answer is of \(stated), but its receipt is of type \(receipt["receipt_type"]?.string ?? "")")
     )
@@ -72,7 +72,7 @@ extension AppleVerifier {
     return entries
   }
 
-  private static func signedDate(of receipt: JSONValue, _ entries: [JSONValue]) throws(Refusal) -> Int64 {
+  private static func signedDate(of receipt: JSONValue, _ entries: [JSONValue]) throws(VerificationError) -> Int64 {
     var latest = try StoreDate.read("request_date", in: receipt)
     if latest == nil {
       for entry in entries {
@@ -82,17 +82,17 @@ extension AppleVerifier {
       }
     }
     if latest == nil { latest = try StoreDate.read("receipt_creation_date", in: receipt) }
-    guard let latest else { throw Refusal(.incomplete, "the answer has no date") }
+    guard let latest else { throw VerificationError(.incomplete, "the answer has no date") }
     return try FieldRules.signingDate(latest, "date of the answer")
   }
 
   private static func fact(
     _ entry: JSONValue, _ environment: StoreEnvironment, _ signedDate: Int64
-  ) throws(Refusal) -> StoreTransaction {
+  ) throws(VerificationError) -> StoreTransaction {
     let fields = AppleFields(entry)
     let id = try fields.identifier("transaction_id")
     guard let purchaseDate = try StoreDate.read("purchase_date", in: entry) else {
-      throw Refusal(.incomplete, "transaction \(id) has no purchase date")
+      throw VerificationError(.incomplete, "transaction \(id) has no purchase date")
     }
     let cancellation = try StoreDate.read("cancellation_date", in: entry)
     let reason = try fields.word("cancellation_reason")

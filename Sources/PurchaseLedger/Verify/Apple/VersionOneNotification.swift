@@ -4,10 +4,10 @@ import Support
 extension AppleVerifier {
   /// Decodes an App Store Server Notification, version 1. It is unsigned, so it yields no facts, only look-ups at the
   /// store.
-  func decode(versionOne document: JSONValue) throws(Refusal) -> VerifiedEvidence {
+  func decode(versionOne document: JSONValue) throws(VerificationError) -> VerifiedEvidence {
     let fields = AppleFields(document)
     guard let type = try fields.word("notification_type") else {
-      throw Refusal(.wrongKind, "no notification of version 1: notification_type is missing")
+      throw VerificationError(.wrongKind, "no notification of version 1: notification_type is missing")
     }
     try identity.check(
       bundleID: document["bid"]?.string ?? document["unified_receipt"]?["bid"]?.string, in: "notification")
@@ -35,7 +35,7 @@ extension AppleVerifier {
     return (unified?.array ?? []) + (single?.array ?? single.map { [$0] } ?? [])
   }
 
-  private func latestDate(of entries: [JSONValue]) throws(Refusal) -> Int64 {
+  private func latestDate(of entries: [JSONValue]) throws(VerificationError) -> Int64 {
     var latest: Int64 = 0
     for entry in entries {
       for name in ["purchase_date", "cancellation_date"] {
@@ -45,7 +45,7 @@ extension AppleVerifier {
     return latest
   }
 
-  private func lookups(of entries: [JSONValue], in environment: StoreEnvironment) throws(Refusal) -> [LookupHint] {
+  private func lookups(of entries: [JSONValue], in environment: StoreEnvironment) throws(VerificationError) -> [LookupHint] {
     var hints: [LookupHint] = []
     var seen: Set<String> = []
     for entry in entries where hints.count < Self.lookupsMax {

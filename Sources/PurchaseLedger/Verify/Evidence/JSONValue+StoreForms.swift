@@ -9,8 +9,8 @@ extension JSONValue {
 
   /// Quarantine for a text that says something twice, however deep: which of the two counts, readers of JSON do not agree
   /// on (RFC 8259, section 4). Evidence is parsed with `duplicates: .kept`, so that what is quarantined still has its key.
-  package var repetition: Refusal? {
-    repeatedName.map { Refusal(.inconsistent, "\"\($0.prefix(80))\" is there twice") }
+  package var repetition: VerificationError? {
+    repeatedName.map { VerificationError(.inconsistent, "\"\($0.prefix(80))\" is there twice") }
   }
 
   package var bool: Bool? {

@@ -63,10 +63,10 @@ public protocol StoreEvidenceVerifier: Sendable {
   ///   - context: Values from the request that the response does not repeat.
   ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
   ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
-  /// - Throws: `Refusal` with a code that does not quarantine. Quarantine is a property of the result.
+  /// - Throws: `VerificationError` with a code that does not quarantine. Quarantine is a property of the result.
   func verify(
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
-  ) async throws(Refusal) -> VerifiedEvidence
+  ) async throws(VerificationError) -> VerifiedEvidence
 }
 
 /// Reads certificates and keys in the encodings that files have.

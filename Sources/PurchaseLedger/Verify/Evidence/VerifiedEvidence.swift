@@ -13,7 +13,7 @@ public struct VerifiedEvidence: Sendable {
   /// When the store signed or stated it; see `StoreTransaction.signedDate`.
   public var signedDate: Int64?
   /// Why the evidence, although it verifies, must not be recorded yet.
-  public var quarantine: Refusal?
+  public var quarantine: VerificationError?
   /// Whether the product or token comes from the context and not from the bytes.
   public var isNamedBeside = false
   /// Notes for the report: `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`.
@@ -34,7 +34,7 @@ public struct VerifiedEvidence: Sendable {
   public init(
     kind: EvidenceKind, store: Store, environment: StoreEnvironment?, transactions: [StoreTransaction] = [],
     notification: NotificationFact? = nil, renewal: RenewalFact? = nil, lookups: [LookupHint] = [],
-    signedDate: Int64? = nil, quarantine: Refusal? = nil, notes: [String] = [], details: [Detail] = []
+    signedDate: Int64? = nil, quarantine: VerificationError? = nil, notes: [String] = [], details: [Detail] = []
   ) {
     self.kind = kind
     self.store = store

@@ -12,8 +12,8 @@ struct GoogleAnswer {
   /// The Pub/Sub envelope's `messageId`.
   var messageID: String?
 
-  /// - Throws: `Refusal` with code `malformed`.
-  init(_ value: JSONValue) throws(Refusal) {
+  /// - Throws: `VerificationError` with code `malformed`.
+  init(_ value: JSONValue) throws(VerificationError) {
     if let status = value["http_status"]?.integer {
       self.status = status
       if let object = value["body"], object.members != nil {
@@ -29,14 +29,14 @@ struct GoogleAnswer {
       signed = (text, signature)
     } else if let message = value["message"], let data = message["data"]?.string {
       guard let decoded = Base64.decode(data.utf8, skippingSpace: true) else {
-        throw Refusal(.malformed, "message.data is not base64")
+        throw VerificationError(.malformed, "message.data is not base64")
       }
       body = try Self.parse(decoded)
       messageID = (message["messageId"] ?? message["message_id"])?.identifier
     } else {
       body = value
     }
-    guard body.members != nil || body == .null else { throw Refusal(.malformed, "is no JSON object") }
+    guard body.members != nil || body == .null else { throw VerificationError(.malformed, "is no JSON object") }
   }
 
   /// The kind, from the fields. Nil if they are not Google's.
@@ -56,8 +56,8 @@ struct GoogleAnswer {
 
   /// A failure of the store that may be temporary, as quarantined evidence. Nil if the response is no failure.
   ///
-  /// - Throws: `Refusal` with code `store-refused` if the failure is permanent.
-  func storeFailure(_ kind: EvidenceKind) throws(Refusal) -> VerifiedEvidence? {
+  /// - Throws: `VerificationError` with code `store-refused` if the failure is permanent.
+  func storeFailure(_ kind: EvidenceKind) throws(VerificationError) -> VerifiedEvidence? {
     let error = body["error"]
     guard let code = status ?? error?["code"]?.integer, !(200..<300).contains(code) || error != nil else { return nil }
     let text = "the store answered \(code)" + (error?["message"]?.string.map { ": \($0.prefix(200))" } ?? "")
@@ -65,8 +65,8 @@ struct GoogleAnswer {
     // 401 and 403 are fixed on the operator's side: credentials, permissions.
     case 401, 403, 408, 429, 500...599:
       return VerifiedEvidence(
-        kind: kind, store: .google, environment: nil, quarantine: Refusal(.retryLater, "\(text); ask again"))
-    default: throw Refusal(.storeRefused, text)
+        kind: kind, store: .google, environment: nil, quarantine: VerificationError(.retryLater, "\(text); ask again"))
+    default: throw VerificationError(.storeRefused, text)
     }
   }
 
@@ -82,8 +82,8 @@ struct GoogleAnswer {
     return nil
   }
 
-  static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
-    do { return try JSONReader.read(bytes, duplicates: .kept) } catch { throw Refusal(.malformed, "is no JSON: \(error)") }
+  static func parse(_ bytes: [UInt8]) throws(VerificationError) -> JSONValue {
+    do { return try JSONReader.read(bytes, duplicates: .kept) } catch { throw VerificationError(.malformed, "is no JSON: \(error)") }
   }
 }
 
@@ -92,32 +92,32 @@ struct GoogleFields {
   let value: JSONValue
 
   /// The id in the first of the named fields that is present and not empty.
-  func identifier(_ names: String..., upTo length: Int = 512) throws(Refusal) -> String? {
+  func identifier(_ names: String..., upTo length: Int = 512) throws(VerificationError) -> String? {
     for name in names {
       guard let member = value[name] else { continue }
-      guard let text = member.identifier else { throw Refusal(.malformed, "\(name) is no text") }
+      guard let text = member.identifier else { throw VerificationError(.malformed, "\(name) is no text") }
       if !text.isEmpty { return try FieldRules.identifier(text, name, bytesMax: length) }
     }
     return nil
   }
 
-  func token() throws(Refusal) -> String? { try identifier("purchaseToken", upTo: 4096) }
+  func token() throws(VerificationError) -> String? { try identifier("purchaseToken", upTo: 4096) }
 
   /// The date in the first of the named fields that is present, in milliseconds since 1970.
-  func date(_ names: String...) throws(Refusal) -> Int64? {
+  func date(_ names: String...) throws(VerificationError) -> Int64? {
     for name in names {
       guard let member = value[name] else { continue }
-      guard let date = member.integer else { throw Refusal(.malformed, "\(name) is no number") }
+      guard let date = member.integer else { throw VerificationError(.malformed, "\(name) is no number") }
       return try FieldRules.date(date, name)
     }
     return nil
   }
 
   /// A number that is not negative and fits 32 bits; nil if missing.
-  func count(_ name: String) throws(Refusal) -> Int64? {
+  func count(_ name: String) throws(VerificationError) -> Int64? {
     guard let member = value[name] else { return nil }
     guard let number = member.integer, (0...Int64(Int32.max)).contains(number) else {
-      throw Refusal(.malformed, "\(name) is no number that can be")
+      throw VerificationError(.malformed, "\(name) is no number that can be")
     }
     return number
   }

@@ -5,15 +5,15 @@ extension GoogleVerifier {
   /// Verifies a purchase with the licensing key's signature, as the billing library passes it to the app.
   func signedPurchase(
     _ answer: GoogleAnswer, _ context: EvidenceContext, trusted: Bool
-  ) throws(Refusal) -> VerifiedEvidence {
-    guard let signed = answer.signed else { throw Refusal(.unsigned, "a signature is missing") }
+  ) throws(VerificationError) -> VerifiedEvidence {
+    guard let signed = answer.signed else { throw VerificationError(.unsigned, "a signature is missing") }
     if !trusted { try checkSignature(signed.signature, of: signed.text) }
     let fields = GoogleFields(value: answer.body)
     let package = try fields.identifier("packageName")
     try checkPackage(package, isRequired: true)
-    guard let date = try fields.date("purchaseTime") else { throw Refusal(.incomplete, "purchaseTime is missing") }
+    guard let date = try fields.date("purchaseTime") else { throw VerificationError(.incomplete, "purchaseTime is missing") }
     guard let product = try fields.identifier("productId") else {
-      throw Refusal(.incomplete, "productId is missing")
+      throw VerificationError(.incomplete, "productId is missing")
     }
     // The numbers differ from the API's: 0 purchased, 1 cancelled, 2 refunded (before 2014), 4 pending.
     let states: [Int64: Statement] = [0: .purchased, 1: .revoked, 2: .revoked, 4: .pending]
@@ -29,23 +29,23 @@ extension GoogleVerifier {
   }
 
   /// Decodes a `purchases.products` resource. Values that only the request names come from the context.
-  func product(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
+  func product(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(VerificationError) -> VerifiedEvidence {
     if answer.body == .null, let status = answer.status {
       // The response to `acknowledge`, which does not name the purchase.
       return VerifiedEvidence(
         kind: .googleProduct, store: .google, environment: nil, notes: ["no-transactions"],
         details: [.init("httpStatus", "\(status)")])
     }
-    guard answer.signed == nil else { throw Refusal(.wrongKind, "this is a signed purchase") }
+    guard answer.signed == nil else { throw VerificationError(.wrongKind, "this is a signed purchase") }
     let fields = GoogleFields(value: answer.body)
     let package = try fields.identifier("packageName") ?? context.packageName
     try checkPackage(package, isRequired: false)
     guard let date = try fields.date("purchaseTimeMillis") else {
-      throw Refusal(.incomplete, "purchaseTimeMillis is missing")
+      throw VerificationError(.incomplete, "purchaseTimeMillis is missing")
     }
     let stated = (product: try fields.identifier("productId"), token: try fields.token())
     guard let product = stated.product ?? context.productID else {
-      throw Refusal(.incomplete, "the product is not named; give productId beside the evidence")
+      throw VerificationError(.incomplete, "the product is not named; give productId beside the evidence")
     }
     let token = stated.token ?? context.purchaseToken
     _ = try FieldRules.identifier(product, "productId")
@@ -65,7 +65,7 @@ extension GoogleVerifier {
     if (stated.product ?? product) != (context.productID ?? product)
       || (stated.token ?? token) != (context.purchaseToken ?? token)
     {
-      found.quarantine = Refusal(.inconsistent, "names another product or token than the request did")
+      found.quarantine = VerificationError(.inconsistent, "names another product or token than the request did")
     }
     return found
   }
@@ -79,9 +79,9 @@ extension GoogleVerifier {
     _ kind: EvidenceKind, _ fields: GoogleFields, _ state: (number: Int64, known: [Int64: Statement]),
     product: String, token: String?, date: Int64, environment: StoreEnvironment, names: Bool, type: ProductType,
     reason: String = "", isAcknowledged: Bool, trust: Trust, details: [VerifiedEvidence.Detail]
-  ) throws(Refusal) -> VerifiedEvidence {
+  ) throws(VerificationError) -> VerifiedEvidence {
     let order = try fields.identifier("orderId")
-    guard let id = order ?? token else { throw Refusal(.incomplete, "neither orderId nor purchaseToken is there") }
+    guard let id = order ?? token else { throw VerificationError(.incomplete, "neither orderId nor purchaseToken is there") }
     var found = VerifiedEvidence(
       kind: kind, store: .google, environment: names ? environment : nil, signedDate: date, details: details)
     found.details.append(.init("purchaseState", "\(state.number)"))

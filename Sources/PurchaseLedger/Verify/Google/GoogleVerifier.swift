@@ -28,9 +28,9 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
 
   package func verify(
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
-  ) async throws(Refusal) -> VerifiedEvidence {
+  ) async throws(VerificationError) -> VerifiedEvidence {
     guard bytes.count <= identity.evidenceBytesMax else {
-      throw Refusal(.tooLarge, "\(bytes.count) bytes; at most \(identity.evidenceBytesMax) are read")
+      throw VerificationError(.tooLarge, "\(bytes.count) bytes; at most \(identity.evidenceBytesMax) are read")
     }
     return try verify(try GoogleAnswer.parse(bytes), as: kind, context: context, at: now, trusted: trusted)
   }
@@ -38,10 +38,10 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   /// Verifies a document that is already parsed.
   package func verify(
     _ document: JSONValue, as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
-  ) throws(Refusal) -> VerifiedEvidence {
+  ) throws(VerificationError) -> VerifiedEvidence {
     let answer = try GoogleAnswer(document)
     guard answer.kind == nil || answer.kind == kind || (kind == .googleVoided && answer.isEmpty) else {
-      throw Refusal(.wrongKind, "this is a \(answer.kind!.name), not a \(kind.name)")
+      throw VerificationError(.wrongKind, "this is a \(answer.kind!.name), not a \(kind.name)")
     }
     if let quarantined = try answer.storeFailure(kind) { return quarantined }
     var evidence: VerifiedEvidence
@@ -50,39 +50,39 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     case .googleProduct: evidence = try product(answer, context)
     case .googleVoided: evidence = try voided(answer, context)
     case .googleNotification: evidence = try notification(answer, context)
-    default: throw Refusal(.wrongKind, "a \(kind.name) does not come from Google")
+    default: throw VerificationError(.wrongKind, "a \(kind.name) does not come from Google")
     }
     try checkEnvironment(evidence)
     if let date = evidence.signedDate, date > now, date - now > identity.futureSkewMilliseconds {
-      evidence.quarantine = Refusal(
+      evidence.quarantine = VerificationError(
         .signedInFuture, "dated \(date), later than our clock \(now) allows; check the clock, then present it again")
     }
     return evidence
   }
 
   /// Checks the licensing key's signature (SHA1withRSA) over the exact bytes of the JSON text.
-  func checkSignature(_ signature: String, of text: String) throws(Refusal) {
+  func checkSignature(_ signature: String, of text: String) throws(VerificationError) {
     guard let key else {
-      throw Refusal(.badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
+      throw VerificationError(.badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
     }
     guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
-      throw Refusal(.malformed, "the signature is not base64")
+      throw VerificationError(.malformed, "the signature is not base64")
     }
     guard
       key.isValidSignature(
         .init(rawRepresentation: signature), for: Insecure.SHA1.hash(data: Data(text.utf8)),
         padding: .insecurePKCS1v1_5)
-    else { throw Refusal(.badSignature, "the signature does not fit the purchase and the app's licensing key") }
+    else { throw VerificationError(.badSignature, "the signature does not fit the purchase and the app's licensing key") }
   }
 
   /// Rejects another app's package name, and a missing one if the format always has it.
-  func checkPackage(_ name: String?, isRequired: Bool) throws(Refusal) {
+  func checkPackage(_ name: String?, isRequired: Bool) throws(VerificationError) {
     guard let expected = identity.packageName else { return }
     guard let name else {
-      if isRequired { throw Refusal(.incomplete, "packageName is missing") }
+      if isRequired { throw VerificationError(.incomplete, "packageName is missing") }
       return
     }
-    guard name == expected else { throw Refusal(.wrongPackage, "is of \(name), not of \(expected)") }
+    guard name == expected else { throw VerificationError(.wrongPackage, "is of \(name), not of \(expected)") }
   }
 
   /// The environment of evidence that names none.
@@ -90,10 +90,10 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     context.environment ?? identity.requiredEnvironment ?? .production
   }
 
-  private func checkEnvironment(_ evidence: VerifiedEvidence) throws(Refusal) {
+  private func checkEnvironment(_ evidence: VerifiedEvidence) throws(VerificationError) {
     guard let required = identity.requiredEnvironment, let found = evidence.environment, found != required else {
       return
     }
-    throw Refusal(.wrongEnvironment, "is of \(found), not of \(required)")
+    throw VerificationError(.wrongEnvironment, "is of \(found), not of \(required)")
   }
 }

@@ -5,11 +5,11 @@ import Support
 /// What Google reports after a purchase: the list of voided purchases and real-time developer notifications.
 extension GoogleVerifier {
   /// Decodes a page of `purchases.voidedpurchases.list`. Each entry is a revocation, dated at the time of voiding.
-  func voided(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
+  func voided(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(VerificationError) -> VerifiedEvidence {
     try checkPackage(context.packageName, isRequired: false)
     let entries = answer.body["voidedPurchases"]
     guard answer.isEmpty || entries?.array != nil || answer.body["tokenPagination"] != nil else {
-      throw Refusal(.malformed, "voidedPurchases is missing")
+      throw VerificationError(.malformed, "voidedPurchases is missing")
     }
     var found = VerifiedEvidence(kind: .googleVoided, store: .google, environment: nil)
     var seen: Set<StoreTransaction> = []
@@ -29,11 +29,11 @@ extension GoogleVerifier {
 
   private func voidedPurchase(
     _ fields: GoogleFields, _ environment: StoreEnvironment
-  ) throws(Refusal) -> StoreTransaction {
+  ) throws(VerificationError) -> StoreTransaction {
     let (order, token) = (try fields.identifier("orderId"), try fields.token())
-    guard let id = order ?? token else { throw Refusal(.incomplete, "an entry has neither orderId nor purchaseToken") }
+    guard let id = order ?? token else { throw VerificationError(.incomplete, "an entry has neither orderId nor purchaseToken") }
     guard let voidedAt = try fields.date("voidedTimeMillis") else {
-      throw Refusal(.incomplete, "voidedTimeMillis of \(id) is missing")
+      throw VerificationError(.incomplete, "voidedTimeMillis of \(id) is missing")
     }
     let purchasedAt = try fields.date("purchaseTimeMillis") ?? voidedAt
     return StoreTransaction(
@@ -49,7 +49,7 @@ extension GoogleVerifier {
 extension GoogleVerifier {
   /// Decodes a real-time developer notification, with or without its Pub/Sub envelope. It is unsigned, so it yields no
   /// facts, only a look-up at the store.
-  func notification(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(Refusal) -> VerifiedEvidence {
+  func notification(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(VerificationError) -> VerifiedEvidence {
     let fields = GoogleFields(value: answer.body)
     try checkPackage(try fields.identifier("packageName"), isRequired: true)
     let date = try fields.date("eventTimeMillis") ?? 0

@@ -272,9 +272,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = true
-    let circumstances = TileService.Circumstances(
+    let circumstances = TileService.ConnectionContext(
       client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
-    let generation = service.shelf.generation
+    let generation = service.registry.generation
     switch service.plan(facts, circumstances) {
     case .reply(let reply): finish(reply, facts, start, context)
     case .storedTile(let reply, let tile, let tileset):
@@ -284,7 +284,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
       let eventLoop = context.eventLoop
       let service = service
-      let accepted = service.shelf.work.submit(lane) {
+      let accepted = service.registry.work.submit(lane) {
         let reply = make()
         guard !service.hasEnded.load(ordering: .sequentiallyConsistent) else { return }
         eventLoop.execute {
@@ -296,7 +296,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
       }
       guard !accepted else { return }
-      let exchange = TileService.Exchange(
+      let exchange = TileService.RequestContext(
         facts: facts, circumstances: circumstances,
         crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
       finish(

@@ -55,7 +55,7 @@ struct ReplyWriter {
     var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + bodyCount)
     // One capacity check for the whole response instead of one for each piece.
     buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + bodyCount) { bytes in
-      var pen = BytePen(bytes)
+      var pen = ByteWriter(bytes)
       pen.write(Self.statusLine(status))
       pen.write(Self.dateName)
       pen.write(date)
@@ -133,7 +133,7 @@ extension UnsafeRawBufferPointer {
 }
 
 /// Writes into memory that is large enough; a piece that does not fit is a programming error.
-struct BytePen {
+struct ByteWriter {
   private let bytes: UnsafeMutableRawBufferPointer
   /// Bytes written so far.
   private(set) var count = 0

@@ -4,7 +4,7 @@ import TilePrefetch
 
 /// Prometheus' text format, version 0.0.4.
 extension Metrics {
-  func document(_ shelf: TileShelf, _ prefetcher: Prefetcher) -> String {
+  func document(_ registry: TilesetRegistry, _ prefetcher: Prefetcher) -> String {
     let total = total
     let cache = cache.statistics
     var text = MetricsText()
@@ -34,9 +34,9 @@ extension Metrics {
     text.single(
       "tileserve_connections_dropped_total", "counter", "Connections ended because they took too long or too much.",
       total.connectionsDropped)
-    text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", shelf.readableTilesets.count)
-    text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", shelf.failures.count)
-    text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", shelf.openCount)
+    text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", registry.readableTilesets.count)
+    text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", registry.failures.count)
+    text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", registry.openCount)
     text.single(
       "tileserve_cache_budget_bytes", "gauge", "Memory that drawn tiles may take now.", self.cache.byteCountMax)
     text.single("tileserve_cache_bytes", "gauge", "Memory that drawn tiles take.", cache.bytes)
@@ -71,7 +71,7 @@ extension Metrics {
     text.single(
       "tileserve_memory_pressure", "gauge", "0 enough memory, 1 a warning, 2 critical.",
       pressure.load(ordering: .relaxed))
-    upstreams(shelf, &text)
+    upstreams(registry, &text)
     if let bytes = ProcessMemory.anonymousBytes {
       text.single("process_resident_anonymous_bytes", "gauge", "RssAnon of the process.", bytes)
     }
@@ -95,8 +95,8 @@ extension Metrics {
 
 /// The requests to upstreams, by tileset.
 extension Metrics {
-  func upstreams(_ shelf: TileShelf, _ text: inout MetricsText) {
-    let upstreams = shelf.tilesets.compactMap { tileset in tileset.knownUpstream.map { (tileset.id, $0) } }
+  func upstreams(_ registry: TilesetRegistry, _ text: inout MetricsText) {
+    let upstreams = registry.tilesets.compactMap { tileset in tileset.knownUpstream.map { (tileset.id, $0) } }
     guard !upstreams.isEmpty else { return }
     func figures(_ name: String, _ kind: String, _ help: String, _ value: (Upstream) -> Int) {
       text.begin(name, kind, help)

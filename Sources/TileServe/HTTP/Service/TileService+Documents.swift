@@ -5,7 +5,7 @@ import TileIndex
 
 extension TileService {
   /// Answers requests whose path is not a tile's usual one.
-  func plan(_ target: RequestTarget, _ exchange: Exchange) throws -> Plan {
+  func plan(_ target: RequestTarget, _ exchange: RequestContext) throws -> Plan {
     let path = target.segments
     switch path.count {
     case 1:
@@ -16,7 +16,7 @@ extension TileService {
       case "metrics":
         return .reply(
           exchange.writer(.metrics).document(
-            Array(metrics.document(shelf, prefetcher).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
+            Array(metrics.document(registry, prefetcher).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
       case "tilesets.json": return page(.tilesets, exchange) { self.tilesetList($0) }
       case "wmts": return wmts(target, nil, exchange)
       case "favicon.ico":
@@ -70,8 +70,8 @@ extension TileService {
 
   /// A plan for documents that may open bundles.
   func page(
-    _ route: RouteName, lane: WorkPool.Lane? = nil, _ exchange: Exchange,
-    _ make: @escaping @Sendable (Exchange) throws -> EncodedResponse
+    _ route: RouteName, lane: WorkPool.Lane? = nil, _ exchange: RequestContext,
+    _ make: @escaping @Sendable (RequestContext) throws -> EncodedResponse
   ) -> Plan {
     .work(lane ?? documentLane) {
       do {
@@ -83,7 +83,7 @@ extension TileService {
   }
 
   /// The descriptions of all readable tilesets. Opens those that were not opened yet.
-  func infos() -> [TilesetInfo] { shelf.tilesets.compactMap { try? info($0) } }
+  func infos() -> [TilesetInfo] { registry.tilesets.compactMap { try? info($0) } }
 
   /// The description of a tileset or composite.
   func info(of layers: [Tileset]) throws -> TilesetInfo {
@@ -113,29 +113,29 @@ extension TileService {
     return StoredMetadata(entries)
   }
 
-  private func ready(_ exchange: Exchange) -> EncodedResponse {
+  private func ready(_ exchange: RequestContext) -> EncodedResponse {
     let writer = exchange.writer(.ready)
     guard !isLeaving.load(ordering: .relaxed) else { return writer.failure(503, "shutting down", fields: Self.retry) }
     return writer.document(Array("ready\n".utf8), mediaType: Self.plainText)
   }
 
-  private func indexPage(_ exchange: Exchange) -> EncodedResponse {
+  private func indexPage(_ exchange: RequestContext) -> EncodedResponse {
     exchange.writer(.index).document(
       IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(exchange)),
       mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
   }
 
-  private func tilesetList(_ exchange: Exchange) -> EncodedResponse {
+  private func tilesetList(_ exchange: RequestContext) -> EncodedResponse {
     exchange.writer(.tilesets).document(
       TilesetList.document(infos(), failures: failures(), at: address(exchange)), mediaType: Self.json)
   }
 
   private func failures() -> [(id: String, reason: String)] {
-    shelf.failures.map { (id: $0.key.split(separator: "/").last.map(String.init) ?? $0.key, reason: $0.value) }
+    registry.failures.map { (id: $0.key.split(separator: "/").last.map(String.init) ?? $0.key, reason: $0.value) }
       .sorted { $0.id < $1.id }
   }
 
-  private func tilesetDocument(_ name: String, _ exchange: Exchange) throws -> Plan {
+  private func tilesetDocument(_ name: String, _ exchange: RequestContext) throws -> Plan {
     if name.hasSuffix(".json"), let layers = try known(String(name.dropLast(5))) {
       return page(.tilejson, lane: layers[0].lane, exchange) { exchange in
         try exchange.writer(.tilejson).document(
@@ -152,10 +152,10 @@ extension TileService {
     } catch let error as ServeError where error.code == .unknownTileset { return nil }
   }
 
-  private func viewer(_ id: String, _ exchange: Exchange) throws -> Plan {
+  private func viewer(_ id: String, _ exchange: RequestContext) throws -> Plan {
     let layers = try layers(id)
     return page(.viewer, lane: layers[0].lane, exchange) { exchange in
-      let others = self.shelf.tilesets.compactMap(\.knownInfo).filter { $0.id != id }
+      let others = self.registry.tilesets.compactMap(\.knownInfo).filter { $0.id != id }
       return try exchange.writer(.viewer).document(
         ViewerPage.document(
           self.info(of: layers), others: others, libraries: self.libraries, at: self.address(exchange)),
@@ -163,7 +163,7 @@ extension TileService {
     }
   }
 
-  private func asset(_ name: String, _ exchange: Exchange) throws -> Plan {
+  private func asset(_ name: String, _ exchange: RequestContext) throws -> Plan {
     if let own = ViewerAssets.asset(named: name) {
       return .reply(exchange.writer(.asset).document(own.bytes, mediaType: own.mediaType))
     }
@@ -189,7 +189,7 @@ extension TileService {
 
 /// The search for places: `/{id}/places?q=&near=&limit=`.
 extension TileService {
-  func places(_ id: String, _ target: RequestTarget, _ exchange: Exchange) throws -> Plan {
+  func places(_ id: String, _ target: RequestTarget, _ exchange: RequestContext) throws -> Plan {
     let layers = try layers(id)
     let query = try Self.placeQuery(target.query)
     return page(.places, lane: layers[0].lane, exchange) { exchange in

@@ -6,8 +6,8 @@ import TileIndex
 
 extension TileService {
   /// Answers a request for a tile: at once if it is in memory and can be sent as stored, otherwise on a thread that may block.
-  func plan(_ address: TileAddress, _ route: RouteName, _ exchange: Exchange) -> Plan {
-    if let tileset = shelf[address.id] {
+  func plan(_ address: TileAddress, _ route: RouteName, _ exchange: RequestContext) -> Plan {
+    if let tileset = registry[address.id] {
       if address.scale == 1, let served = known(tileset), let plan = residentTile(address, served, route, exchange) {
         return plan
       }
@@ -46,7 +46,7 @@ extension TileService {
   private static var layerCountMax: Int { 8 }
 
   private func layer(_ id: String) throws -> Tileset? {
-    let found = shelf.look(id)
+    let found = registry.look(id)
     if let tileset = found.tileset { return tileset }
     if found.failure != nil { throw ServeError(.unavailable, "the tileset \(id) cannot be read now") }
     return nil
@@ -54,7 +54,7 @@ extension TileService {
 
   /// The response if everything needed is in memory; nil if a thread that may block is needed.
   private func residentTile(
-    _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ exchange: Exchange
+    _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ exchange: RequestContext
   ) -> Plan? {
     let writer = exchange.writer(route)
     let stored = served.info.format
@@ -89,7 +89,7 @@ extension TileService {
 
   /// The response, on a thread that may block.
   private func tile(
-    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: Exchange
+    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: RequestContext
   ) -> EncodedResponse {
     let writer = exchange.writer(route)
     do {
@@ -129,7 +129,7 @@ extension TileService {
 
   /// The response with a cached tile; nil if a thread that may block is needed.
   private func keptTile(
-    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: Exchange
+    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: RequestContext
   ) -> EncodedResponse? {
     // The parameters of WMTS are checked with the layers' descriptions, on a thread that may block.
     guard route != .wmts else { return nil }
@@ -142,7 +142,7 @@ extension TileService {
   }
 
   /// Tells the prefetcher which tile a client requests, if its tiles take time.
-  private func follow(_ query: TileQuery, _ layers: [Tileset], _ exchange: Exchange) {
+  private func follow(_ query: TileQuery, _ layers: [Tileset], _ exchange: RequestContext) {
     guard prefetcher.mode != .off, let info = layers[0].knownInfo else { return }
     var wish = PrefetchWish(
       client: exchange.circumstances.client, layers: layers, policies: query.policies, tile: query.tile,
@@ -191,10 +191,10 @@ extension TileService {
     if let known = tileset.knownInfo { return known }
     do {
       let info = try tileset.info()
-      shelf.note(tileset, failure: nil)
+      registry.note(tileset, failure: nil)
       return info
     } catch {
-      shelf.note(tileset, failure: error)
+      registry.note(tileset, failure: error)
       throw error
     }
   }
@@ -225,8 +225,8 @@ extension TileService {
     served.withLock { served in
       served[tileset.id] = new
       // Removed tilesets would never be released.
-      if served.count > 16, served.count > 2 * shelf.tilesets.count {
-        served = served.filter { shelf[$0.key] === $0.value.tileset }
+      if served.count > 16, served.count > 2 * registry.tilesets.count {
+        served = served.filter { registry[$0.key] === $0.value.tileset }
       }
     }
     return new

@@ -3,7 +3,7 @@ import TileIndex
 /// OGC WMTS 1.0.0 (07-057r7): capabilities and tiles by key-value pairs. The REST binding's tiles are paths like any other.
 extension TileService {
   /// - Parameter id: the only tileset of the document; nil for all.
-  func wmts(_ target: RequestTarget, _ id: String?, _ exchange: Exchange) -> Plan {
+  func wmts(_ target: RequestTarget, _ id: String?, _ exchange: RequestContext) -> Plan {
     do {
       let query = target.query
       if let service = query["service"], service.uppercased() != "WMTS" {
@@ -25,7 +25,7 @@ extension TileService {
   }
 
   /// - Parameter layers: one tileset or composite; nil for all.
-  func capabilities(_ layers: [Tileset]?, _ exchange: Exchange) -> Plan {
+  func capabilities(_ layers: [Tileset]?, _ exchange: RequestContext) -> Plan {
     page(.wmts, exchange) { exchange in
       let infos = try layers.map { [try self.info(of: $0)] } ?? self.infos()
       if layers != nil, let only = infos.first { try Self.checkLayer(only) }

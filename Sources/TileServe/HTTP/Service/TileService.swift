@@ -17,7 +17,7 @@ final class TileService: Sendable {
   }
 
   /// What the connection knows about a request.
-  struct Circumstances: Sendable {
+  struct ConnectionContext: Sendable {
     /// A number for the address of the peer.
     var client = 0
     /// The value of the Date field.
@@ -28,9 +28,9 @@ final class TileService: Sendable {
   }
 
   /// A request with its context.
-  struct Exchange: Sendable {
+  struct RequestContext: Sendable {
     let facts: RequestFacts
-    let circumstances: Circumstances
+    let circumstances: ConnectionContext
     let crossOriginFields: String
 
     func writer(_ route: RouteName) -> ReplyWriter {
@@ -40,7 +40,7 @@ final class TileService: Sendable {
     }
   }
 
-  let shelf: TileShelf
+  let registry: TilesetRegistry
   let options: TileServerOptions
   let resolver: TileResolver
   let prefetcher: Prefetcher
@@ -48,7 +48,7 @@ final class TileService: Sendable {
   let metrics: Metrics
   /// The lane for pages and lists, which may open any bundle.
   let documentLane: WorkPool.Lane
-  let addresses: AddressBook
+  let addresses: BaseURLResolver
   /// True when the event loops are about to end: responses that are made later are dropped.
   let hasEnded = Atomic(false)
   /// True when the server shuts down, for `/ready`.
@@ -69,24 +69,24 @@ final class TileService: Sendable {
 
   /// - Parameter boundOrigin: for requests without a usable Host field.
   init(
-    _ shelf: TileShelf, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm,
+    _ registry: TilesetRegistry, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm,
     logger: Logger
   ) {
-    self.shelf = shelf
+    self.registry = registry
     self.alarm = alarm
     self.logger = logger
     self.options = options
     self.metrics = metrics
     resolver = TileResolver(cache: metrics.cache)
-    prefetcher = Prefetcher(options.prefetch, resolver, shelf.work, coreCount: System.coreCount)
+    prefetcher = Prefetcher(options.prefetch, resolver, registry.work, coreCount: System.coreCount)
     libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.systemFolders)
-    documentLane = shelf.work.lane(device: .max)
-    addresses = AddressBook(options, boundOrigin: boundOrigin)
+    documentLane = registry.work.lane(device: .max)
+    addresses = BaseURLResolver(options, boundOrigin: boundOrigin)
   }
 
   /// Decides how a request is answered. Never blocks.
-  func plan(_ facts: RequestFacts, _ circumstances: Circumstances) -> Plan {
-    let exchange = Exchange(
+  func plan(_ facts: RequestFacts, _ circumstances: ConnectionContext) -> Plan {
+    let exchange = RequestContext(
       facts: facts, circumstances: circumstances,
       crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
     if let refusal = refusal(exchange) { return .reply(refusal) }
@@ -103,12 +103,12 @@ final class TileService: Sendable {
   }
 
   /// The base URL by which the client reaches the server.
-  func address(_ exchange: Exchange) -> ServiceAddress {
+  func address(_ exchange: RequestContext) -> ServiceAddress {
     addresses.address(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
   }
 
   /// Rejects requests that are invalid whatever their path.
-  private func refusal(_ exchange: Exchange) -> EncodedResponse? {
+  private func refusal(_ exchange: RequestContext) -> EncodedResponse? {
     let facts = exchange.facts
     let writer = exchange.writer(.other)
     if facts.minorVersion > 0, facts.hostCount != 1 {
@@ -130,7 +130,7 @@ final class TileService: Sendable {
   }
 
   /// The response for an error.
-  func failure(_ error: any Error, _ route: RouteName, _ exchange: Exchange) -> EncodedResponse {
+  func failure(_ error: any Error, _ route: RouteName, _ exchange: RequestContext) -> EncodedResponse {
     let writer = exchange.writer(route)
     let (status, reason) = Self.fault(error)
     if let error = error as? BundleError, error.code == .tooManyOpenFiles {
@@ -157,7 +157,7 @@ final class TileService: Sendable {
       switch error.code {
       case .notFound: return (404, "the bundle is gone")
       // Locked, half copied, or on a failing disk: it may be available in a moment, and a 404 would be cached.
-      default: return (503, TileShelf.reason(error))
+      default: return (503, TilesetRegistry.reason(error))
       }
     default: return (500, "internal error")
     }

@@ -9,7 +9,7 @@ import Testing
   private let targets = ["/relief/0/0/0.png", "/relief/2/3/3.png", "/relief.json", "/relief/9/x/0.png", "/health"]
 
   @Test func anyOriginByDefault() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in targets {
         let response = try served.get(target, origin)
         #expect(response["Access-Control-Allow-Origin"] == "*" && response["Vary"] == nil, "\(target): \(response)")
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func noneWhenOff() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.crossOrigin = .off
     } _: { (served) async throws in
       for target in targets {
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func onlyThoseListed() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.crossOrigin = .origins(["https://app.example", "http://localhost:3000"])
     } _: { (served) async throws in
       for target in targets {
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func preflight() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let response = try served.get("/relief/0/0/0.png", method: "OPTIONS", asking)
       #expect(response.status == 204 && response.body.isEmpty)
       #expect(response["Access-Control-Allow-Origin"] == "*")

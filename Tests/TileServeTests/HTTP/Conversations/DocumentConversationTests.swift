@@ -13,7 +13,7 @@ import TileIndex
   }
 
   @Test func tilesetsAreListed() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let list = try object(served.get("/tilesets.json"))
       let tilesets = try #require(list["tilesets"] as? [[String: Any]])
       #expect(tilesets.compactMap { $0["id"] as? String } == ["air", "degrees", "labels", "photo", "relief", "roads"])
@@ -31,7 +31,7 @@ import TileIndex
   }
 
   @Test func documentsAreRevalidatedByEntityTag() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in ["/tilesets.json", "/relief.json", "/", "/relief/", "/wmts", "/tms/1.0.0", "/_assets/style.css"] {
         let first = try served.get(target)
         #expect(first.status == 200 && first["Cache-Control"] == "no-cache", "\(target): \(first)")
@@ -44,7 +44,7 @@ import TileIndex
   }
 
   @Test func healthAndReadiness() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for (target, text) in [("/health", "ok\n"), ("/ready", "ready\n")] {
         let response = try served.get(target)
         #expect(response.status == 200 && response.text == text)
@@ -53,7 +53,7 @@ import TileIndex
   }
 
   @Test func metricsHaveThePrometheusFormat() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in [
         "/relief/0/0/0.png", "/relief/0/0/0.png", "/relief/2/3/3.png", "/relief/0/0/x.png", "/relief.json",
       ] {
@@ -80,7 +80,7 @@ import TileIndex
   }
 
   @Test func wmtsByKVPAndREST() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let direct = try served.get("/relief/1/1/0.png").body
       let query = "/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=relief&STYLE=default&FORMAT=image/png"
       let place = "&TileMatrixSet=WebMercatorQuad&TILEMATRIX=1&TILEROW=0&TILECOL=1"
@@ -110,7 +110,7 @@ import TileIndex
       try folder.writeBundle(
         "\(name).mbtiles", zooms: 0...1, metadata: BundleMetadata(name: name, extra: ["flat_image": size]))
     }
-    try await serving([SampleShelf.path, folder.path]) { (served) async throws in
+    try await serving([SampleTilesets.path, folder.path]) { (served) async throws in
       let all = try served.get("/wmts").text
       #expect(all.contains(">relief<") && !all.contains(">roads<") && !all.contains(">scan<"))
       for (id, format) in [("roads", "pbf"), ("scan", "png")] {
@@ -138,7 +138,7 @@ import TileIndex
   }
 
   @Test func wmtsErrorsAreExceptionReports() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let base = "service=WMTS&request=GetTile&layer=relief&tilematrixset=WebMercatorQuad"
       let place = "tilematrix=1&tilerow=0&tilecol=0"
       func at(_ matrix: String, _ row: String, _ column: String) -> String {

@@ -71,12 +71,12 @@ import TileIndex
         try connection.send(String(repeating: HTTPConnection.head(path(largest)), count: 30))
         _ = try eventually { try served.metric("tileserve_connections")! >= 2 }
         if round % 2 == 0 {
-          for tileset in served.shelf.tilesets { tileset.closeIdle() }
+          for tileset in served.registry.tilesets { tileset.closeIdle() }
           for _ in 0..<30 { #expect(try connection.response().body == tiles[largest]!) }
         } else {
           let new = try write(folder, "new.part", seed: UInt64(round))
           #expect(rename(folder.file("new.part"), folder.file("big.mbtiles")) == 0)
-          served.shelf.refresh()
+          served.registry.refresh()
           let old = tiles[largest]!
           tiles = new
           // Old or new, but whole.

@@ -23,19 +23,19 @@ import TileIndex
   ]
 
   @Test func invalidRequestsAreRejectedWithAReason() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for (target, reason) in Self.outside {
         let response = try served.get(target)
         #expect(response.statusLine == "HTTP/1.1 400 Bad Request", "\(target): \(response)")
         #expect(response.text.contains(reason), "\(target): \(response.text)")
         #expect(response["Content-Type"] == "text/plain; charset=utf-8" && response["Cache-Control"] == "no-store")
-        #expect(!response.text.contains(try SampleShelf.path), "a path of ours: \(response.text)")
+        #expect(!response.text.contains(try SampleTilesets.path), "a path of ours: \(response.text)")
       }
     }
   }
 
   @Test func missingTilesAre404() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in [
         "/relief/2/3/3.png", "/relief/3/0/0.png", "/nothing/0/0/0.png", "/nothing.json", "/nothing/", "/relief/1/0",
         "/relief,nothing/0/0/0.png", ",/0/0/0.png", "/,/0/0/0.png", "/relief,/0/0/0.png", "/relief/1/1/0/0.png",
@@ -51,7 +51,7 @@ import TileIndex
 
   /// Vector viewers treat 404 as a failure, and keep showing the parent tile.
   @Test func missingVectorTilesAre204() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in ["/roads/1/1/1.pbf", "/roads/9/0/0.pbf"] {
         let connection = try served.connect()
         let response = try connection.request(target)
@@ -65,7 +65,7 @@ import TileIndex
   @Test(arguments: MissingTilePolicy.allCases) func policyDecidesForMissingTiles(_ policy: MissingTilePolicy)
     async throws
   {
-    try await serving([SampleShelf.path]) { options in
+    try await serving([SampleTilesets.path]) { options in
       options.missing = policy
       options.settings = { id in .init(missing: id == "photo" ? .blank : nil) }
     } _: { (served) async throws in
@@ -82,7 +82,7 @@ import TileIndex
           #expect(pixels.uniformColour == .transparent)
         } else {
           // The south-eastern quarter of the parent: its corner is the parent's.
-          let parent = try #require(try served.shelf["relief"]?.storedTile(tile(1, 1, 1)))
+          let parent = try #require(try served.registry["relief"]?.storedTile(tile(1, 1, 1)))
           let whole = try Tile(bytes: parent, format: .png).decoded()
           #expect(pixels[255, 255] == whole[255, 255] && pixels[10, 10] == whole[133, 133])
         }
@@ -99,13 +99,13 @@ import TileIndex
   }
 
   @Test func doubledTilesComeFromTheNextZoom() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let response = try served.get("/relief/1/0/0@2x.png")
       #expect(response.status == 200)
       let pixels = try Tile(bytes: response.body, format: .png).decoded()
       #expect(pixels.size == ImageSize(width: 512, height: 512))
       for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-        let quarter = try #require(try served.shelf["relief"]?.storedTile(tile(2, x, y)))
+        let quarter = try #require(try served.registry["relief"]?.storedTile(tile(2, x, y)))
         let expected = try Tile(bytes: quarter, format: .png).decoded()
         #expect(pixels.cut(x: x * 256, y: y * 256, width: 256, height: 256).difference(from: expected) == nil)
       }
@@ -114,7 +114,7 @@ import TileIndex
   }
 
   @Test func otherFormatsAreRendered() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for (word, type) in [("jpg", "image/jpeg"), ("webp", "image/webp"), ("png", "image/png")] {
         for id in ["relief", "photo", "air"] {
           let response = try served.get("/\(id)/1/0/0.\(word)")
@@ -127,12 +127,12 @@ import TileIndex
   }
 
   @Test func layersAreComposited() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let both = try served.get("/relief,labels/1/0/0.png")
       #expect(both.status == 200 && both["Content-Type"] == "image/png")
       let pixels = try Tile(bytes: both.body, format: .png).decoded()
-      let low = try Tile(bytes: #require(try served.shelf["relief"]?.storedTile(tile(1, 0, 0))), format: .png).decoded()
-      let high = try Tile(bytes: #require(try served.shelf["labels"]?.storedTile(tile(1, 0, 0))), format: .png)
+      let low = try Tile(bytes: #require(try served.registry["relief"]?.storedTile(tile(1, 0, 0))), format: .png).decoded()
+      let high = try Tile(bytes: #require(try served.registry["labels"]?.storedTile(tile(1, 0, 0))), format: .png)
         .decoded()
       #expect(pixels[128, 128] == low[128, 128] && pixels[2, 2] == high[2, 2])
       // Encoded commas are commas.
@@ -145,13 +145,13 @@ import TileIndex
 
   /// GDAL's TMS driver treats 404 as a failure.
   @Test func missingTMSTilesAre204() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       // Rows count from the south.
       #expect(try served.get("/tms/1.0.0/relief/2/3/3.png").body == served.get("/relief/2/3/0.png").body)
       #expect(try served.get("/tms/1.0.0/relief/2/3/0.png").status == 204)
       #expect(try served.get("/tms/1.0.0/relief/3/0/0.png").status == 204)
     }
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.missing = .notFound
     } _: { (served) async throws in
       #expect(try served.get("/tms/1.0.0/relief/2/3/0.png").status == 404)

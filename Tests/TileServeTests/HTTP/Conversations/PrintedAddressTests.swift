@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func withoutAProxyTheHostFieldCounts() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let host = "localhost:\(served.port)"
       expectAll(try printed(served, ["Host": host]), below: "http://\(host)", "")
       expectAll(try printed(served, ["Host": "[::1]:9"]), below: "http://[::1]:9", "")
@@ -50,7 +50,7 @@ import Testing
 
   /// A proxy may remove the base path or leave it.
   @Test(arguments: ["", "/maps/v1"]) func basePath(_ sent: String) async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.basePath = "maps/v1/"
     } _: { (served) async throws in
       #expect(served.server.url == "http://127.0.0.1:\(served.port)/maps/v1/")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func forwardedFieldsOfTrustedProxiesCount() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let fields = [
         "Host": "127.0.0.1:81", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "maps.example.org",
         "X-Forwarded-Prefix": "/tiles/",
@@ -92,7 +92,7 @@ import Testing
   @Test func forwardedFieldsOfOthersAreIgnored() {
     var options = TileServerOptions()
     options.basePath = "/maps"
-    let book = AddressBook(options, boundOrigin: "http://10.0.0.1:80")
+    let book = BaseURLResolver(options, boundOrigin: "http://10.0.0.1:80")
     let fields: HTTPHeaders = [
       "Host": "10.0.0.1", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https",
       "X-Forwarded-Prefix": "/evil", "X-Forwarded-Port": "99",
@@ -107,7 +107,7 @@ import Testing
     ("https://maps.example.org", ""), ("https://maps.example.org/", ""), ("https://m.example:8/a/b/", "/a/b"),
   ])
   func aPublicURLCountsMost(_ url: String, path: String) async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.publicURL = url
     } _: { (served) async throws in
       let fields = ["Host": "127.0.0.1:81", "X-Forwarded-Host": "other.example", "X-Forwarded-Prefix": "/other"]
@@ -118,7 +118,7 @@ import Testing
 
   /// Every URL in a document exists.
   @Test(arguments: ["", "/base"]) func printedURLsExist(_ basePath: String) async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.basePath = basePath
     } _: { (served) async throws in
       let urls = try printed(served, basePath, ["Host": "localhost"])

@@ -10,7 +10,7 @@ import Testing
     "!#$%&'*+-.^_`|~09Az",
   ])
   func otherMethodsAreNotAllowed(_ method: String) async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let response = try served.get(method == "CONNECT" ? "localhost:80" : "/relief/0/0/0.png", method: method)
       #expect(response.statusLine == "HTTP/1.1 405 Method Not Allowed")
       #expect(response["Allow"] == "GET, HEAD, OPTIONS")
@@ -19,7 +19,7 @@ import Testing
 
   /// Unknown methods are 405, also after other requests.
   @Test func unknownMethodsAreNotAllowed() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for first in ["", HTTPConnection.head("/health"), HTTPConnection.head("/health", ["Connection": "keep-alive"])] {
         let connection = try served.connect()
         if !first.isEmpty {
@@ -43,7 +43,7 @@ import Testing
 
   /// A client that waits before its body gets 100 Continue if the body is read, and otherwise the final response (RFC 9110, section 10.1.1).
   @Test func expectContinueIsAnswered() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.limits.bodyBytesMax = 1000
     } _: { (served) async throws in
       func head(_ method: String, _ more: String) -> String {
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func bodiesAreSkipped() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
       let lengthy = "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
       let chunked =
@@ -108,7 +108,7 @@ import Testing
     "Content-Length: 5x", "Transfer-Encoding: chunked, identity", "Transfer-Encoding: xchunked",
   ])
   func ambiguousBodiesEndTheConnection(_ fields: String) async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
       try connection.send("POST /health HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
       let response = try connection.response()
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func http10IsAnsweredAndClosed() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       var connection = try served.connect()
       try connection.send("GET /health HTTP/1.0\r\n\r\n")
       let response = try connection.response()
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func connectionCloseIsHonoured() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for value in ["close", "Close", "foo, close"] {
         let connection = try served.connect()
         #expect(try connection.request("/relief/0/0/0.png", ["Connection": value]).closes)
@@ -148,7 +148,7 @@ import Testing
 
   /// curl --http2 sends this; its later requests must be answered.
   @Test(arguments: ["h2c", "websocket", "TLS/1.0"]) func upgradesAreIgnored(_ name: String) async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
       let response = try connection.request(
         "/health", ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": name, "HTTP2-Settings": "AAMAAABk"])
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test func absoluteTargets() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.allowedHosts = ["localhost", "maps.example"]
     } _: { (served) async throws in
       #expect(try served.get("http://localhost:\(served.port)/health").text == "ok\n")
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func exactlyOneHostFieldIsRequired() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for head in [
         "GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test func allowedHosts() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.allowedHosts = ["localhost", "[::1]", "Maps.Example"]
     } _: { (served) async throws in
       for host in ["localhost", "LOCALHOST:8080", "[::1]:80", "[::1]", "maps.example"] {
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test func optionsIsAnsweredEverywhere() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in ["*", "/", "/relief/0/0/0.png", "/nothing"] {
         let response = try served.get(target, method: "OPTIONS")
         #expect(response.status == 204 && response["Allow"] == "GET, HEAD, OPTIONS", "\(target): \(response)")

@@ -13,8 +13,8 @@ import TileIndex
     ("air", "webp", "image/webp"),
   ])
   func imagesGoOutAsTheyAreStored(_ id: String, _ word: String, mediaType: String) async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
-      let stored = try #require(try served.shelf[id]?.storedTile(tile(1, 1, 0)))
+    try await serving([SampleTilesets.path]) { (served) async throws in
+      let stored = try #require(try served.registry[id]?.storedTile(tile(1, 1, 0)))
       for fields in [[:], ["Accept-Encoding": "gzip, br"], ["Range": "bytes=0-9"], ["Accept": "text/html"]] {
         let response = try served.get("/\(id)/1/1/0.\(word)", fields)
         #expect(response.statusLine == "HTTP/1.1 200 OK", "\(response)")
@@ -37,7 +37,7 @@ import TileIndex
   }
 
   @Test func headIsGetWithoutABody() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for target in [
         "/relief/1/1/0.png", "/relief/2/3/3.png", "/relief.json", "/nothing", "/health", "/", "/roads/0/0/0.pbf",
       ] {
@@ -72,7 +72,7 @@ import TileIndex
   }
 
   @Test func conditionalRequestsGet304() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let target = "/relief/1/1/0.png"
       let full = try served.get(target)
       let tag = try #require(full["ETag"])
@@ -130,7 +130,7 @@ import TileIndex
             dates.insert(try #require(response["Last-Modified"]))
           }
           try put(seed: seed, date: date)
-          #expect(served.shelf.refresh().replaced == ["a"])
+          #expect(served.registry.refresh().replaced == ["a"])
           for since in dates {
             for target in ["/a/0/0/0.png", "/a/0/0/0.jpg"] {
               #expect(try served.get(target, ["If-Modified-Since": since]).status == 200, "\(seed)")
@@ -148,8 +148,8 @@ import TileIndex
   }
 
   @Test func vectorTilesAreDecompressedForClientsWithoutGzip() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
-      let stored = try #require(try served.shelf["roads"]?.storedTile(tile(0, 0, 0)))
+    try await serving([SampleTilesets.path]) { (served) async throws in
+      let stored = try #require(try served.registry["roads"]?.storedTile(tile(0, 0, 0)))
       let plain = try stored.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 1 << 20) }
       for accepted in ["gzip", "br, gzip;q=0.5", "*", "GZIP", "x-gzip", "gzip;q=1.0, identity;q=0"] {
         let response = try served.get("/roads/0/0/0.pbf", ["Accept-Encoding": accepted])
@@ -199,7 +199,7 @@ import TileIndex
   }
 
   @Test func scaleOneIsThePlainTile() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for (plain, scaled) in [
         ("/relief/1/0/0.png", "/relief/1/0/0@1x.png"), ("/relief/1/0/0", "/relief/1/0/0@1x"),
         ("/roads/0/0/0.pbf", "/roads/0/0/0@1x.pbf"), ("/relief/1/0/0.jpg", "/%72elief/1/0/0@1x.jpg"),
@@ -218,7 +218,7 @@ import TileIndex
   }
 
   @Test func cacheControlIsConfiguredByTileset() async throws {
-    try await serving([SampleShelf.path]) { options in
+    try await serving([SampleTilesets.path]) { options in
       options.caching = "no-cache"
       options.settings = { id in .init(caching: id == "photo" ? "public, max-age=31536000, immutable" : nil) }
     } _: { (served) async throws in

@@ -6,13 +6,13 @@ import Testing
 /// Shutting down: requests in progress are answered, new ones are not accepted.
 @Suite(.ownThread) struct DrainTests {
   @Test func requestsInProgressAreAnswered() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.limits.drainSeconds = 30
     } _: { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
-      let lane = try #require(served.shelf["photo"]).lane
-      for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      let lane = try #require(served.registry["photo"]).lane
+      for _ in 0..<WorkPool.laneWidth { #expect(served.registry.work.submit(lane) { gate.wait() }) }
       let idle = try served.connect()
       #expect(try idle.request("/health").status == 200)
       let fresh = try served.connect()
@@ -63,7 +63,7 @@ import Testing
 
   /// Clients that never finish do not keep the server running.
   @Test func drainIsLimitedInTime() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.limits.drainSeconds = 1
     } _: { (served) async throws in
       let half = try served.connect()

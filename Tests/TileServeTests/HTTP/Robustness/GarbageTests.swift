@@ -12,7 +12,7 @@ import Testing
   @Test func mutatedRequests() async throws {
     let seed: UInt64 = 20_261_121
     var random = SeededGenerator(seed: seed)
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.limits.requestSeconds = 2
     } _: { (served) async throws in
       let count = Self.isLong ? 100_000 : 700
@@ -66,21 +66,21 @@ import Testing
   /// Paths that lead, or seem to lead, out of the folder.
   @Test func filesOutsideTheFolderAreNotServed() async throws {
     let folder = try TemporaryFolder()
-    try FileManager.default.createDirectory(atPath: folder.file("shelf/sub"), withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: folder.file("tilesets/sub"), withIntermediateDirectories: true)
     try folder.write("secret.json", "the secret")
     try folder.writeBundle("outside.mbtiles", zooms: 0...0, seed: 9)
-    try folder.writeBundle("shelf/inside.mbtiles", zooms: 0...0)
+    try folder.writeBundle("tilesets/inside.mbtiles", zooms: 0...0)
     let secret = try #require(try folder.bytes("outside.mbtiles").range(of: Data(SampleTiles.image(27))))
     #expect(!secret.isEmpty)
     let outside = try SampleTiles.image(27)
-    try await serving([folder.file("shelf")]) { (served) async throws in
+    try await serving([folder.file("tilesets")]) { (served) async throws in
       let ups = [
         "..", "%2e%2e", "%2E.", "..%2f..", "..%5c..", "..\\..", "%c0%ae%c0%ae", "%252e%252e", "..;", ".%00.", "…",
         "%ff..", "....",
       ]
       let ends = [
         "secret.json", "outside.json", "outside/0/0/0.png", "outside.mbtiles", "secret.json%00.png",
-        "shelf/inside.mbtiles",
+        "tilesets/inside.mbtiles",
         "etc/passwd", "outside/",
       ]
       let heads = [
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func disconnectingClients() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       for index in 0..<(Self.isLong ? 10_000 : 200) {
         let connection = try served.connect()
         try connection.send(

@@ -6,7 +6,7 @@ import Testing
 /// Limits for clients.
 @Suite(.ownThread) struct LimitTests {
   @Test func oversizedRequestsAreRejected() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.limits.headerBytesMax = 8192
       $0.limits.headerCountMax = 20
       $0.limits.bodyBytesMax = 1000
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func thousandPipelinedRequestsAreAnsweredInOrder() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
       // Some are answered at once, some by rendering threads; the order must be kept.
       let kinds = [
@@ -66,12 +66,12 @@ import Testing
 
   /// Requests before an invalid one are answered first, however long that takes.
   @Test func earlierRequestsAreAnsweredBeforeAnError() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
-      let lane = try #require(served.shelf["photo"]).lane
+      let lane = try #require(served.registry["photo"]).lane
       let gate = Gate()
       defer { gate.open() }
-      for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      for _ in 0..<WorkPool.laneWidth { #expect(served.registry.work.submit(lane) { gate.wait() }) }
       try connection.send(HTTPConnection.head("/photo/0/0/0.jpg"))
       try connection.send("NONSENSE\r\n\r\n")
       #expect(try served.get("/health").status == 200)
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func slowRequestsAreClosed() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.limits.requestSeconds = 1
       $0.limits.idleSeconds = 1
     } _: { (served) async throws in
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test func oldestIdleConnectionIsClosedForANewOne() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.loopCount = 1
       $0.limits.connectionCountMax = 4
     } _: { (served) async throws in
@@ -152,14 +152,14 @@ import Testing
 
   /// A connection with a request in progress is not closed for a new one.
   @Test func busyConnectionsAreNotClosedForNewOnes() async throws {
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.loopCount = 1
       $0.limits.connectionCountMax = 1
     } _: { (served) async throws in
-      let lane = try #require(served.shelf["photo"]).lane
+      let lane = try #require(served.registry["photo"]).lane
       let gate = Gate()
       defer { gate.open() }
-      for _ in 0..<WorkPool.laneWidth { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      for _ in 0..<WorkPool.laneWidth { #expect(served.registry.work.submit(lane) { gate.wait() }) }
       let busy = try served.connect()
       try busy.send(HTTPConnection.head("/health") + HTTPConnection.head("/photo/0/0/0.jpg"))
       #expect(try busy.response().text == "ok\n")

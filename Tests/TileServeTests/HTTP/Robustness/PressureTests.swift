@@ -15,7 +15,7 @@ import Testing
 
   @Test func cachesShrinkAndGrowWithThePressureLevel() async throws {
     let dial = Dial()
-    try await serving([SampleShelf.path]) {
+    try await serving([SampleTilesets.path]) {
       $0.missing = .overzoom
       $0.memoryPressure = dial
       $0.pressureMarks.recoverySeconds = 0.1

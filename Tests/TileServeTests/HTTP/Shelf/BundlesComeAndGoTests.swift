@@ -35,13 +35,13 @@ import TileIndex
     try await serving([folder.path]) { (served) async throws in
       #expect(try served.get("/tiles.json").text.contains(#""maxzoom":1"#))
       try add("2/1/1")
-      #expect(served.shelf.refresh().replaced == ["tiles"])
+      #expect(served.registry.refresh().replaced == ["tiles"])
       #expect(try served.get("/tiles.json").text.contains(#""maxzoom":2"#))
       let before = try served.get("/tiles/2/1/1.png")["Last-Modified"]
-      #expect(served.shelf.refresh().isEmpty)
+      #expect(served.registry.refresh().isEmpty)
       try await Task.sleep(for: .seconds(1.1))
       try add("2/2/1")
-      #expect(served.shelf.refresh().replaced == ["tiles"])
+      #expect(served.registry.refresh().replaced == ["tiles"])
       #expect(try served.get("/tiles/2/1/1.png")["Last-Modified"] != before)
     }
   }
@@ -69,7 +69,7 @@ import TileIndex
       #expect(try served.get("/world/1/1/0.png").status == 404)
       #expect(try served.get("/world/0/0/0@2x.png").status == 200)
       let second = try put(2)
-      #expect(served.shelf.refresh().replaced == ["world"])
+      #expect(served.registry.refresh().replaced == ["world"])
       #expect(try served.get("/world/1/0/0.png").body == second)
     }
   }
@@ -108,13 +108,13 @@ import TileIndex
       for seed in seeds.dropFirst() {
         try put("changes.mbtiles", seed: seed)
         try put("comes.mbtiles", seed: seed)
-        let change = served.shelf.refresh()
+        let change = served.registry.refresh()
         #expect(change.added == ["comes"] && change.replaced == ["changes"] && change.failed.isEmpty, "\(change)")
         #expect(try served.get("/changes/0/0/0.png").body == images(seed: seed))
         #expect(try served.get("/comes/0/0/0.png").status == 200)
         try await waitForRequests()
         try FileManager.default.removeItem(atPath: folder.file("comes.mbtiles"))
-        #expect(served.shelf.refresh().removed == ["comes"])
+        #expect(served.registry.refresh().removed == ["comes"])
         #expect(try served.get("/comes/0/0/0.png").status == 404)
         try await waitForRequests()
       }
@@ -155,7 +155,7 @@ import TileIndex
         for name in ["a.mbtiles", "b.mbtiles"] {
           try whole.prefix(count).write(to: URL(fileURLWithPath: folder.file(name)), options: .atomic)
         }
-        let change = served.shelf.refresh()
+        let change = served.registry.refresh()
         #expect(change.added.isEmpty && change.replaced.isEmpty, "\(count) bytes: \(change)")
         #expect(change.failed["a"] != nil || count > 0, "\(count) bytes: \(change)")
         #expect(try served.get("/a/0/0/0.png").body == first, "\(count) bytes")
@@ -168,12 +168,12 @@ import TileIndex
         #expect(list.contains(#""unavailable":[{"id":"a""#) && list.contains(#"{"id":"b""#), "\(list)")
         #expect(!list.contains(folder.path))
         // Nothing is reported twice.
-        #expect(served.shelf.refresh().isEmpty)
+        #expect(served.registry.refresh().isEmpty)
       }
       for name in ["a.mbtiles", "b.mbtiles"] {
         try whole.write(to: URL(fileURLWithPath: folder.file(name)), options: .atomic)
       }
-      let change = served.shelf.refresh()
+      let change = served.registry.refresh()
       #expect(change.replaced == ["a"] && change.added == ["b"] && change.failed.isEmpty, "\(change)")
       #expect(try served.get("/a/0/0/0.png").body == images(seed: 2) && served.get("/b/0/0/0.png").status == 200)
       #expect(try served.get("/tilesets.json").text.contains(#""unavailable":[]"#))
@@ -193,7 +193,7 @@ import TileIndex
       }
       #expect(try served.get("/b/0/0/0.png").status == 200)
       try put("a.mbtiles", seed: 2)
-      #expect(served.shelf.refresh().failed.isEmpty)
+      #expect(served.registry.refresh().failed.isEmpty)
       #expect(try served.get("/a/0/0/0.png").status == 200)
       #expect(try served.get("/tilesets.json").text.contains(#""unavailable":[]"#))
     }
@@ -205,17 +205,17 @@ import TileIndex
     try folder.write("c.pmtiles", "")
     try put("b.mbtiles", seed: 1)
     try await serving([folder.path]) { (served) async throws in
-      await served.shelf.findBroken()
-      #expect(served.shelf.readableTilesets.map(\.id) == ["b"])
-      #expect(Set(served.shelf.failures.keys) == ["a", "c"] && served.shelf.openCount == 0)
+      await served.registry.findBroken()
+      #expect(served.registry.readableTilesets.map(\.id) == ["b"])
+      #expect(Set(served.registry.failures.keys) == ["a", "c"] && served.registry.openCount == 0)
       #expect(try served.metric("tileserve_tilesets") == 1)
       #expect(try served.metric("tileserve_tilesets_failed") == 2)
-      let change = served.shelf.refresh()
+      let change = served.registry.refresh()
       #expect(change.failed["a"]?.contains(folder.file("a.mbtiles")) == true && change.failed.count == 2, "\(change)")
       #expect(try served.get("/a/0/0/0.png").status == 503)
-      #expect(served.shelf.refresh().isEmpty)
+      #expect(served.registry.refresh().isEmpty)
       try put("a.mbtiles", seed: 2)
-      #expect(served.shelf.refresh().replaced == ["a"])
+      #expect(served.registry.refresh().replaced == ["a"])
       #expect(try served.metric("tileserve_tilesets") == 2)
     }
   }
@@ -230,7 +230,7 @@ import TileIndex
     for (link, target) in [("x/up", ".."), ("x/self", "."), ("y/other", "../x"), ("x/z", "../y")] {
       try FileManager.default.createSymbolicLink(atPath: folder.file(link), withDestinationPath: target)
     }
-    #expect(try TileShelf([folder.path]).tilesets.map(\.id) == ["top", "x--deep", "y--other--deep"])
+    #expect(try TilesetRegistry([folder.path]).tilesets.map(\.id) == ["top", "x--deep", "y--other--deep"])
   }
 
   @Test func idsComeFromSubfolders() async throws {
@@ -243,12 +243,12 @@ import TileIndex
     try put(".hidden.mbtiles", seed: 6)
     try put("CAPITALS.MBTILES", seed: 7)
     try await serving([folder.path]) { (served) async throws in
-      #expect(served.shelf.tilesets.map(\.id) == ["CAPITALS", "a,b", "x--clash", "x--y--deep", "Über & <b>"])
+      #expect(served.registry.tilesets.map(\.id) == ["CAPITALS", "a,b", "x--clash", "x--y--deep", "Über & <b>"])
       #expect(try served.get("/x--y--deep/0/0/0.png").body == images(seed: 1))
       #expect(try served.get("/%C3%9Cber%20%26%20%3Cb%3E/0/0/0.png").body == images(seed: 4))
       #expect(try served.get("/a,b/0/0/0.png").body == images(seed: 5))
-      let clash = try #require(served.shelf.failures.first)
-      #expect(served.shelf.failures.count == 1 && clash.key.hasPrefix(folder.path) && clash.value.contains("x--clash"))
+      let clash = try #require(served.registry.failures.first)
+      #expect(served.registry.failures.count == 1 && clash.key.hasPrefix(folder.path) && clash.value.contains("x--clash"))
       let page = try served.get("/")
       #expect(page.status == 200 && !page.text.contains("<b>.") && !page.text.contains(folder.path))
     }
@@ -261,18 +261,18 @@ import TileIndex
         atPath: elsewhere.file("one.mbtiles"), toPath: folder.file("map-\(number).mbtiles"))
     }
     try await serving([folder.path]) { (served) async throws in
-      #expect(served.shelf.openCount == 0)
+      #expect(served.registry.openCount == 0)
       var random = SeededGenerator(seed: 3)
       let connection = try served.connect()
       for _ in 0..<300 {
         #expect(try connection.request("/map-\(Int.random(in: 0..<1000, using: &random))/1/0/0.png").status == 200)
       }
       // The least recently used ones are closed.
-      #expect(served.shelf.openCount <= OpenTilesets.countMax)
+      #expect(served.registry.openCount <= OpenTilesets.countMax)
       let list = try connection.request("/tilesets.json")
       #expect(list.status == 200 && list.text.matches(of: /"tilejson"/).count == 1000)
-      #expect(served.shelf.openCount <= OpenTilesets.countMax)
-      #expect(served.shelf.refresh().isEmpty)
+      #expect(served.registry.openCount <= OpenTilesets.countMax)
+      #expect(served.registry.refresh().isEmpty)
     }
   }
 }

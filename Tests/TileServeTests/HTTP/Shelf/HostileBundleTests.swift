@@ -57,8 +57,8 @@ import TileIndex
   @Test func readsAfterCloseReturn() async throws {
     let folder = try TemporaryFolder()
     _ = try folder.writeBundle("map.mbtiles")
-    let shelf = try TileShelf([folder.path])
-    await shelf.close()
-    #expect(try await shelf.tile(TileID(zoom: 0, column: 0, row: 0), of: "map") != nil)
+    let registry = try TilesetRegistry([folder.path])
+    await registry.close()
+    #expect(try await registry.tile(TileID(zoom: 0, column: 0, row: 0), of: "map") != nil)
   }
 }

@@ -59,15 +59,15 @@ struct LockedBundleTests {
         try FileManager.default.moveItem(
           atPath: folder.file("a.later-journal"), toPath: folder.file("a.mbtiles-journal"))
       }
-      #expect(served.shelf.refresh().failed["a"] != nil)
+      #expect(served.registry.refresh().failed["a"] != nil)
       try expectUnavailable(served)
-      #expect(served.shelf.refresh().isEmpty)
+      #expect(served.registry.refresh().isEmpty)
       try? FileManager.default.removeItem(atPath: folder.file("a.mbtiles-journal"))
       shell.send(SIGKILL)
       _ = shell.wait()
       #expect(
         try eventually {
-          served.shelf.refresh()
+          served.registry.refresh()
           return try served.get("/a/0/0/0.png").status == 200
         })
     }
@@ -83,14 +83,14 @@ struct LockedBundleTests {
         "PRAGMA wal_autocheckpoint = 0; DELETE FROM map WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 0; "
           + "BEGIN IMMEDIATE; DELETE FROM map WHERE zoom_level = 0;")
       #expect(folder.names.contains("a.mbtiles-wal"))
-      served.shelf.refresh()
+      served.registry.refresh()
       // The committed deletion is visible, the uncommitted one is not.
       #expect(try served.get("/a/0/0/0.png").status == 200)
       #expect(try served.get("/a/1/0/1.png").status == 404)
       shell.send(SIGKILL)
       _ = shell.wait()
       #expect(folder.names.contains("a.mbtiles-wal"))
-      served.shelf.refresh()
+      served.registry.refresh()
       #expect(try served.get("/a/0/0/0.png").status == 200)
       #expect(try served.get("/a/1/0/1.png").status == 404)
       #expect(try served.get("/a/1/0/0.png").status == 200)

@@ -7,11 +7,11 @@ import Testing
 /// A hanging read delays only its own tileset. Blocked threads simulate a disk that does not answer.
 @Suite(.ownThread) struct SlowDiskTests {
   @Test func hangingTilesetDelaysNoOther() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
-      let lane = try #require(served.shelf["photo"]).lane
-      for _ in 0..<100 { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      let lane = try #require(served.registry["photo"]).lane
+      for _ in 0..<100 { #expect(served.registry.work.submit(lane) { gate.wait() }) }
       let waiting = try (0..<20).map { _ in try served.connect() }
       for connection in waiting { try connection.send(HTTPConnection.head("/photo/0/0/0.jpg")) }
       for index in 0..<30 {
@@ -27,11 +27,11 @@ import Testing
 
   /// A composite waits for its slowest layer; requests for single layers do not wait for it.
   @Test func hangingCompositeDelaysNoneOfItsLayers() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
-      let lane = try #require(served.shelf["relief"]).compositeLane
-      for _ in 0..<10 { #expect(served.shelf.work.submit(lane) { gate.wait() }) }
+      let lane = try #require(served.registry["relief"]).compositeLane
+      for _ in 0..<10 { #expect(served.registry.work.submit(lane) { gate.wait() }) }
       let waiting = try served.connect()
       try waiting.send(HTTPConnection.head("/relief,labels/1/0/0.png"))
       for _ in 0..<10 {
@@ -45,22 +45,22 @@ import Testing
 
   /// Requests beyond a lane's queue are rejected at once.
   @Test func tooManyWaitingRequestsAreRejected() async throws {
-    try await serving([SampleShelf.path]) { (served) async throws in
+    try await serving([SampleTilesets.path]) { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
-      let lane = try #require(served.shelf["photo"]).lane
+      let lane = try #require(served.registry["photo"]).lane
       // First the hanging ones, then the queue behind them.
       let running = Locked(0)
       for _ in 0..<WorkPool.laneWidth {
         #expect(
-          served.shelf.work.submit(lane) {
+          served.registry.work.submit(lane) {
             running.withLock { $0 += 1 }
             gate.wait()
           })
       }
       #expect(eventually { running.withLock { $0 } == WorkPool.laneWidth })
       var count = 0
-      while count < 5000, served.shelf.work.submit(lane, { gate.wait() }) { count += 1 }
+      while count < 5000, served.registry.work.submit(lane, { gate.wait() }) { count += 1 }
       #expect(count == WorkPool.waitingCountMax)
       let response = try served.get("/photo/0/0/0.jpg")
       #expect(response.status == 503 && response["Retry-After"] != nil, "\(response)")

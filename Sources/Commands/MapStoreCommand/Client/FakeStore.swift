@@ -1,0 +1,204 @@
+import Foundation
+import MapStoreClient
+import MapStoreWire
+import PurchaseLedger
+import Support
+import TileIndex
+
+/// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only a
+/// server trusts that was given its root, and lists its sales in a file beside its keys.
+struct FakeStore {
+  private let authority: EphemeralCA
+  private let bundleID: String
+  private let book: FakeStoreRecords
+
+  private struct File: Codable {
+    var bundleId: String
+    var authority: EphemeralCA.Keys
+  }
+
+  static func make(keyFile: String, bundleID: String) throws {
+    let authority = try EphemeralCA()
+    let before = umask(0o077)
+    defer { umask(before) }
+    try OutputFile.write(
+      try WireJSON.encode(File(bundleId: bundleID, authority: authority.keys)), to: keyFile, replacing: false)
+    try OutputFile.write(authority.rootCertificate, to: keyFile + ".root.der", replacing: true)
+  }
+
+  init(keyFile: String) throws {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(keyFile)
+    } catch {
+      throw FakeStoreFileError(
+        description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", isUnreadable: true
+      )
+    }
+    do {
+      let file = try WireJSON.decode(File.self, from: bytes)
+      (authority, bundleID) = (try EphemeralCA(file.authority), file.bundleId)
+    } catch {
+      throw FakeStoreFileError(
+        description:
+          "\(keyFile): is none of a fake store's keys; make one under a new name: mapstore client store-key NEW-FILE",
+        isUnreadable: false)
+    }
+    book = FakeStoreRecords(path: "\(keyFile).book.jsonl")
+  }
+
+  /// A signed transaction for a purchase. As in real stores a product that lasts is paid once: who owns it gets the
+  /// transaction of the first purchase.
+  func sell(_ product: String, to token: String, isSandbox: Bool) throws -> OutstandingTransaction {
+    let environment: StoreEnvironment = isSandbox ? .sandbox : .production
+    if let known = try book.standing(product, of: token, environment: environment.rawValue) {
+      return OutstandingTransaction(id: known.sale.transactionId, signed: known.signed)
+    }
+    let id = String(UInt64.random(in: 1_000_000_000_000...999_999_999_999_999))
+    let now = WallClock.now()
+    let fact = StoreTransaction(
+      store: .apple, environment: environment, transactionID: id, originalTransactionID: id,
+      productID: product, productType: .nonConsumable, purchaseDate: now, ownership: .purchased,
+      appAccountToken: UUID(uuidString: token).map(AccountToken.init), reason: "PURCHASE", signedDate: now,
+      trust: .signed, statement: .purchased)
+    let signed = String(decoding: try authority.transaction(fact, bundleID: bundleID), as: UTF8.self)
+    try book.add(signed)
+    return OutstandingTransaction(id: id, signed: signed)
+  }
+
+  /// Refunds an account's last purchase of a product.
+  ///
+  /// - Returns: the notification that the store sends to the shop; nil when there was no such purchase.
+  func refund(_ product: String, of token: String) throws -> [UInt8]? {
+    guard let line = try book.last(product, of: token) else { return nil }
+    let sold = line.sale
+    let now = WallClock.now()
+    let environment: StoreEnvironment = sold.environment == StoreEnvironment.sandbox.rawValue ? .sandbox : .production
+    var fact = StoreTransaction(
+      store: .apple, environment: environment, transactionID: sold.transactionId,
+      originalTransactionID: sold.originalTransactionId, productID: sold.productId, productType: .nonConsumable,
+      purchaseDate: sold.purchaseDate, ownership: .purchased,
+      appAccountToken: UUID(uuidString: token).map(AccountToken.init), reason: "PURCHASE", signedDate: now,
+      trust: .signed, statement: .revoked)
+    fact.revocation = Revocation(date: now, reason: "0")
+    let signed = try authority.transaction(fact, bundleID: bundleID)
+    let notification = try authority.notification(
+      type: "REFUND", uuid: UUID().uuidString.lowercased(), signedDate: now, environment: environment,
+      bundleID: bundleID, transaction: signed)
+    try book.replace(line.number, with: String(decoding: signed, as: UTF8.self))
+    return Array("{\"signedPayload\":\"\(String(decoding: notification, as: UTF8.self))\"}".utf8)
+  }
+}
+
+/// The sales of a fake store in their last state: a signed transaction a line, as `purchase-ledger reconcile --store`
+/// reads them.
+private struct FakeStoreRecords {
+  let path: String
+
+  /// The fields of a transaction that are needed to sign it again.
+  struct Sale: Decodable {
+    let transactionId: String
+    let originalTransactionId: String
+    let productId: String
+    let purchaseDate: Int64
+    let environment: String
+    let appAccountToken: String?
+    /// When it was refunded.
+    let revocationDate: Int64?
+  }
+
+  func add(_ signed: String) throws { try write(try lines() + [signed]) }
+
+  func replace(_ number: Int, with signed: String) throws {
+    var lines = try lines()
+    lines[number] = signed
+    try write(lines)
+  }
+
+  /// The last sale of a product to an account.
+  func last(_ product: String, of token: String) throws -> (number: Int, sale: Sale, signed: String)? {
+    try find { $0.productId == product && $0.appAccountToken?.lowercased() == token.lowercased() }
+  }
+
+  /// An account's sale of a product that was not refunded.
+  func standing(
+    _ product: String, of token: String, environment: String
+  ) throws -> (number: Int, sale: Sale, signed: String)? {
+    try find {
+      $0.productId == product && $0.appAccountToken?.lowercased() == token.lowercased()
+        && $0.environment == environment && $0.revocationDate == nil
+    }
+  }
+
+  private func find(_ isWanted: (Sale) -> Bool) throws -> (number: Int, sale: Sale, signed: String)? {
+    let lines = try lines()
+    for number in lines.indices.reversed() {
+      let sale = try sale(lines[number])
+      if isWanted(sale) { return (number, sale, lines[number]) }
+    }
+    return nil
+  }
+
+  private func sale(_ signed: String) throws -> Sale {
+    let parts = signed.split(separator: ".")
+    guard parts.count == 3, let payload = Base64.decode(parts[1].utf8),
+      let sale = try? WireJSON.decode(Sale.self, from: payload)
+    else {
+      throw FakeStoreFileError(
+        description: "\(path): holds a line that is no transaction; remove that line", isUnreadable: false)
+    }
+    return sale
+  }
+
+  private func lines() throws -> [String] {
+    do {
+      return String(decoding: try JSONFile.bytes(path), as: UTF8.self).split(separator: "\n").map(String.init)
+    } catch let error as JSONFile.Unreadable where error.isMissing {
+      return []
+    }
+  }
+
+  private func write(_ lines: [String]) throws {
+    try OutputFile.write(Array(lines.map { $0 + "\n" }.joined().utf8), to: path, replacing: true)
+  }
+}
+
+/// The fake store's queue of purchases that were paid and not finished, in the device's folder: `.mapstore-queue.json`.
+final class FakeTransactionQueue: StoreQueue {
+  private let path: String
+
+  init(folder: String) { path = "\(folder)/.mapstore-queue.json" }
+
+  func outstanding() async throws -> [OutstandingTransaction] { try read() }
+
+  func add(_ transaction: OutstandingTransaction) throws {
+    try write(try read().filter { $0.id != transaction.id } + [transaction])
+  }
+
+  func finish(_ id: String) async throws { try write(try read().filter { $0.id != id }) }
+
+  private func read() throws -> [OutstandingTransaction] {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(path)
+    } catch let error as JSONFile.Unreadable where error.isMissing {
+      return []
+    }
+    do {
+      return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
+    } catch {
+      throw FakeStoreFileError(
+        description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
+    }
+  }
+
+  private func write(_ transactions: [OutstandingTransaction]) throws {
+    try OutputFile.write(try WireJSON.encode(transactions), to: path, replacing: true)
+  }
+}
+
+/// A file of the fake store cannot be used.
+struct FakeStoreFileError: Error, CustomStringConvertible {
+  let description: String
+  let isUnreadable: Bool
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import RegionCatalog
+import TileIndex
+
+/// `tilecut packs`
+struct PacksCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "packs", abstract: "Says which packs cover a point, a box or a track.",
+    discussion: """
+      The answer comes from the catalogue alone. It lists the overview before the details; a region that is not split \
+      is listed with its bundle where that covers the place.
+      """)
+
+  @Argument(help: ArgumentHelp("A catalogue.json, or the folder that it lies in.", valueName: "catalogue"))
+  var catalogue: String
+  @Option(parsing: .unconditional, help: ArgumentHelp("A place in degrees.", valueName: "lon,lat"))
+  var point: NumbersArgument?
+  @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
+  var bbox: BoundsArgument?
+  @Option(help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"))
+  var track: String?
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Look at these regions; at all unless given.", valueName: "id"))
+  var region: [String] = []
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func validate() throws {
+    guard [point != nil, bbox != nil, track != nil].count(where: { $0 }) == 1 else {
+      throw ValidationError("ask for one of --point, --bbox and --track")
+    }
+    if let point, point.values.count != 2 || abs(point.values[0]) > 360 || abs(point.values[1]) > 90 {
+      throw ValidationError("--point is lon,lat in degrees")
+    }
+    if let box = bbox?.box, !(box.south <= box.north && abs(box.west) <= 360 && abs(box.east) <= 360) {
+      throw ValidationError("--bbox is west,south,east,north in degrees")
+    }
+  }
+
+  func run() throws {
+    var isFolder: ObjCBool = false
+    let path =
+      FileManager.default.fileExists(atPath: catalogue, isDirectory: &isFolder) && isFolder.boolValue
+      ? "\(catalogue)/\(Catalog.fileName)" : catalogue
+    let catalog = try Catalog(path: path)
+    if let unknown = region.first(where: { catalog[$0] == nil }) {
+      throw BundleError(.notFound, path: path, "has no region \"\(unknown)\"", remedy: "choose among its ids")
+    }
+    let ground = try ground()
+    let found = catalog.regions.filter { region.isEmpty || region.contains($0.id) }.flatMap { $0.files(covering: ground) }
+    if json { printText(try prettyJSON(found)) } else { Self.lines(found).forEach(printLine) }
+  }
+
+  private func ground() throws -> MapGround {
+    if let point { return .point(longitude: point.values[0], latitude: point.values[1]) }
+    if let bbox { return .box(bbox.box) }
+    return .track(try Track(path: track ?? ""))
+  }
+
+  private static func lines(_ found: [CoveringFile]) -> [String] {
+    guard !found.isEmpty else { return ["nothing in the catalogue covers it"] }
+    let lines = found.map { file in
+      "\(file.region)  \(file.file)  \(formatted(bytes: file.bytes))  zoom \(file.zooms.lowerBound)-\(file.zooms.upperBound)"
+        + "\(file.kind == .overview ? "  overview" : file.kind == .whole ? "  whole region" : "")"
+    }
+    let bytes = found.reduce(0) { $0 + $1.bytes }
+    return lines + ["\(counted(found.count, "file")), \(formatted(bytes: bytes))"]
+  }
+}

@@ -1,0 +1,221 @@
+import Support
+
+extension EvidenceRecorder {
+  /// The kinds of audit events that record how evidence left quarantine; their subject is its digest.
+  static let released = "evidence.released"
+  static let dismissed = "evidence.dismissed"
+
+  /// Records one piece of evidence (docs/ledger.md, Outcomes):
+  /// 1. evidence that did not verify, is for an unknown account or requests too many queries is refused and not stored;
+  /// 2. evidence that cannot be trusted yet goes into quarantine;
+  /// 3. facts and the notification become events, each once;
+  /// 4. product and token given with the submission replace those given before;
+  /// 5. the account's claims are recorded and checked against the owner;
+  /// 6. evidence that added something is stored.
+  func book(_ piece: PreparedEvidence) throws -> Booking {
+    let content: VerifiedEvidence
+    switch piece.result {
+    case .failure(let refusal):
+      return Booking(outcome: .refused, reason: refusal, kind: piece.refusedKind, store: piece.refusedKind?.store)
+    case .success(let verified): content = verified
+    }
+    var booking = Booking(
+      outcome: .duplicate, notes: content.notes, kind: content.kind, store: content.store,
+      environment: content.environment, transactions: content.transactions)
+    var claimant: AccountRow?
+    if let account = piece.submission.account {
+      claimant = try projections.accounts.account(id: account)
+      guard let known = claimant, known.erasedSeq == nil else {
+        return booking.refused(VerificationError(.noSuchAccount, "account \(account) is unknown or erased; add it first"))
+      }
+    }
+    if let refusal = unsignedRefusal(of: piece) { return booking.refused(refusal) }
+    if let quarantine = content.quarantine ?? unknownEnvironment(in: content) {
+      return try self.quarantine(piece, content, quarantine, booking)
+    }
+    if piece.isBooked {
+      let known = Booking.Result(outcome: .duplicate, reason: nil)
+      booking.conclude(
+        Array(repeating: known, count: content.transactions.count), hasNews: false, ownEnvironment: policy.environment)
+      return booking
+    }
+
+    let queued = try remember(content.lookups, from: piece.submission.source)
+    if queued < content.lookups.count {
+      guard queued > 0 else {
+        return booking.refused(
+          VerificationError(.queueFull, "too many questions to the store wait already; pull, then present it again"))
+      }
+      booking.notes = booking.notes.map { $0 == "look-up" ? "look-up-partly" : $0 }
+    }
+    let firstEvent = events.chain.seq + 1
+    let isNew = try book(piece.facts, evidence: piece.sha256)
+    var hasNews = isNew.contains(true)
+    if try book(content.notification, evidence: piece.sha256) { hasNews = true }
+    var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
+    if content.isNamedBeside {
+      // Product and token given beside the same bytes are the operator's; the last ones win.
+      for (index, fact) in piece.facts.enumerated()
+      where try follow(fact, in: fact.row, [.productID, .purchaseToken], evidence: piece.sha256) {
+        hasNews = true
+        results[index].outcome = .accepted
+      }
+    }
+    if let claimant {
+      let isTransfer = policy.secondClaim == .transfer && piece.submission.isExplicit
+      for (index, fact) in piece.facts.enumerated()
+      where try claim(
+        fact, by: claimant, isTransfer: isTransfer, evidence: piece.sha256)
+      {
+        hasNews = true
+        results[index].outcome = .accepted
+      }
+      for (index, fact) in piece.facts.enumerated() {
+        guard let refusal = try refusal(of: fact.row.key, to: claimant) else { continue }
+        results[index] = Booking.Result(outcome: .refused, reason: refusal)
+      }
+    }
+    if hasNews {
+      try evidence.keep(piece, kind: content.kind, outcome: .accepted, event: firstEvent)
+    } else {
+      // Its facts were recorded from other evidence meanwhile.
+      try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .accepted, because: "duplicate")
+    }
+    booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
+    return booking
+  }
+
+  /// Takes evidence out of quarantine, if it is there, and records that as an audit event, because no other event does.
+  func release(_ sha256: [UInt8], kind: Int64, as outcome: EvidenceStore.Outcome, because reason: String) throws {
+    guard try evidence.release(sha256, kind: kind, as: outcome) else { return }
+    try append(
+      .audit(
+        kind: Self.released, account: nil, subject: sha256.hexadecimal, outcome: reason, detail: nil,
+        nonce: AccountID.random()))
+  }
+
+  /// Refuses unsigned answers unless the operator imports them.
+  private func unsignedRefusal(of piece: PreparedEvidence) -> VerificationError? {
+    let isAnswer: Bool
+    switch piece.result {
+    case .success(let content):
+      // Hints are not answers: anybody may send them, because they only cause a query to the store.
+      isAnswer = !content.kind.isSigned && ![.notificationV1, .googleNotification].contains(content.kind)
+    case .failure: isAnswer = false
+    }
+    guard isAnswer || piece.facts.contains(where: { $0.transaction.trust == .unsigned }) else { return nil }
+    if piece.submission.channel == .operatorImport && policy.unsignedEvidence == .import { return nil }
+    return VerificationError(.unsigned, "carries no signature of the store; only an operator's import may bring it")
+  }
+
+  private func unknownEnvironment(in content: VerifiedEvidence) -> VerificationError? {
+    guard let fact = content.transactions.first(where: { $0.environment.code == nil }) else { return nil }
+    return VerificationError(
+      .unknownEnvironment, "names the environment \"\(fact.environment)\", which this version does not know")
+  }
+
+  private func quarantine(
+    _ piece: PreparedEvidence, _ content: VerifiedEvidence, _ reason: VerificationError, _ booking: Booking
+  ) throws -> Booking {
+    let key = content.transactions.first?.key ?? content.notification?.transaction
+    try append(
+      .quarantine(
+        kind: content.kind, reason: reason.code.rawValue, transaction: key?.environment.code == nil ? nil : key,
+        signedDate: content.signedDate, note: content.notification?.uuid),
+      evidence: piece.sha256)
+    try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: reason.code.rawValue)
+    var booking = booking
+    booking.outcome = .quarantined
+    booking.reason = reason
+    return booking
+  }
+
+  private func book(_ notification: NotificationFact?, evidence: [UInt8]) throws -> Bool {
+    guard let content = notification?.content(in: policy.environment) else { return false }
+    return try append(content, evidence: evidence) != nil
+  }
+
+  /// Queues queries to the store about the transactions that an unsigned message names.
+  ///
+  /// - Returns: How many of them are queued for the next pull.
+  func remember(_ hints: [LookupHint], from source: LookupQueue.Source = .unknown) throws -> Int {
+    var count = 0
+    for (place, hint) in hints.enumerated() {
+      let isKnown = try RowKey(hint.key).map { try projections.row($0) != nil } ?? false
+      if try lookups().offer(hint, place: place, isKnown: isKnown, from: source) { count += 1 }
+    }
+    return count
+  }
+}
+
+extension Submission {
+  /// The source to which the submission's queries count.
+  fileprivate var source: LookupQueue.Source {
+    if let account { return .named("account \(account)") }
+    if let origin { return .named("network \(origin)") }
+    return channel == .operatorImport ? .operatorImport : .unknown
+  }
+}
+
+extension NotificationFact {
+  /// The event that records the notification.
+  ///
+  /// - Parameter environment: The ledger's environment, for a message that names none.
+  func content(in environment: StoreEnvironment) -> EventContent {
+    var notification = self
+    if notification.environment?.code == nil { notification.environment = environment }
+    if notification.transaction?.environment.code == nil { notification.transaction = nil }
+    return .notification(notification)
+  }
+}
+
+extension Booking {
+  fileprivate func refused(_ refusal: VerificationError) -> Booking {
+    var booking = self
+    booking.outcome = .refused
+    booking.reason = refusal
+    return booking
+  }
+
+  fileprivate mutating func conclude(_ results: [Result], hasNews: Bool, ownEnvironment: StoreEnvironment) {
+    self.results = results
+    outcome = hasNews ? .accepted : .duplicate
+    let refusals = results.compactMap(\.reason)
+    if !refusals.isEmpty && refusals.count == results.count {
+      outcome = .refused
+      reason = refusals.first
+      return
+    }
+    if !refusals.isEmpty { notes.append("partly-claimed") }
+    // Verifiers note sandbox evidence; whether that differs from the ledger's environment is decided here.
+    let place = notes.firstIndex(of: "sandbox")
+    if let place { notes.remove(at: place) }
+    let environments = environment.map { [$0] } ?? transactions.map(\.environment)
+    if environments.contains(where: { $0 != ownEnvironment }) {
+      notes.insert(ownEnvironment == .production ? "sandbox" : "production", at: place ?? notes.endIndex)
+    }
+    if transactions.contains(where: { $0.productType.isSubscription || $0.productType == .consumable }),
+      !notes.contains("product-does-not-grant")
+    {
+      notes.append("product-does-not-grant")
+    }
+    reason = notes.first.map { VerificationError(VerificationError.Code(rawValue: $0), Self.explanation(of: $0)) }
+  }
+
+  private static func explanation(of note: String) -> String {
+    switch note {
+    case "sandbox": "booked as a test purchase, which grants nothing here"
+    case "production": "booked as a real purchase, which grants nothing in a ledger of the sandbox"
+    case "pending": "not paid yet; nothing is granted"
+    case "partial-refund": "a part of the price went back; see the policy partial-refund"
+    case "no-transactions": "verified, and says of no transaction"
+    case "unknown-type": "a message of a type that this version does not know; kept"
+    case "look-up": "unsigned; the store has to be asked, and the next pull does"
+    case "look-up-partly":
+      "unsigned; only a part of what the store has to be asked waits for the next pull: it is too much"
+    case "product-does-not-grant": "a consumable or subscription: booked to the account, grants nothing"
+    case "partly-claimed": "some of its transactions belong to another account"
+    default: note
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import GRDB
+
+/// Turns submissions into events, appends them to the chain and folds them into the projections.
+/// Lives within one write transaction; call `finish` before the commit.
+final class EvidenceRecorder {
+  let db: Database
+  var events: EventWriter
+  var evidence: EvidenceStore
+  let projections: Projections
+  let now: Int64
+  /// Created when the first query is queued.
+  private var queue: LookupQueue?
+
+  var policy: LedgerPolicy { projections.policy }
+
+  init(_ db: Database, now: Int64) throws {
+    self.db = db
+    self.now = now
+    events = try EventWriter(db, recordedAt: now)
+    evidence = try EvidenceStore(db, recordedAt: now)
+    projections = try Projections(db, policy: Self.policy(db))
+  }
+
+  static func policy(_ db: Database) throws -> LedgerPolicy {
+    var policy = LedgerPolicy()
+    for (name, value) in try SQLStatement(db, "SELECT name, value FROM policy").all({ ($0.text(0), $0.text(1)) }) {
+      // Values written by later versions stay in the table and are ignored.
+      try? policy.set(name, to: value)
+    }
+    return policy
+  }
+
+  /// Appends an event and folds it.
+  ///
+  /// - Returns: Its sequence number; nil if the event exists already.
+  @discardableResult
+  func append(_ content: EventContent, evidence: [UInt8]? = nil) throws -> Int64? {
+    guard let seq = try events.append(content, evidence: evidence) else { return nil }
+    try projections.apply(content, seq: seq)
+    return seq
+  }
+
+  func lookups() throws -> LookupQueue {
+    if let queue { return queue }
+    let made = try LookupQueue(db, now: now)
+    queue = made
+    return made
+  }
+
+  func finish() throws { try projections.flush() }
+
+  /// Records the facts of a piece; returns which of them are new.
+  func book(_ facts: [PreparedFact], evidence: [UInt8]?) throws -> [Bool] {
+    try facts.map { fact in
+      guard try events.append(.transaction, key: fact.key, body: fact.body, evidence: evidence) != nil else {
+        return false
+      }
+      try projections.join(fact.row, digest: fact.digest)
+      if let decision = try decision(on: fact.row.key) { try append(decision, evidence: evidence) }
+      return true
+    }
+  }
+
+  /// Records an operator's decision for a fact, in the fields in which only the tie-break or an earlier decision favours another value.
+  ///
+  /// - Parameters:
+  ///   - goal: The intended row.
+  ///   - fields: The fields to decide.
+  /// - Returns: Whether there was something to decide.
+  func follow(
+    _ fact: PreparedFact, in goal: TransactionRow, _ fields: [DescribedField] = DescribedField.allCases,
+    evidence: [UInt8]?
+  ) throws -> Bool {
+    guard let row = try projections.row(fact.row.key),
+      let revision = row.revision(toFollow: fact.row, in: goal, fields)
+    else { return false }
+    return try append(.amendment(fact.transaction, revision: revision), evidence: evidence) != nil
+  }
+
+  /// The event that records how the policy treats a partial refund, computed from all facts so far.
+  private func decision(on key: RowKey) throws -> EventContent? {
+    guard let row = try projections.row(key), row.statement == .revoked, let refund = row.refund,
+      !refund.isWhole(of: row.quantity)
+    else { return nil }
+    return .decision(
+      key.transactionKey, revocationDate: refund.date, percentageMilli: refund.sharedMilli(of: row.quantity),
+      policy: "partial-refund", value: policy.partialRefund.rawValue)
+  }
+
+  /// Records the policies that differ from the current ones.
+  func record(_ wanted: LedgerPolicy) throws {
+    let select = try SQLStatement(db, "SELECT value, seq FROM policy WHERE name = ?")
+    for (name, value) in wanted.settings {
+      select.bind(1, name)
+      let known = try select.first { ($0.text(0), $0.int(1)) }
+      if known?.0 == value { continue }
+      if let known, name == "environment" {
+        throw LedgerError(
+          .configuration, at: "policy environment",
+          "the ledger is one of \(known.0) and stays it; use another file for \(value)")
+      }
+      try append(.policy(name: name, value: value, after: known?.1 ?? 0))
+    }
+  }
+}
+
+extension EvidenceRecorder {
+  /// Records an account's claim of a fact unless it changes nothing (docs/ledger.md, Owners).
+  ///
+  /// - Returns: Whether an event was appended.
+  func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool, evidence: [UInt8]) throws -> Bool {
+    // Recorded also if the evidence carries the account's own token: a later fact may have another token, and the order of the two must not matter.
+    guard let row = try projections.row(fact.row.key) else { return false }
+    // The account's claims of this transaction, not of its grant: later evidence may change which transactions form a grant.
+    let claims = try projections.claims.claims(of: row.key).filter { $0.account == account.number }
+    if let own = claims.last(where: { $0.mode >= (isTransfer ? 1 : 0) })?.seq, projections.accounts.lastErasure <= own {
+      let wasTakenSince = try projections.members(of: row.grant).contains { member in
+        try projections.claims.claims(of: member.key).contains {
+          $0.account != account.number && $0.mode == 1 && $0.seq > own
+        }
+      }
+      if !wasTakenSince { return false }
+    }
+    let previous = claims.last?.seq ?? 0
+    return try append(
+      .claim(fact.transaction.key, account: AccountID(account.id), isTransfer: isTransfer, after: previous),
+      evidence: evidence) != nil
+  }
+
+  /// Why a transaction does not belong to the account; nil if it does.
+  func refusal(of key: RowKey, to account: AccountRow) throws -> VerificationError? {
+    guard let grant = try projections.row(key)?.grant, let (fold, owners) = try projections.folds(of: grant) else {
+      return nil
+    }
+    if try projections.entitlement(of: grant)?.account == account.number { return nil }
+    if owners.tokenAccount.map({ $0.erasedSeq == nil }) ?? (fold.token != nil && policy.unknownToken == .refuse) {
+      return VerificationError(
+        .tokenOfAnotherAccount,
+        "transaction \(key.id) was bought for another account; sign in to that one")
+    }
+    return VerificationError(
+      .claimedByAnotherAccount,
+      "transaction \(key.id) belongs to another account already; sign in to that one")
+  }
+}

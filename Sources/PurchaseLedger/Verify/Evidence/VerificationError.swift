@@ -1,0 +1,115 @@
+/// Why evidence is not accepted: a code for programs and a text for people.
+public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+  public struct Code: RawRepresentable, Sendable, Hashable, Codable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    // MARK: Rejected
+
+    /// The bytes do not have the expected format.
+    public static let malformed = Self(rawValue: "malformed")
+    /// Larger than the size cap.
+    public static let tooLarge = Self(rawValue: "too-large")
+    /// An algorithm or key type that is not accepted, such as a JWS that is not ES256.
+    public static let unsupportedAlgorithm = Self(rawValue: "unsupported-algorithm")
+    /// A number of certificates that is not accepted; a JWS has exactly three.
+    public static let certificateCount = Self(rawValue: "certificate-count")
+    /// The certificates do not chain to a configured root.
+    public static let untrustedChain = Self(rawValue: "untrusted-chain")
+    /// A certificate lacks its marker extension.
+    public static let missingMarker = Self(rawValue: "missing-marker")
+    /// A certificate was not valid at the signing date.
+    public static let certificateNotValidAtSigning = Self(rawValue: "certificate-not-valid-at-signing")
+    /// The signature is invalid.
+    public static let badSignature = Self(rawValue: "bad-signature")
+    /// A date outside the accepted range.
+    public static let dateOutOfRange = Self(rawValue: "date-out-of-range")
+    /// Another app's bundle id.
+    public static let wrongBundle = Self(rawValue: "wrong-bundle")
+    /// Another app's Apple id.
+    public static let wrongApp = Self(rawValue: "wrong-app")
+    /// Another environment than the required one (`inspect`).
+    public static let wrongEnvironment = Self(rawValue: "wrong-environment")
+    /// Signed on a developer's machine (Xcode, local testing).
+    public static let testEnvironment = Self(rawValue: "test-environment")
+    /// Another kind of evidence than expected.
+    public static let wrongKind = Self(rawValue: "wrong-kind")
+    /// Another app's package name.
+    public static let wrongPackage = Self(rawValue: "wrong-package")
+    /// A required field is missing.
+    public static let incomplete = Self(rawValue: "incomplete")
+    /// The store itself rejected the request for good.
+    public static let storeRefused = Self(rawValue: "store-refused")
+    /// A required signature is missing.
+    public static let unsigned = Self(rawValue: "unsigned")
+    /// A format that can no longer be verified.
+    public static let unsupportedFormat = Self(rawValue: "unsupported-format")
+    /// Another account owns the grant.
+    public static let claimedByAnotherAccount = Self(rawValue: "claimed-by-another-account")
+    /// The store names another account as the buyer.
+    public static let tokenOfAnotherAccount = Self(rawValue: "token-of-another-account")
+    /// The queue of store look-ups is full.
+    public static let queueFull = Self(rawValue: "queue-full")
+    /// The account does not exist or was erased.
+    public static let noSuchAccount = Self(rawValue: "no-such-account")
+
+    // MARK: Quarantined: kept, but not recorded; evaluated again when presented again
+
+    /// Signed later than the local clock and the allowed skew.
+    public static let signedInFuture = Self(rawValue: "signed-in-future")
+    /// Two layers name different environments.
+    public static let environmentMismatch = Self(rawValue: "environment-mismatch")
+    /// An environment that this version does not know.
+    public static let unknownEnvironment = Self(rawValue: "unknown-environment")
+    /// Fields contradict each other.
+    public static let inconsistent = Self(rawValue: "inconsistent")
+    /// The store gave no final answer.
+    public static let retryLater = Self(rawValue: "retry-later")
+
+    /// Whether evidence with this code is kept in quarantine.
+    public var quarantines: Bool { Self.quarantining.contains(self) }
+
+    /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
+    var isOfConfiguration: Bool { [.untrustedChain, .wrongBundle, .wrongApp, .wrongPackage].contains(self) }
+
+    private static let quarantining: Set<Self> = [
+      .signedInFuture, .environmentMismatch, .unknownEnvironment,
+      .inconsistent, .retryLater,
+    ]
+  }
+
+  public var code: Code
+  /// What was found and what to do. Starts in lower case and does not name the file, which the caller knows.
+  public var reason: String
+
+  /// - Parameter reason: May quote untrusted input, so control characters, which could forge log lines, become question
+  ///   marks.
+  public init(_ code: Code, _ reason: String) {
+    self.code = code
+    let isShort = reason.utf8.count <= Self.reasonBytesMax
+    self.reason = (isShort ? reason : String(reason.unicodeScalars.prefix(Self.reasonBytesMax))).withoutControls
+  }
+
+  private static let reasonBytesMax = 500
+
+  public var description: String { "\(code.rawValue): \(reason)" }
+}
+
+extension String {
+  /// Untrusted text made safe for one line of output: characters that end a line, hide text or change its direction
+  /// become question marks.
+  ///
+  /// - Complexity: O(bytes). Printable ASCII is scanned and not copied.
+  var withoutControls: String {
+    if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return self }
+    return String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { scalar -> Unicode.Scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+          default: scalar
+          }
+        }))
+  }
+}

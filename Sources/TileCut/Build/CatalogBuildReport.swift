@@ -1,0 +1,96 @@
+/// The result of building a region.
+public struct RegionReport: Sendable, Codable {
+  public enum Outcome: String, Sendable, Codable {
+    /// The bundle was cut.
+    case built
+    /// The bundle was kept; its preview, tile packs or patches were made again.
+    case updated
+    case unchanged
+    case failed
+  }
+
+  public let id: String
+  public let edition: String
+  public let outcome: Outcome
+  /// The bundle's tiles and size; 0 for a region that failed.
+  public let tileCount: Int
+  public let bytes: Int
+  public let packCount: Int
+  public let patchCount: Int
+  public let seconds: Double
+  /// Problems that did not prevent the build; each names its file.
+  public let warnings: [String]
+  /// Why it failed.
+  public let error: String?
+}
+
+/// The result of a finished build.
+public struct CatalogBuildReport: Sendable, Codable {
+  /// In the manifest's order.
+  public let regions: [RegionReport]
+  /// The catalogue's path.
+  public let catalogue: String
+  /// The size in bytes of all files in the catalogue.
+  public let catalogBytes: Int
+  /// Files that were removed from the folder.
+  public let removed: [String]
+  public let seconds: Double
+}
+
+/// The progress of a build.
+public enum CatalogBuildProgress: Sendable {
+  /// A region's build begins.
+  case started(id: String)
+  /// A region's cut progresses.
+  case cutting(id: String, CutProgress)
+  /// A region is finished, as one of `done` of `total`.
+  case finished(RegionReport, done: Int, total: Int)
+}
+
+/// Why a catalogue could not be built. The message names the file and the remedy.
+public struct CatalogBuildError: Error, CustomStringConvertible, Sendable {
+  /// The kind of failure, for programs; new kinds may be added.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    package init(_ description: String) { self.description = description }
+
+    /// Another build uses the same folder.
+    public static let busy = Code("busy")
+    /// The manifest lacks a requested region, or limits cannot be met.
+    public static let invalidOption = Code("invalid option")
+    /// An input does not exist or is not readable.
+    public static let unreadableInput = Code("unreadable input")
+    /// No space, no permission, or another failure of the disk.
+    public static let unwritableOutput = Code("unwritable output")
+  }
+
+  public let code: Code
+  /// The file or folder concerned.
+  public let path: String
+  /// What is wrong; starts in lower case.
+  public let message: String
+  public let remedy: String
+
+  init(_ code: Code, path: String, _ message: String, remedy: String) {
+    (self.code, self.path, self.message, self.remedy) = (code, path, message, remedy)
+  }
+
+  /// `path: message; remedy`
+  public var description: String { "\(path): \(message); \(remedy)" }
+}
+
+/// Some regions failed. Those that succeeded are kept for the next build, and the published catalogue is unchanged.
+public struct CatalogBuildFailure: Error, CustomStringConvertible {
+  /// The results of all regions.
+  public let regions: [RegionReport]
+  /// The error of the first region that failed.
+  public let first: any Error
+  let path: String
+
+  public var description: String {
+    let failed = regions.count { $0.outcome == .failed }
+    let what = failed == 1 ? "1 region" : "\(failed) regions"
+    return "\(path): \(what) of \(regions.count) could not be built, so the catalogue is as it was; "
+      + "mend what is named above and build again: what is finished is kept"
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import RegionCatalog
+import Synchronization
+import TileIndex
+
+/// Builds the catalogue of a manifest: the files of every region and the catalogue that lists them.
+///
+/// 1. Lock the folder (``CatalogFolder``) and check that all inputs exist.
+/// 2. Build regions, several at a time (``RegionBuilder``); what has not changed since the last build is kept, even if
+///    that was killed.
+/// 3. If all succeeded, publish the files and the catalogue atomically for its readers (``CatalogPublisher``). If a
+///    region fails, the published catalogue stays unchanged.
+///
+/// Equal inputs give equal files and an equal catalogue on any number of threads.
+public struct CatalogBuilder: Sendable {
+  public let options: CatalogBuildOptions
+  private let selected: [RegionManifest.Region]
+
+  /// - Throws: ``CatalogBuildError`` if a requested region is not in the manifest.
+  public init(_ options: CatalogBuildOptions) throws {
+    self.options = options
+    let regions = options.manifest.regions
+    for id in options.only ?? [] where !regions.contains(where: { $0.id == id }) {
+      let near = regions.map(\.id).first { $0.contains(id) || id.contains($0) }
+      throw CatalogBuildError(
+        .invalidOption, path: options.manifest.path, "has no region \"\(id)\"",
+        remedy: near.map { "did you mean \"\($0)\"?" } ?? "choose among its ids")
+    }
+    selected = options.only.map { ids in regions.filter { ids.contains($0.id) } } ?? regions
+  }
+
+  /// Builds the catalogue.
+  ///
+  /// - Parameter onProgress: called by one thread at a time.
+  /// - Throws: ``CatalogBuildError``; ``ManifestError`` for missing files; ``CatalogBuildFailure`` if regions failed; ``CutError``
+  ///   `.cancelled`.
+  public func build(
+    cancellation: CutCancellation = CutCancellation(), onProgress: (@Sendable (CatalogBuildProgress) -> Void)? = nil
+  ) throws -> CatalogBuildReport {
+    let start = ContinuousClock.now
+    let folder = try CatalogFolder(options.output)
+    let publisher = CatalogPublisher(folder: folder, prunes: options.prunes, isWhole: options.only == nil)
+    let present = try publisher.present()
+    try checkInputs()
+    let hashes = InputHashes(file: folder.hashes)
+    let results = makeRegions(folder, hashes, cancellation, onProgress)
+    try hashes.save()
+    if cancellation.isCancelled {
+      throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on where it stopped")
+    }
+    let reports = results.map(\.report)
+    if let first = results.lazy.compactMap(\.error).first {
+      throw CatalogBuildFailure(regions: reports, first: first, path: options.output)
+    }
+    let catalogue = Catalog(regions: entries(results, present))
+    let moves = results.flatMap { $0.record?.files ?? [] }.filter(folder.isWaiting).map(\.file)
+    let removed = try publisher.publish(catalogue, moving: moves, over: present)
+    return CatalogBuildReport(
+      regions: reports, catalogue: folder.catalogue,
+      catalogBytes: catalogue.regions.flatMap(\.files).reduce(0) { $0 + $1.bytes }, removed: removed,
+      seconds: (ContinuousClock.now - start) / .seconds(1))
+  }
+
+  /// The result of one region: a record, or an error.
+  private struct Made: Sendable {
+    let region: RegionManifest.Region
+    let record: RegionRecord?
+    let report: RegionReport
+    let error: (any Error)?
+  }
+
+  /// Builds the regions; each free thread takes the next one.
+  private func makeRegions(
+    _ folder: CatalogFolder, _ hashes: InputHashes, _ cancellation: CutCancellation,
+    _ onProgress: (@Sendable (CatalogBuildProgress) -> Void)?
+  ) -> [Made] {
+    let (jobs, resources) = options.shares(regions: selected.count)
+    let made = Mutex<[Int: Made]>([:])
+    let next = Atomic(0)
+    let progressLock = NSLock()
+    let done = DispatchGroup()
+    let work: @Sendable () -> Void = {
+      while !cancellation.isCancelled {
+        let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        guard index < selected.count else { break }
+        let region = selected[index]
+        progressLock.withLock { onProgress?(.started(id: region.id)) }
+        let result = make(region, folder, hashes, resources, cancellation) { progress in
+          progressLock.withLock { onProgress?(.cutting(id: region.id, progress)) }
+        }
+        // After a cancellation, only finished regions are reported.
+        if result.error != nil, cancellation.isCancelled { break }
+        let count = made.withLock { made in
+          made[index] = result
+          return made.count
+        }
+        progressLock.withLock { onProgress?(.finished(result.report, done: count, total: selected.count)) }
+      }
+      done.leave()
+    }
+    for _ in 0..<jobs {
+      done.enter()
+      let thread = Thread(block: work)
+      thread.stackSize = 4 << 20
+      thread.start()
+    }
+    done.wait()
+    return made.withLock { made in selected.indices.compactMap { made[$0] } }
+  }
+
+  private func make(
+    _ region: RegionManifest.Region, _ folder: CatalogFolder, _ hashes: InputHashes, _ resources: CutResources,
+    _ cancellation: CutCancellation, _ onProgress: @escaping (CutProgress) -> Void
+  ) -> Made {
+    do {
+      let builder = RegionBuilder(
+        region: region, options: options, folder: folder, hashes: hashes, resources: resources)
+      let result = try builder.build(cancellation: cancellation, onProgress: onProgress)
+      return Made(region: region, record: result.record, report: result.report, error: nil)
+    } catch {
+      CatalogFiles.remove(folder.work(region.id))
+      let report = RegionReport(
+        id: region.id, edition: region.settings.edition, outcome: .failed, tileCount: 0, bytes: 0, packCount: 0,
+        patchCount: 0, seconds: 0, warnings: [], error: "\(error)")
+      return Made(region: region, record: nil, report: report, error: error)
+    }
+  }
+
+  /// In the manifest's order; regions that were not selected keep their entries.
+  private func entries(_ results: [Made], _ present: Catalog?) -> [Catalog.Region] {
+    let made = Dictionary(
+      results.map { ($0.region.id, $0.record?.entry($0.region)) }, uniquingKeysWith: { $1 })
+    let regions = options.manifest.regions
+    let listed = regions.compactMap { region in
+      (made[region.id] ?? nil) ?? (options.only == nil ? nil : present?[region.id])
+    }
+    guard options.only != nil else { return listed }
+    return listed + (present?.regions ?? []).filter { old in !regions.contains { $0.id == old.id } }
+  }
+
+  /// Checks all inputs first, because a region may be reached hours later.
+  private func checkInputs() throws {
+    let manifest = options.manifest
+    var faults: [ManifestError.Fault] = []
+    for region in selected {
+      let index = manifest.regions.firstIndex { $0.id == region.id } ?? 0
+      let lists = [("sources", region.settings.sources), ("gazetteers", region.settings.gazetteers)]
+      for (key, files) in lists {
+        for (number, file) in files.enumerated() where !CatalogFiles.exists(manifest.resolved(file)) {
+          faults.append(
+            ManifestError.Fault(
+              path: manifest.path, place: "regions[\(index)].\(key)[\(number)]",
+              message: "names \(manifest.resolved(file)), which is not there",
+              remedy: "check the name; it is relative to the manifest"))
+        }
+      }
+    }
+    if !faults.isEmpty { throw ManifestError(.unreadable, faults) }
+    if let editions = options.patchesFrom, !CatalogFiles.exists(editions) {
+      throw CatalogBuildError(
+        .unreadableInput, path: editions, "there is no such folder", remedy: "name the folder with earlier editions")
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import NIOCore
+import Support
+import Synchronization
+import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The whole response to a plain request for a stored tile. Only the date differs between clients.
+final class CachedResponse: Sendable {
+  /// The bytes of the request target.
+  fileprivate let target: [UInt8]
+  /// Head and body, or the head alone.
+  private let response: ByteBuffer
+  private let headCount: Int
+  let bodyCount: Int
+  /// The place of the body in a file, if it is not in memory.
+  private let pieces: [FilePiece]?
+  /// Weak: when the reader is closed the response is made again.
+  private weak let file: ResidentReader?
+  /// When the body was last found in the page cache, in nanoseconds of uptime. The check is a system call, and recently used pages are
+  /// evicted last.
+  private let residentAt = Atomic<UInt64>(0)
+  private static let residentNanoseconds: UInt64 = 1_000_000_000
+  let route: RouteName
+  /// The registry's ``TilesetRegistry/generation`` when it was made.
+  fileprivate let generation: Int
+  /// True for vector tiles that are sent compressed.
+  let isGzipped: Bool
+
+  /// - Parameters:
+  ///   - reply: a response with status 200 and its body behind its head.
+  ///   - file: the same body in a file, to be read from there.
+  init(_ reply: EncodedResponse, file: BlobLocation?, target: [UInt8], generation: Int, isGzipped: Bool) {
+    self.target = target
+    bodyCount = reply.bodyCount
+    headCount = reply.bytes.readableBytes - reply.bodyCount
+    if file != nil {
+      var head = ByteBufferAllocator().buffer(capacity: headCount)
+      head.writeBytes(reply.bytes.readableBytesView.prefix(headCount))
+      response = head
+    } else {
+      response = reply.bytes
+    }
+    pieces = file?.pieces
+    self.file = file?.file
+    route = reply.route
+    self.generation = generation
+    self.isGzipped = isGzipped
+  }
+
+  /// Bytes of the response.
+  var responseCount: Int { headCount + bodyCount }
+
+  /// Reads the body where it is not kept.
+  ///
+  /// - Parameter room: the buffer to read into; to be passed to ``rest(after:_:_:)``.
+  /// - Returns: false when that cannot be done without waiting for a disk.
+  func readBody(into room: inout ByteBuffer) -> Bool {
+    guard let pieces else { return true }
+    guard let file else { return false }
+    // Allocates new memory if the last response is still being sent.
+    room.clear(minimumCapacity: bodyCount)
+    return room.writeWithUnsafeMutableBytes(minimumWritableBytes: bodyCount) { bytes in
+      file.read(pieces, into: bytes.baseAddress!) ? bodyCount : 0
+    } == bodyCount
+  }
+
+  /// Passes the response's bytes to a system call: those in this process's memory, then those in the mapped file. Nil if some are not in memory, and have to be read first.
+  ///
+  /// - Parameters:
+  ///   - date: the value of the Date field.
+  ///   - now: nanoseconds of uptime.
+  func withParts<Result>(
+    _ date: [UInt8], now: UInt64,
+    _ body: (UnsafeMutableBufferPointer<iovec>, UnsafeMutableBufferPointer<iovec>) -> Result
+  ) -> Result? {
+    response.withUnsafeReadableBytes { response in
+      date.withUnsafeBytes { date in
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3 + (pieces?.count ?? 0)) { parts in
+          let pages = UnsafeMutableBufferPointer(rebasing: parts[3...])
+          let file = file
+          if let pieces {
+            let isRecent = now &- residentAt.load(ordering: .relaxed) < Self.residentNanoseconds
+            guard let file, file.map(pieces, pages, areResident: isRecent) else { return nil }
+            if !isRecent { residentAt.store(now, ordering: .relaxed) }
+          }
+          let dateEnd = ReplyWriter.datePlace + date.count
+          parts[0] = Self.part(response[..<ReplyWriter.datePlace])
+          parts[1] = Self.part(date[...])
+          parts[2] = Self.part(response[dateEnd...])
+          // Keeps the mapping alive during the call.
+          return withExtendedLifetime(file) { body(UnsafeMutableBufferPointer(rebasing: parts[..<3]), pages) }
+        }
+      }
+    }
+  }
+
+  private static func part(_ bytes: Slice<UnsafeRawBufferPointer>) -> iovec {
+    let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+    return iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+  }
+
+  /// The response without its first bytes, for the pipeline: one buffer, or two if copying a large body would cost more.
+  func rest(after count: Int, _ date: [UInt8], _ room: ByteBuffer) -> (ByteBuffer, ByteBuffer?) {
+    let body = pieces == nil ? response.getSlice(at: response.readerIndex + headCount, length: bodyCount)! : room
+    guard count < headCount else {
+      let done = count - headCount
+      return (body.getSlice(at: body.readerIndex + done, length: bodyCount - done)!, nil)
+    }
+    let isWhole = bodyCount <= Self.copiedBytesMax
+    var first = ByteBufferAllocator().buffer(capacity: headCount + (isWhole ? bodyCount : 0))
+    first.writeBytes(response.readableBytesView.prefix(headCount))
+    first.setBytes(date, at: ReplyWriter.datePlace)
+    first.moveReaderIndex(forwardBy: count)
+    guard isWhole else { return (first, body) }
+    first.writeImmutableBuffer(body)
+    return (first, nil)
+  }
+
+  private static var copiedBytesMax: Int { 8192 }
+
+  /// The memory that it takes; a buffer's capacity is larger than its contents.
+  fileprivate var byteCount: Int { response.storageCapacity + target.count + (pieces?.count ?? 0) * 16 + 400 }
+}
+
+/// A cache of whole responses for stored tiles, by the bytes of the request target.
+///
+/// The page cache has a bundle's pages too, but reading the request, SQLite's search, copies and a hash take a third of
+/// the time of a request (docs/performance.md).
+final class ResponseCache: Sendable {
+  private struct State {
+    var table: LRUTable<UInt64, CachedResponse>
+    /// Hashes of targets that were requested once; a new one replaces an old one.
+    var askedOnce = [UInt64](repeating: 0, count: ResponseCache.askedOnceCount)
+  }
+
+  /// About the number of tiles of a small map, and few compared with a large one.
+  private static let askedOnceCount = 128
+  /// Longer targets than those of tiles are not cached.
+  private static let targetBytesMax = 256
+
+  /// Sharded, because waiting for a lock costs more than everything else here.
+  private let shares: [Share]
+  /// Larger responses are not stored, so that they do not evict many others.
+  private let replyBytesMax: Int
+
+  private final class Share: Sendable {
+    let state: Mutex<State>
+    init(byteCountMax: Int) { state = Mutex(State(table: LRUTable(byteCountMax: byteCountMax))) }
+  }
+
+  /// - Parameter byteCountMax: the memory budget, never exceeded; 0 stores nothing.
+  init(byteCountMax: Int) {
+    let count = min(max(byteCountMax >> 22, 1), 8)
+    shares = (0..<count).map { _ in Share(byteCountMax: byteCountMax / count) }
+    replyBytesMax = byteCountMax / 32
+  }
+
+  /// The response for a target, if it was made from the current contents of the registry.
+  ///
+  /// - Complexity: O(bytes of the target).
+  func reply(_ target: UnsafeRawBufferPointer, generation: Int) -> CachedResponse? {
+    guard 1...Self.targetBytesMax ~= target.count else { return nil }
+    let hash = ContentHash.hash(target)
+    let found = share(hash).state.withLock { $0.table.value(for: hash) }
+    guard let found, found.generation == generation, found.target.count == target.count,
+      found.target.withUnsafeBytes({ memcmp($0.baseAddress!, target.baseAddress!, target.count) == 0 })
+    else { return nil }
+    return found
+  }
+
+  /// True if a new response should be stored: while there is room, and after that only one whose target was requested recently. Tiles that are requested
+  /// once would only evict each other.
+  func wants(_ target: [UInt8], byteCount: Int) -> Bool {
+    guard byteCount <= replyBytesMax, target.count <= Self.targetBytesMax else { return false }
+    let hash = target.withUnsafeBytes(ContentHash.hash)
+    return share(hash).state.withLock { state in
+      if state.table.byteCount + byteCount <= state.table.byteCountMax { return true }
+      let place = Int(truncatingIfNeeded: hash >> 8) & (Self.askedOnceCount - 1)
+      if state.askedOnce[place] == hash { return true }
+      state.askedOnce[place] = hash
+      return false
+    }
+  }
+
+  /// Stores a response.
+  func keep(_ reply: CachedResponse) {
+    let hash = reply.target.withUnsafeBytes(ContentHash.hash)
+    share(hash).state.withLock { $0.table.insert(reply, for: hash, byteCount: reply.byteCount) }
+  }
+
+  /// Sets another budget, and evicts what exceeds it.
+  func resize(to byteCountMax: Int) {
+    for share in shares { share.state.withLock { $0.table.resize(to: byteCountMax / shares.count) } }
+  }
+
+  var byteCount: Int { shares.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
+
+  private func share(_ hash: UInt64) -> Share {
+    shares[Int(truncatingIfNeeded: hash >> 56) % shares.count]
+  }
+}

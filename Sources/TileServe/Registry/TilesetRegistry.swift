@@ -1,0 +1,247 @@
+import Synchronization
+public import TileIndex
+
+/// The registry of tilesets: those of some bundles and folders, kept up to date as files change.
+///
+/// ```swift
+/// let registry = try TilesetRegistry(["/maps"])
+/// let tile = try registry["colorado"]?.storedTile(TileID(zoom: 9, column: 106, row: 194))
+/// ```
+///
+/// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server calls it every second.
+public final class TilesetRegistry: Sendable {
+  /// The contents at one moment.
+  struct Contents: Sendable {
+    var tilesets: [String: Tileset] = [:]
+    /// By id.
+    var ordered: [Tileset] = []
+    /// Ids that cannot be served now, or paths, with the reason.
+    var failures: [String: String] = [:]
+    /// Failures that were not reported yet, with the reason for the operator.
+    var unreported: [String: String] = [:]
+    /// Broken bundles; they are not tried again before they change.
+    var broken: Set<BundlePlaces.Place> = []
+  }
+
+  /// The differences that a scan found.
+  public struct Change: Hashable, Sendable {
+    public var added: [String] = []
+    public var replaced: [String] = []
+    public var removed: [String] = []
+    /// What is newly broken, with the reason.
+    public var failed: [String: String] = [:]
+
+    public var isEmpty: Bool { self == Change() }
+  }
+
+  /// Files and folders, as given.
+  public let paths: [String]
+  /// The threads that read.
+  package let work: WorkPool
+  private let open = OpenTilesets()
+  private let contents: Mutex<Contents>
+  private let changeCount = Atomic(0)
+  private let isClosed = Atomic(false)
+  /// Held during a scan: one at a time.
+  private let refreshing = Mutex(())
+
+  /// Scans files and folders; opens nothing.
+  ///
+  /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there.
+  public init(_ paths: [String]) throws {
+    self.paths = paths
+    work = WorkPool()
+    for path in paths where FileStatus(path) == nil {
+      throw ServeError(.invalidOption, "\(path): there is no such file or folder; check the name")
+    }
+    let found = BundlePlaces(paths)
+    var contents = Contents()
+    for place in found.places {
+      contents.tilesets[place.id] = Tileset(place, work, open: open)
+    }
+    contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
+    contents.failures = found.refused
+    // Descriptions are written by hand: their errors are reported at the start.
+    for tileset in contents.ordered where tileset.isRemote {
+      do {
+        try tileset.check()
+      } catch {
+        contents.failures[tileset.id] = "\(error)"
+      }
+    }
+    contents.unreported = contents.failures
+    self.contents = Mutex(contents)
+  }
+
+  /// All tilesets, by id.
+  public var tilesets: [Tileset] { contents.withLock { $0.ordered } }
+
+  /// The tilesets that are not known to be unreadable.
+  public var readableTilesets: [Tileset] {
+    let (tilesets, failures) = contents.withLock { ($0.ordered, $0.failures) }
+    // The old bundle stays in service if its replacement is broken.
+    return tilesets.filter { failures[$0.id] == nil || $0.knownInfo != nil }
+  }
+
+  /// What cannot be served, by id or path, with the reason.
+  public var failures: [String: String] { contents.withLock { $0.failures } }
+
+  /// Changes whenever a tileset is added, removed or replaced, which makes stored responses obsolete.
+  var generation: Int { changeCount.load(ordering: .acquiring) }
+
+  /// The tileset of an id.
+  public subscript(id: String) -> Tileset? { contents.withLock { $0.tilesets[id] } }
+
+  /// The tileset of an id, or why it is unavailable; nil if nothing has this id.
+  func look(_ id: String) -> (tileset: Tileset?, failure: String?) {
+    contents.withLock { ($0.tilesets[id], $0.failures[id]) }
+  }
+
+  /// Notes that a tileset could not be opened, or that it can be opened again. The next ``refresh()`` reports it once.
+  func note(_ tileset: Tileset, failure: (any Error)?) {
+    let reason = failure.map(Self.reason)
+    contents.withLock { contents in
+      // The failure of a broken replacement is kept.
+      let isCurrent = !contents.broken.contains { $0.id == tileset.id }
+      guard isCurrent, contents.tilesets[tileset.id] === tileset else { return }
+      if let failure, contents.failures[tileset.id] != reason { contents.unreported[tileset.id] = "\(failure)" }
+      contents.failures[tileset.id] = reason
+    }
+  }
+
+  /// Opens every bundle once before the first request, so that broken ones are counted and reported as failures.
+  ///
+  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: many bundles or a sleeping disk do not delay the start. The
+  /// rest is opened in the background.
+  public func findBroken() async {
+    let (first, whenFirst) = AsyncStream<Void>.makeStream()
+    let tilesets = tilesets
+    let accepted = work.submit(work.lane(device: .max - 3)) {
+      for (index, tileset) in tilesets.enumerated() where !self.isClosed.load(ordering: .relaxed) {
+        if index == OpenTilesets.countMax { whenFirst.finish() }
+        guard !tileset.isRemote, tileset.knownInfo == nil else { continue }
+        do {
+          try tileset.check()
+          self.note(tileset, failure: nil)
+        } catch {
+          self.note(tileset, failure: error)
+        }
+        tileset.closeIdle()
+      }
+      whenFirst.finish()
+    }
+    guard accepted else { return }
+    await withTaskGroup { group in
+      group.addTask { for await _ in first {} }
+      group.addTask { try? await Task.sleep(for: .seconds(2)) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// Why something cannot be served, for clients: without the paths of files.
+  static func reason(_ error: any Error) -> String {
+    guard let error = error as? BundleError else { return "\(error)" }
+    let reason = "\(Folder.name(error.path)): \(error.message)"
+    // Other remedies may contain paths.
+    return error.code == .tooManyOpenFiles ? "\(reason); \(error.remedy ?? "")" : reason
+  }
+
+  /// Scans the folders again. Blocks.
+  ///
+  /// A new or changed bundle is added only if it can be opened; until then the old one stays in service.
+  /// - Complexity: O(files), about 6 microseconds a file; changed bundles are opened.
+  @discardableResult
+  public func refresh() -> Change {
+    open.tick()
+    return refreshing.withLock { _ in
+      let found = BundlePlaces(paths)
+      let before = contents.withLock { $0 }
+      var after = Contents()
+      var change = Change()
+      after.failures = found.refused
+      for place in found.places {
+        let old = before.tilesets[place.id]
+        if let old, old.place == place {
+          after.tilesets[place.id] = old
+          after.failures[place.id] = before.failures[place.id]
+        } else if before.broken.contains(place) {
+          after.broken.insert(place)
+          after.tilesets[place.id] = old
+          after.failures[place.id] = before.failures[place.id]
+        } else {
+          let new = Tileset(place, work, open: open, replacing: old)
+          do {
+            try new.check()
+            after.tilesets[place.id] = new
+            if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
+          } catch {
+            // A locked bundle, or one that could not be opened for lack of file descriptors, is tried again although it does not change.
+            let code = (error as? BundleError)?.code
+            if code != .busy, code != .tooManyOpenFiles { after.broken.insert(place) }
+            after.tilesets[place.id] = old
+            let reason = Self.reason(error)
+            after.failures[place.id] = reason
+            if before.failures[place.id] != reason { change.failed[place.id] = "\(error)" }
+          }
+        }
+      }
+      if !found.isComplete {
+        // Bundles that could not be checked are kept.
+        for old in before.ordered where after.tilesets[old.id] == nil { after.tilesets[old.id] = old }
+      }
+      change.removed = before.ordered.map(\.id).filter { after.tilesets[$0] == nil && after.failures[$0] == nil }
+      after.ordered = after.tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+      for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }
+      contents.withLock { now in
+        // Failures that were noted during the scan are kept.
+        for (id, reason) in now.failures where before.failures[id] != reason {
+          if let tileset = after.tilesets[id], tileset === before.tilesets[id] { after.failures[id] = reason }
+        }
+        for (id, reason) in now.unreported where after.failures[id] != nil { change.failed[id] = reason }
+        now = after
+      }
+      // After the contents: a response from the old contents with the new generation would stay in the cache.
+      if !change.isEmpty { changeCount.add(1, ordering: .releasing) }
+      for old in before.ordered where after.tilesets[old.id] !== old { old.retire() }
+      return change
+    }
+  }
+
+  /// Tilesets that have files open.
+  package var openCount: Int { open.count }
+
+  /// Ends the threads. Tilesets can still be read, but not served.
+  public func close() async {
+    isClosed.store(true, ordering: .relaxed)
+    await work.shutdown()
+    for tileset in tilesets { tileset.closeIdle() }
+  }
+}
+
+extension TilesetRegistry {
+  /// A tile as stored, for apps that render maps themselves; nil if the tileset has none. Reads on one of the registry's threads, never on the caller's.
+  ///
+  /// - Throws: ``ServeError`` with `.unknownTileset`, or `.unavailable` if too many reads wait; `BundleError`.
+  public func tile(_ tile: TileID, of id: String) async throws -> Tile? {
+    let found = look(id)
+    guard let tileset = found.tileset else {
+      throw found.failure.map { ServeError(.unavailable, "\(id): \($0)") }
+        ?? ServeError(.unknownTileset, "there is no tileset \(id)")
+    }
+    return try await withCheckedThrowingContinuation { continuation in
+      let accepted = work.submit(tileset.lane) {
+        continuation.resume(
+          with: Result {
+            let format = try tileset.info().format
+            return try tileset.storedTile(tile).map { bytes in
+              Tile(bytes: bytes, format: bytes.withUnsafeBytes(TileFormat.init(sniffing:)) ?? format)
+            }
+          })
+      }
+      if !accepted {
+        continuation.resume(throwing: ServeError(.unavailable, "too many reads of \(id) wait; ask again later"))
+      }
+    }
+  }
+}
