@@ -94,8 +94,8 @@ import Testing
 
   @Test func proxiesHaveAnyNumberOfConnections() {
     let counts = ConcurrencyLimiter(max: 1, exempt: ["10.0.0.1"])
-    let seats = [counts.take("10.0.0.1"), counts.take("10.0.0.1"), counts.take("10.0.0.2")]
-    #expect(!seats.contains { $0 == nil })
+    let limiter = [counts.take("10.0.0.1"), counts.take("10.0.0.1"), counts.take("10.0.0.2")]
+    #expect(!limiter.contains { $0 == nil })
     #expect(counts.take("10.0.0.2") == nil)
   }
 

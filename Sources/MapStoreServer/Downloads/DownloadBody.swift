@@ -16,11 +16,11 @@ enum DownloadBody {
   ///   - whenOver: called after the last byte was handed to the system, or the connection has ended, with the end of the
   ///     last piece that was begun. How much arrived of a piece that was cut off is unknown.
   static func make(
-    _ file: RegularFile, _ range: Range<Int>, seat: ConcurrencyLimiter<AccountID>.Slot, channel: any Channel,
+    _ file: RegularFile, _ range: Range<Int>, slot: ConcurrencyLimiter<AccountID>.Slot, channel: any Channel,
     metrics: StoreMetrics, whenOver: @escaping @Sendable (Int) async -> Void
   ) -> ResponseBody {
     ResponseBody(contentLength: range.count) { writer in
-      defer { withExtendedLifetime(seat) {} }
+      defer { withExtendedLifetime(slot) {} }
       let begun = Mutex(range.lowerBound)
       do {
         // The head was given to the event loop before this is called, so it is sent first.

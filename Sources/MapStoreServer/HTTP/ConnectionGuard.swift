@@ -43,7 +43,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var parserProblem: ParserProblem?
   private let addresses: ConcurrencyLimiter<String>
   private let connections: OpenConnections
-  private var seat: ConcurrencyLimiter<String>.Slot?
+  private var slot: ConcurrencyLimiter<String>.Slot?
 
   init(_ limits: StoreLimits, addresses: ConcurrencyLimiter<String>, connections: OpenConnections) {
     (self.addresses, self.connections) = (addresses, connections)
@@ -61,10 +61,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func takeSeat(_ context: ChannelHandlerContext) {
-    guard seat == nil else { return }
+    guard slot == nil else { return }
     let address = ClientAddress(context.remoteAddress?.ipAddress ?? "local")
-    seat = addresses.take(addresses.isExempt(address.text) ? address.text : address.network)
-    guard seat != nil else { return context.close(promise: nil) }
+    slot = addresses.take(addresses.isExempt(address.text) ? address.text : address.network)
+    guard slot != nil else { return context.close(promise: nil) }
     connections.insert(context.channel)
     // A few read buffers wait on each connection, and there may be thousands of connections.
     try? context.channel.syncOptions?.setOption(
@@ -141,7 +141,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func stop(_ context: ChannelHandlerContext) {
-    seat = nil
+    slot = nil
     connections.remove(context.channel)
     requestDeadline?.cancel()
     stallCheck?.cancel()

@@ -17,12 +17,12 @@ final class ConcurrencyLimiter<Holder: Hashable & Sendable>: Sendable {
 
   /// One operation; it counts as long as this object lives.
   final class Slot: Sendable {
-    private let seats: ConcurrencyLimiter
+    private let limiter: ConcurrencyLimiter
     private let holder: Holder
 
-    fileprivate init(_ seats: ConcurrencyLimiter, _ holder: Holder) { (self.seats, self.holder) = (seats, holder) }
+    fileprivate init(_ limiter: ConcurrencyLimiter, _ holder: Holder) { (self.limiter, self.holder) = (limiter, holder) }
 
-    deinit { seats.leave(holder) }
+    deinit { limiter.leave(holder) }
   }
 
   /// Nil if the holder is at its limit.

@@ -6,7 +6,7 @@ public struct StoreOptions: Sendable {
   /// 0 takes any free port.
   public var port = 8090
   /// The folder with `catalogue.json` and the files that it names.
-  public var catalog: String
+  public var catalogFolder: String
   /// The file with the products and their states (docs/store.md); nil if the whole catalogue is for sale.
   public var products: String?
   /// Where clients reach the service, without a slash at the end; with nil, links are paths.
@@ -21,7 +21,7 @@ public struct StoreOptions: Sendable {
   public var googlePush: PushRule?
   /// Whether Apple's notifications of version 1 are refused: they are not signed.
   public var refusesAppleV1 = false
-  /// The internal location under which nginx serves the folder, such as `/catalog/`: nginx then sends the files
+  /// The internal location under which nginx serves the folder, such as `/bundles/`: nginx then sends the files
   /// (`X-Accel-Redirect`).
   public var accelPrefix: String?
   /// Addresses of proxies whose `X-Forwarded-For` is trusted.
@@ -36,7 +36,7 @@ public struct StoreOptions: Sendable {
   public var drainSeconds = 10
   public var limits = StoreLimits()
 
-  public init(catalog: String) { self.catalog = catalog }
+  public init(catalogFolder: String) { self.catalogFolder = catalogFolder }
 
   /// What the token of a push (OpenID Connect) must contain.
   public struct PushRule: Sendable, Hashable {

@@ -27,10 +27,10 @@ extension StoreService {
     let (replies, key) = (snapshot.replies, "\(kind) \(query)")
     if query.text.isEmpty { return try replies.body(for: key, make) }
     if let known = replies.known(key) { return known }
-    guard let seat = searchesByAddress.take(request.address), let place = searches.take(.all) else {
+    guard let slot = searchesByAddress.take(request.address), let place = searches.take(.all) else {
       throw Rejection(.unavailable("too many searches are under way"), retryAfter: 1)
     }
-    defer { withExtendedLifetime((seat, place)) {} }
+    defer { withExtendedLifetime((slot, place)) {} }
     return try await searchQueue.run { try replies.body(for: key, make) }
   }
 

@@ -151,13 +151,13 @@ extension StoreService {
       headers[.contentLength] = String(range.count)
       return Response(status: status, headers: headers)
     }
-    guard let seat = transfers.take(link.account) else {
+    guard let slot = transfers.take(link.account) else {
       throw Rejection(
         .tooMany("\(options.limits.transfersByAccount) files are on their way to this account already"),
         retryAfter: 2, subject: link.file, account: link.account)
     }
     try await count(range.count, of: link, fileBytes: file.byteCount, request)
-    let body = DownloadBody.make(file, range, seat: seat, channel: request.channel, metrics: metrics) { [self] end in
+    let body = DownloadBody.make(file, range, slot: slot, channel: request.channel, metrics: metrics) { [self] end in
       do {
         let isWhole = try await linkUses.end(
           range, sentTo: end, of: link, fileBytes: file.byteCount, now: clock.now())

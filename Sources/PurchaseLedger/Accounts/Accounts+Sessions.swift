@@ -29,22 +29,22 @@ extension Accounts {
       throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
     }
     let token = SessionToken.random()
-    try await ledger.commits.perform { booker in
+    try await ledger.commits.perform { recorder in
       // The password may have changed, or the account been erased, since it was read.
-      let row = try Self.living(credential.id, in: booker)
-      guard let name, try Self.credential(booker.db, login: name)?.password == credential.password else {
+      let row = try Self.living(credential.id, in: recorder)
+      guard let name, try Self.credential(recorder.db, login: name)?.password == credential.password else {
         throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
       }
-      if let renewed { try Self.replace(renewed, of: row.number, at: booker.now, in: booker.db) }
-      try Self.removeExpired(at: booker.now, of: row.number, in: booker.db)
+      if let renewed { try Self.replace(renewed, of: row.number, at: recorder.now, in: recorder.db) }
+      try Self.removeExpired(at: recorder.now, of: row.number, in: recorder.db)
       let insert = try SQLStatement(
-        booker.db, "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
+        recorder.db, "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
       insert.bind(1, token.sha256)
       insert.bind(2, row.number)
-      insert.bind(3, booker.now)
-      insert.bind(4, booker.now.addingReportingOverflow(max(0, milliseconds)).partialValue)
+      insert.bind(3, recorder.now)
+      insert.bind(4, recorder.now.addingReportingOverflow(max(0, milliseconds)).partialValue)
       try insert.run()
-      try Self.endOldest(of: row.number, but: token, in: booker.db)
+      try Self.endOldest(of: row.number, but: token, in: recorder.db)
     }
     return token
   }
@@ -86,8 +86,8 @@ extension Accounts {
 
   /// Ends a session. Does nothing if it has ended already.
   public func signOut(_ token: SessionToken) async throws {
-    try await ledger.commits.perform { booker in
-      let delete = try SQLStatement(booker.db, "DELETE FROM session WHERE token_sha256 = ?")
+    try await ledger.commits.perform { recorder in
+      let delete = try SQLStatement(recorder.db, "DELETE FROM session WHERE token_sha256 = ?")
       delete.bind(1, token.sha256)
       try delete.run()
     }
@@ -95,9 +95,9 @@ extension Accounts {
 
   /// Ends all sessions of an account.
   public func signOutEverywhere(_ account: AccountID) async throws {
-    try await ledger.commits.perform { booker in
-      guard let row = try booker.projections.accounts.account(id: account) else { return }
-      try Self.endSessions(of: row.number, in: booker.db)
+    try await ledger.commits.perform { recorder in
+      guard let row = try recorder.projections.accounts.account(id: account) else { return }
+      try Self.endSessions(of: row.number, in: recorder.db)
     }
   }
 

@@ -26,15 +26,15 @@ public struct Accounts: Sendable {
     let hash = try await Self.worker.run { [cost] in try PasswordHash(of: password, cost: cost) }
     let id = AccountID.random()
     let token = token ?? AccountToken.random()
-    try await ledger.commits.perform { booker in
-      guard try Self.credential(booker.db, login: login) == nil else { throw Self.taken(login) }
-      guard try booker.projections.accounts.account(token: token.uuid) == nil else {
+    try await ledger.commits.perform { recorder in
+      guard try Self.credential(recorder.db, login: login) == nil else { throw Self.taken(login) }
+      guard try recorder.projections.accounts.account(token: token.uuid) == nil else {
         throw LedgerError(
           .account, at: login, "the appAccountToken is another account's; leave it out to get a new one")
       }
-      try booker.append(.accountOpened(id, token: token))
-      guard let account = try booker.projections.accounts.account(id: id) else { return }
-      try Self.store(hash, of: account.number, login: login, at: booker.now, in: booker.db)
+      try recorder.append(.accountOpened(id, token: token))
+      guard let account = try recorder.projections.accounts.account(id: id) else { return }
+      try Self.store(hash, of: account.number, login: login, at: recorder.now, in: recorder.db)
     }
     return id
   }
@@ -85,11 +85,11 @@ public struct Accounts: Sendable {
   /// - Returns: Whether the write-ahead log was emptied too. It is not while somebody reads; then call ``emptyLog()`` later.
   @discardableResult
   public func erase(_ account: AccountID) async throws -> Bool {
-    try await ledger.commits.perform { booker in
-      let row = try Self.living(account, in: booker)
-      try booker.append(.accountErased(account))
+    try await ledger.commits.perform { recorder in
+      let row = try Self.living(account, in: recorder)
+      try recorder.append(.accountErased(account))
       for sql in ["DELETE FROM credential WHERE account = ?", "DELETE FROM session WHERE account = ?"] {
-        let delete = try SQLStatement(booker.db, sql)
+        let delete = try SQLStatement(recorder.db, sql)
         delete.bind(1, row.number)
         try delete.run()
       }
@@ -113,10 +113,10 @@ public struct Accounts: Sendable {
   public func changePassword(of account: AccountID, to password: String) async throws {
     try Self.check(password)
     let hash = try await Self.worker.run { [cost] in try PasswordHash(of: password, cost: cost) }
-    try await ledger.commits.perform { booker in
-      let row = try Self.living(account, in: booker)
-      try Self.replace(hash, of: row.number, at: booker.now, in: booker.db)
-      try Self.endSessions(of: row.number, in: booker.db)
+    try await ledger.commits.perform { recorder in
+      let row = try Self.living(account, in: recorder)
+      try Self.replace(hash, of: row.number, at: recorder.now, in: recorder.db)
+      try Self.endSessions(of: row.number, in: recorder.db)
     }
   }
 
@@ -127,8 +127,8 @@ public struct Accounts: Sendable {
   }
 
   /// The row of an open account.
-  static func living(_ account: AccountID, in booker: EvidenceRecorder) throws -> AccountRow {
-    guard let row = try booker.projections.accounts.account(id: account), row.erasedSeq == nil else {
+  static func living(_ account: AccountID, in recorder: EvidenceRecorder) throws -> AccountRow {
+    guard let row = try recorder.projections.accounts.account(id: account), row.erasedSeq == nil else {
       throw LedgerError(.account, at: account.description, "there is no such account; `account list` shows them")
     }
     return row

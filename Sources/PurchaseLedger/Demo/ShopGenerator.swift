@@ -107,8 +107,8 @@ extension ShopGenerator {
 extension Ledger {
   /// Opens accounts without passwords, for generated shops: hashing passwords would take longer than everything else.
   package func openAccounts(_ accounts: [(id: AccountID, token: AccountToken)]) throws {
-    try write { booker in
-      for account in accounts { try booker.append(.accountOpened(account.id, token: account.token)) }
+    try write { recorder in
+      for account in accounts { try recorder.append(.accountOpened(account.id, token: account.token)) }
     }
   }
 }

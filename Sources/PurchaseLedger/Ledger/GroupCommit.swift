@@ -81,11 +81,11 @@ final class GroupCommit: Sendable {
       try files.refuseIfGone()
       let results = try LedgerDatabase.reporting(path) {
         try pool.write { db in
-          let booker = try EvidenceRecorder(db, now: clock.now())
+          let recorder = try EvidenceRecorder(db, now: clock.now())
           let results = try batch.map { item -> Swift.Result<any Sendable, any Error> in
-            do { return .success(try item.work(booker)) } catch let error as LedgerError { return .failure(error) }
+            do { return .success(try item.work(recorder)) } catch let error as LedgerError { return .failure(error) }
           }
-          try booker.finish()
+          try recorder.finish()
           return results
         }
       }

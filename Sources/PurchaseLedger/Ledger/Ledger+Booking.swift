@@ -34,9 +34,9 @@ extension Ledger {
     let result: Result<VerifiedEvidence, VerificationError>
     do { result = .success(try await verify(submission, known?.kind)) } catch { result = .failure(error) }
     let piece = PreparedEvidence(submission, result, digest: digest, known: known)
-    return try await commits.perform { booker in
-      var booking = try booker.book(piece)
-      booking.entitlements = try booker.entitlements(of: booking.transactions)
+    return try await commits.perform { recorder in
+      var booking = try recorder.book(piece)
+      booking.entitlements = try recorder.entitlements(of: booking.transactions)
       return booking
     }
   }
@@ -50,18 +50,18 @@ extension Ledger {
 
   /// Records a batch of pieces that were prepared on other threads.
   package func commit(_ pieces: [PreparedEvidence], progress: ImportPosition?) throws -> [Booking] {
-    try write { booker in
+    try write { recorder in
       var bookings: [Booking] = []
       bookings.reserveCapacity(pieces.count)
       for piece in pieces {
-        bookings.append(try booker.book(piece))
+        bookings.append(try recorder.book(piece))
         // Bounds the rows that are joined in memory.
-        if bookings.count % Self.rowsMax == 0 { try booker.finish() }
+        if bookings.count % Self.rowsMax == 0 { try recorder.finish() }
       }
       for index in bookings.indices where pieces[index].submission.account != nil {
-        bookings[index].entitlements = try booker.entitlements(of: bookings[index].transactions)
+        bookings[index].entitlements = try recorder.entitlements(of: bookings[index].transactions)
       }
-      if let progress { try booker.record(progress) }
+      if let progress { try recorder.record(progress) }
       return bookings
     }
   }
@@ -96,9 +96,9 @@ extension Ledger {
 
   /// Records that a purchase is acknowledged to Google. Unknown transactions are ignored.
   public func recordAcknowledgement(_ key: TransactionKey) async throws {
-    try await commits.perform { booker in
-      guard let row = RowKey(key), try booker.projections.row(row) != nil else { return }
-      try booker.append(.acknowledgement(key))
+    try await commits.perform { recorder in
+      guard let row = RowKey(key), try recorder.projections.row(row) != nil else { return }
+      try recorder.append(.acknowledgement(key))
     }
   }
 
@@ -122,8 +122,8 @@ extension Ledger {
       }
       if isKnown { return }
     }
-    try await commits.perform { booker in
-      try booker.append(content)
+    try await commits.perform { recorder in
+      try recorder.append(content)
       return
     }
   }
@@ -188,9 +188,9 @@ extension Ledger {
   ///
   /// - Returns: The run's position, which is empty for a new run.
   package func startRun(of command: String, input: String) throws -> ImportPosition {
-    try write { booker in
+    try write { recorder in
       let select = try SQLStatement(
-        booker.db,
+        recorder.db,
         """
         SELECT run, position FROM progress WHERE command = ? AND input = ? AND finished_at IS NULL
         ORDER BY run DESC LIMIT 1
@@ -203,12 +203,12 @@ extension Ledger {
         return known
       }
       let insert = try SQLStatement(
-        booker.db, "INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
+        recorder.db, "INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
       insert.bind(1, command)
       insert.bind(2, input)
-      insert.bind(3, booker.now)
+      insert.bind(3, recorder.now)
       try insert.run()
-      return ImportPosition(run: booker.db.lastInsertedRowID, position: "", isFinished: false)
+      return ImportPosition(run: recorder.db.lastInsertedRowID, position: "", isFinished: false)
     }
   }
 }

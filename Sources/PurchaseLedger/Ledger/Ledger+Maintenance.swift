@@ -153,9 +153,9 @@ extension Ledger {
     guard matches.count == 1 else {
       throw LedgerError(.input, at: prefix, "\(matches.count) pieces in quarantine begin so; give more digits")
     }
-    try write { booker in
-      try booker.evidence.dismiss(piece.sha256)
-      try booker.append(
+    try write { recorder in
+      try recorder.evidence.dismiss(piece.sha256)
+      try recorder.append(
         .audit(
           kind: EvidenceRecorder.dismissed, account: nil, subject: piece.sha256.hexadecimal, outcome: piece.reason,
           detail: because, nonce: AccountID.random()))

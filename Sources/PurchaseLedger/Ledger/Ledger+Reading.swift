@@ -102,8 +102,8 @@ extension Ledger {
 
   /// Removes a query that the store has answered.
   public func removeLookup(_ key: TransactionKey) async throws {
-    try await commits.perform { booker in
-      if let key = RowKey(key) { try booker.lookups().remove(key) }
+    try await commits.perform { recorder in
+      if let key = RowKey(key) { try recorder.lookups().remove(key) }
     }
   }
 }

@@ -11,7 +11,7 @@ public final class Ledger: Sendable {
   let pool: DatabasePool
   let commits: GroupCommit
   let files: OpenedFiles
-  private let lookUps: ReadConnectionPool
+  private let readers: ReadConnectionPool
 
   private init(path: String, pool: DatabasePool, clock: LedgerClock, isReadOnly: Bool = false) {
     self.path = path
@@ -19,11 +19,11 @@ public final class Ledger: Sendable {
     self.clock = clock
     files = OpenedFiles(path, isWatched: !isReadOnly)
     commits = GroupCommit(path: path, pool: pool, files: files, clock: clock)
-    lookUps = ReadConnectionPool(path: path, files: files)
+    readers = ReadConnectionPool(path: path, files: files)
   }
 
   // The writer's connection is closed last, because only it checkpoints the log into the file.
-  deinit { lookUps.close() }
+  deinit { readers.close() }
 
   /// Closes the file and checkpoints the log into it, unless another process uses it, so that the file is complete by itself.
   ///
@@ -31,7 +31,7 @@ public final class Ledger: Sendable {
   /// object fails.
   public func close() {
     commits.finish()
-    lookUps.close()
+    readers.close()
     pool.invalidateReadOnlyConnections()
     if !pool.configuration.readonly {
       try? pool.writeWithoutTransaction { try LedgerDatabase.emptyLog($0) }
@@ -44,9 +44,9 @@ public final class Ledger: Sendable {
   /// - Throws: `LedgerError` if the file exists or the folder is not writable.
   public static func create(at path: String, policy: LedgerPolicy, clock: LedgerClock) throws -> Ledger {
     let pool = try LedgerDatabase.create(at: path, migrator: LedgerUpgrade.migrator(path)) { db in
-      let booker = try EvidenceRecorder(db, now: clock.now())
-      try booker.record(policy)
-      try booker.finish()
+      let recorder = try EvidenceRecorder(db, now: clock.now())
+      try recorder.record(policy)
+      try recorder.finish()
     }
     return Ledger(path: path, pool: pool, clock: clock)
   }
@@ -92,9 +92,9 @@ public final class Ledger: Sendable {
     try files.refuseIfGone()
     let value = try LedgerDatabase.reporting(path) {
       try pool.write { db in
-        let booker = try EvidenceRecorder(db, now: clock.now())
-        let value = try work(booker)
-        try booker.finish()
+        let recorder = try EvidenceRecorder(db, now: clock.now())
+        let value = try work(recorder)
+        try recorder.finish()
         return value
       }
     }
@@ -111,7 +111,7 @@ public final class Ledger: Sendable {
   /// Runs single statements, each of which sees the last commit at its start. Cheaper than `read`.
   func readStatement<Value>(_ work: (ReadConnection) throws -> Value) throws -> Value {
     try files.refuseIfGone()
-    return try LedgerDatabase.reporting(path) { try lookUps.read(work) }
+    return try LedgerDatabase.reporting(path) { try readers.read(work) }
   }
 
   // MARK: Names of the file

@@ -46,30 +46,30 @@ final class Corrections {
   }
 
   private func commit(isLast: Bool, each: (ReconcileLine) throws -> Void) throws {
-    try ledger.write { booker in
+    try ledger.write { recorder in
       for piece in evidence {
         if piece.outcome == EvidenceStore.Outcome.pulled.rawValue {
-          try booker.release(piece.sha256, kind: piece.kind, as: .pulled, because: "reconciled")
+          try recorder.release(piece.sha256, kind: piece.kind, as: .pulled, because: "reconciled")
         }
-        try booker.evidence.keep(piece)
+        try recorder.evidence.keep(piece)
       }
       for index in lines.indices {
         if let found = facts[index], let key = lines[index].transaction {
           let entries = found.entries
-          for entry in entries { _ = try booker.book([entry.fact], evidence: entry.evidence) }
+          for entry in entries { _ = try recorder.book([entry.fact], evidence: entry.evidence) }
           // If only the tie-break favoured the ledger's value, applying the store's value is an operator's decision.
-          for entry in entries { _ = try booker.follow(entry.fact, in: found.row, evidence: entry.evidence) }
-          try booker.append(
+          for entry in entries { _ = try recorder.follow(entry.fact, in: found.row, evidence: entry.evidence) }
+          try recorder.append(
             .correction(run: run.run, class: lines[index].class, key), evidence: entries.last?.evidence)
           lines[index].isApplied = true
         } else if lines[index].class == .ownOnly, let key = lines[index].transaction {
-          let row = try RowKey(key).flatMap { try booker.projections.row($0) }
-          try booker.lookups().ask(
+          let row = try RowKey(key).flatMap { try recorder.projections.row($0) }
+          try recorder.lookups().ask(
             LookupHint(key: key, productID: lines[index].ours?.productID, purchaseToken: row?.purchaseToken))
         }
       }
       let position = lines.last?.transaction?.id ?? ""
-      try booker.record(ImportPosition(run: run.run, position: position, isFinished: isLast))
+      try recorder.record(ImportPosition(run: run.run, position: position, isFinished: isLast))
     }
     applied += facts.count
     defer {

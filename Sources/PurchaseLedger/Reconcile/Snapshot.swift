@@ -63,20 +63,20 @@ public struct Snapshot: SnapshotSink {
     let pieces = page.evidence.map { entry in
       PreparedEvidence(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
     }
-    try write { booker in
-      let writer = try SnapshotWriter(booker.db)
+    try write { recorder in
+      let writer = try SnapshotWriter(recorder.db)
       var scopes: Set<String> = []
       for (entry, piece) in zip(page.evidence, pieces) {
-        guard try booker.keepPulled(piece, entry.content) else { continue }
+        guard try recorder.keepPulled(piece, entry.content) else { continue }
         for fact in piece.facts {
           try writer.put(fact, evidence: piece.sha256)
           scopes.insert(Self.scope(fact.row.key.store, fact.row.key.environment))
         }
       }
-      for scope in scopes { try booker.addCursor(scope, Self.part) }
+      for scope in scopes { try recorder.addCursor(scope, Self.part) }
       if let cursor = page.cursor {
-        try noteLostWindow(behind: cursor.name, booker)
-        try booker.setCursor(cursor.name, to: cursor.value)
+        try noteLostWindow(behind: cursor.name, recorder)
+        try recorder.setCursor(cursor.name, to: cursor.value)
       }
     }
   }
@@ -103,22 +103,22 @@ public struct Snapshot: SnapshotSink {
   /// Removes a store's transactions and its mark from the snapshot; the cursors of the pull stay.
   public func clear(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
-    try write { booker in
-      let rows = try SQLStatement(booker.db, "DELETE FROM store_snapshot WHERE store = ? AND environment = ?")
+    try write { recorder in
+      let rows = try SQLStatement(recorder.db, "DELETE FROM store_snapshot WHERE store = ? AND environment = ?")
       rows.bind(1, store.code)
       rows.bind(2, code)
       try rows.run()
-      try booker.removeCursor(Self.scope(store.code, code))
+      try recorder.removeCursor(Self.scope(store.code, code))
     }
   }
 
   /// Records a gap of the voided list if it was read last more than 30 days ago.
-  private func noteLostWindow(behind name: String, _ booker: EvidenceRecorder) throws {
+  private func noteLostWindow(behind name: String, _ recorder: EvidenceRecorder) throws {
     guard name.hasPrefix(Self.voidedCursor) else { return }
-    let select = try SQLStatement(booker.db, "SELECT updated_at FROM cursor WHERE name = ?")
+    let select = try SQLStatement(recorder.db, "SELECT updated_at FROM cursor WHERE name = ?")
     select.bind(1, name)
-    guard let last = try select.first({ $0.int(0) }), last < booker.now - Self.voidedWindow else { return }
-    try booker.setCursor(Self.lostWindow, to: String(last))
+    guard let last = try select.first({ $0.int(0) }), last < recorder.now - Self.voidedWindow else { return }
+    try recorder.setCursor(Self.lostWindow, to: String(last))
   }
 
   static let lostWindow = "window-lost.google"

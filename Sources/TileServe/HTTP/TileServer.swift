@@ -28,13 +28,13 @@ public final class TileServer: Sendable {
   private let loops: [NIOLoopBound<LoopState>]
   private let service: TileService
   private let accessLog: AccessLog?
-  private let chores: MaintenanceTasks
+  private let maintenance: MaintenanceTasks
   private let pressure: MemoryPressureMonitor?
   private let isEnding = Atomic(false)
 
   private init(
     url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel, socketFile: SocketFile?,
-    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, chores: MaintenanceTasks,
+    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, maintenance: MaintenanceTasks,
     pressure: MemoryPressureMonitor?
   ) {
     self.url = url
@@ -45,7 +45,7 @@ public final class TileServer: Sendable {
     self.loops = loops
     self.service = service
     self.accessLog = accessLog
-    self.chores = chores
+    self.maintenance = maintenance
     self.pressure = pressure
   }
 
@@ -116,11 +116,11 @@ public final class TileServer: Sendable {
         }
       }
       pressure?.start()
-      let chores = MaintenanceTasks(registry, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
+      let maintenance = MaintenanceTasks(registry, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
         url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
         listener: listener, socketFile: socketFile, loops: Array(loops.values), service: service, accessLog: accessLog,
-        chores: chores,
+        maintenance: maintenance,
         pressure: pressure)
     } catch {
       try? await group.shutdownGracefully()
@@ -140,7 +140,7 @@ public final class TileServer: Sendable {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     service.isLeaving.store(true, ordering: .relaxed)
     if seconds > 0 { await pause(.seconds(Int64(seconds))) }
-    chores.stop()
+    maintenance.stop()
     pressure?.stop()
     // Before the listener is closed, so that every response is its connection's last; and again for connections that were accepted meanwhile.
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }

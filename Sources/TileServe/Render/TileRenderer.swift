@@ -114,16 +114,16 @@ extension PixelBuffer {
 
 /// The renderers that are not in use. The one used last is lent first, because its buffers are in the processor's cache.
 final class TileRendererPool: Sendable {
-  private let drawers = Mutex<[TileRenderer]>([])
+  private let renderers = Mutex<[TileRenderer]>([])
 
-  func withDrawer<Result>(_ body: (TileRenderer) throws -> Result) rethrows -> Result {
-    let drawer = drawers.withLock { $0.popLast() } ?? TileRenderer()
-    defer { drawers.withLock { $0.append(drawer) } }
-    return try body(drawer)
+  func withRenderer<Result>(_ body: (TileRenderer) throws -> Result) rethrows -> Result {
+    let renderer = renderers.withLock { $0.popLast() } ?? TileRenderer()
+    defer { renderers.withLock { $0.append(renderer) } }
+    return try body(renderer)
   }
 
   /// Releases the buffers of renderers that are not in use.
-  func clear() { drawers.withLock { $0 = [] } }
+  func clear() { renderers.withLock { $0 = [] } }
 }
 
 /// Blank tiles, created once: transparent, or white if the format has no transparency.
@@ -135,10 +135,10 @@ final class BlankTiles: Sendable {
 
   private let tiles = Mutex<[Key: Tile]>([:])
 
-  func tile(_ size: ImageSize, format: TileFormat, drawers: TileRendererPool) throws -> Tile {
+  func tile(_ size: ImageSize, format: TileFormat, renderers: TileRendererPool) throws -> Tile {
     let key = Key(size: size, format: format)
     if let tile = tiles.withLock({ $0[key] }) { return tile }
-    let tile = try drawers.withDrawer { try $0.drawBlank(size, format: format) }
+    let tile = try renderers.withRenderer { try $0.drawBlank(size, format: format) }
     tiles.withLock { $0[key] = tile }
     return tile
   }

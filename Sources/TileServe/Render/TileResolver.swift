@@ -6,7 +6,7 @@ package import TilePrefetch
 /// Blocks the calling thread for reading and drawing; called by several threads at once.
 package final class TileResolver: Sendable {
   package let cache: DrawnTileCache
-  private let drawers = TileRendererPool()
+  private let renderers = TileRendererPool()
   private let blanks = BlankTiles()
 
   package init(cache: DrawnTileCache) {
@@ -109,12 +109,12 @@ package final class TileResolver: Sendable {
   }
 
   /// Releases the buffers that rendering keeps between tiles.
-  package func releaseBuffers() { drawers.clear() }
+  package func releaseBuffers() { renderers.clear() }
 
   private func cost(_ tile: Tile, _ key: DrawnTileKey) -> Int { tile.bytes.count + key.byteCount }
 
   private func draw(_ pieces: [LayerPiece], _ query: TileQuery, _ stack: LayerStack) throws -> Tile {
-    try drawers.withDrawer { try $0.draw(pieces, format: query.format ?? stack.format) }
+    try renderers.withRenderer { try $0.draw(pieces, format: query.format ?? stack.format) }
   }
 
   /// The stored tile if nothing has to be rendered.
@@ -147,7 +147,7 @@ package final class TileResolver: Sendable {
         let own = layer.tileSize(zoom: zoom)
         return size.union(query.scale == 2 && !layer.isDouble(zoom: zoom) ? own.times(2) : own)
       }
-      return .tile(try blanks.tile(size, format: query.format ?? stack.format, drawers: drawers))
+      return .tile(try blanks.tile(size, format: query.format ?? stack.format, renderers: renderers))
     }
   }
 }

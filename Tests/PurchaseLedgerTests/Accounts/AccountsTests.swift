@@ -153,12 +153,12 @@ import Testing
     var ids: [AccountID] = []
     let hash = PasswordHash(salt: [1], hash: [2], cost: accounts.cost)
     for commit in 0..<8 {
-      ids += try test.ledger.write { booker in
+      ids += try test.ledger.write { recorder in
         try (0..<50).map { index in
           let id = AccountID.random()
-          try booker.append(.accountOpened(id, token: .random()))
-          let number = try #require(try booker.projections.accounts.account(id: id)).number
-          try Accounts.store(hash, of: number, login: login(commit * 50 + index), at: booker.now, in: booker.db)
+          try recorder.append(.accountOpened(id, token: .random()))
+          let number = try #require(try recorder.projections.accounts.account(id: id)).number
+          try Accounts.store(hash, of: number, login: login(commit * 50 + index), at: recorder.now, in: recorder.db)
           return id
         }
       }

@@ -222,11 +222,11 @@ import Testing
     var made = fact
     (made.transactionID, made.originalTransactionID) = ("667", "667")
     let digest = EvidenceDigest(Array(genuine.utf8)).sha256
-    let seqs = try ledger.write { booker in
+    let seqs = try ledger.write { recorder in
       [
-        try booker.append(.amendment(fact, revision: Revision(1, of: [.productID])), evidence: digest),
-        try booker.append(.amendment(made, revision: Revision(1, of: [.productID])), evidence: digest),
-        try booker.append(.amendment(made, revision: Revision(2, of: [.productID]))),
+        try recorder.append(.amendment(fact, revision: Revision(1, of: [.productID])), evidence: digest),
+        try recorder.append(.amendment(made, revision: Revision(1, of: [.productID])), evidence: digest),
+        try recorder.append(.amendment(made, revision: Revision(2, of: [.productID]))),
       ].compactMap(\.self)
     }
     var report = try ledger.verify()

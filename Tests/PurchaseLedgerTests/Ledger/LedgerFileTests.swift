@@ -109,8 +109,8 @@ import Testing
     let test = try TestLedger()
     let events = try test.count("SELECT count(*) FROM event")
     #expect(throws: LedgerError.self) {
-      try test.ledger.write { booker in
-        _ = try booker.book(PreparedEvidence(TestLedger.piece([.sample()]).0, TestLedger.piece([.sample()]).1))
+      try test.ledger.write { recorder in
+        _ = try recorder.book(PreparedEvidence(TestLedger.piece([.sample()]).0, TestLedger.piece([.sample()]).1))
         throw LedgerError(.database, at: "", "the disk went away")
       }
     }

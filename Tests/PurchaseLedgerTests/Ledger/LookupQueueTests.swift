@@ -58,8 +58,8 @@ import Testing
 
   /// The queries of many messages, inserted directly; recording each message takes seconds.
   private func fill(_ ledger: Ledger, _ ids: Range<Int>, rank: Int, askedAt: Int64, source: Int = 0) throws {
-    try ledger.write { booker in
-      try booker.db.execute(
+    try ledger.write { recorder in
+      try recorder.db.execute(
         sql: """
           WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(ids.upperBound))
           INSERT INTO lookup (store, environment, transaction_id, asked_at, rank, source)
@@ -97,8 +97,8 @@ import Testing
     #expect((0..<40).allSatisfy { waiting.contains("genuine-\($0)") })
     #expect((100..<700).allSatisfy { waiting.contains("forged-\($0)") } && !waiting.contains("waiting-0"))
     // The flood continues and displaces only its own queries, the oldest first.
-    try test.ledger.write { booker in
-      try booker.db.execute(
+    try test.ledger.write { recorder in
+      try recorder.db.execute(
         sql: """
           UPDATE lookup SET source = (SELECT source FROM lookup WHERE transaction_id = 'forged-100'),
             asked_at = asked_at - 9 WHERE source = 70000
@@ -118,8 +118,8 @@ import Testing
   @Test func aRepeatedQueryIsRenewed() throws {
     let test = try TestLedger()
     try fill(test.ledger, 0..<LookupQueue.questionsMax, rank: 1_001, askedAt: TestLedger.now - 1000)
-    try test.ledger.write { booker in
-      try booker.db.execute(
+    try test.ledger.write { recorder in
+      try recorder.db.execute(
         sql: "UPDATE lookup SET asked_at = asked_at - 1000 WHERE transaction_id IN ('waiting-5', 'waiting-6')")
     }
     _ = try test.ledger.commit([message(1, ["waiting-5"]), message(2, ["young"])], progress: nil)
@@ -133,9 +133,9 @@ import Testing
     let test = try TestLedger()
     try test.book(.sample("known"))
     try fill(test.ledger, 1..<LookupQueue.questionsMax, rank: 1, askedAt: TestLedger.now - 1000)
-    try test.ledger.write { booker in
+    try test.ledger.write { recorder in
       for number in 0..<3 {
-        try booker.lookups().ask(LookupHint(key: key("ours-\(number)"), productID: nil, purchaseToken: nil))
+        try recorder.lookups().ask(LookupHint(key: key("ours-\(number)"), productID: nil, purchaseToken: nil))
       }
     }
     #expect(try test.ledger.commit([message(1, ["guess"])], progress: nil)[0].outcome == .accepted)

@@ -139,23 +139,23 @@ struct RandomHistory {
     for step in steps.reversed() { work.insert(Self.work(step), at: places.removeLast()) }
     // A purchase is acknowledged after it was recorded; when and how often makes no difference.
     for key in (acknowledged + acknowledged).shuffled(using: &random) {
-      work.append { booker in _ = try booker.append(.acknowledgement(key)) }
+      work.append { recorder in _ = try recorder.append(.acknowledgement(key)) }
     }
 
     let database = try DatabaseQueue()
     try database.write { db in
       try LedgerSchema.createPrimary(db)
       try LedgerSchema.createProjections(db)
-      let booker = try EvidenceRecorder(db, now: 1)
-      try booker.record(policy)
-      try booker.finish()
+      let recorder = try EvidenceRecorder(db, now: 1)
+      try recorder.record(policy)
+      try recorder.finish()
     }
     while !work.isEmpty {
       let count = min(work.count, Int.random(in: 1...5, using: &random))
       try database.write { db in
-        let booker = try EvidenceRecorder(db, now: 1)
-        for item in work.prefix(count) { try item(booker) }
-        try booker.finish()
+        let recorder = try EvidenceRecorder(db, now: 1)
+        for item in work.prefix(count) { try item(recorder) }
+        try recorder.finish()
       }
       work.removeFirst(count)
     }
@@ -165,13 +165,13 @@ struct RandomHistory {
   private static func work(_ step: Step) -> (EvidenceRecorder) throws -> Void {
     switch step {
     case .open(let index):
-      return { booker in
-        try booker.append(.accountOpened(AccountID(accounts[index]), token: AccountToken(tokens[index])))
+      return { recorder in
+        try recorder.append(.accountOpened(AccountID(accounts[index]), token: AccountToken(tokens[index])))
       }
-    case .erase(let index): return { booker in try booker.append(.accountErased(AccountID(accounts[index]))) }
+    case .erase(let index): return { recorder in try recorder.append(.accountErased(AccountID(accounts[index]))) }
     case .claim(let fact, let index, let isExplicit):
-      return { booker in
-        _ = try booker.book(piece(fact, account: AccountID(accounts[index]), isExplicit: isExplicit))
+      return { recorder in
+        _ = try recorder.book(piece(fact, account: AccountID(accounts[index]), isExplicit: isExplicit))
       }
     }
   }

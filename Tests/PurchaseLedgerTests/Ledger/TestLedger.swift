@@ -24,12 +24,12 @@ final class TestLedger: Sendable {
   /// Opens an account without a password, which most tests do not need.
   func account(token: AccountToken = .random()) throws -> AccountID {
     let id = AccountID.random()
-    try ledger.write { booker in _ = try booker.append(.accountOpened(id, token: token)) }
+    try ledger.write { recorder in _ = try recorder.append(.accountOpened(id, token: token)) }
     return id
   }
 
   func erase(_ account: AccountID) throws {
-    try ledger.write { booker in _ = try booker.append(.accountErased(account)) }
+    try ledger.write { recorder in _ = try recorder.append(.accountErased(account)) }
   }
 
   func token(of account: AccountID) throws -> AccountToken { try ledger.accounts.token(of: account)! }

@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
     let end = AsyncStream<Void>.makeStream()
     SignalWatch.process.whenStopped { end.continuation.yield() }
     printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.catalogFolder)")
-    for fault in server.catalogueFaults { printLine("not as the catalogue says: \(fault)") }
+    for fault in server.catalogFaults { printLine("not as the catalogue says: \(fault)") }
     printLine("catalogue: \(server.url)/catalogue")
     if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
     if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }

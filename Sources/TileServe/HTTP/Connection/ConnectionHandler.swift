@@ -272,10 +272,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = true
-    let circumstances = TileService.ConnectionContext(
+    let connection = TileService.ConnectionContext(
       client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
     let generation = service.registry.generation
-    switch service.plan(facts, circumstances) {
+    switch service.plan(facts, connection) {
     case .reply(let reply): finish(reply, facts, start, context)
     case .storedTile(let reply, let tile, let tileset):
       fastPath?.keep(reply, of: tile, tileset, for: facts, generation: generation)
@@ -296,11 +296,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
       }
       guard !accepted else { return }
-      let exchange = TileService.RequestContext(
-        facts: facts, circumstances: circumstances,
+      let request = TileService.RequestContext(
+        facts: facts, connection: connection,
         crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
       finish(
-        exchange.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
+        request.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
         facts,
         start, context)
     }

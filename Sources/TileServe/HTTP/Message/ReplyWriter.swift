@@ -55,31 +55,31 @@ struct ReplyWriter {
     var buffer = ByteBufferAllocator().buffer(capacity: headCountMax + bodyCount)
     // One capacity check for the whole response instead of one for each piece.
     buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: headCountMax + bodyCount) { bytes in
-      var pen = ByteWriter(bytes)
-      pen.write(Self.statusLine(status))
-      pen.write(Self.dateName)
-      pen.write(date)
-      pen.write("\r\n")
-      pen.write(fields)
-      pen.write(commonFields)
+      var writer = ByteWriter(bytes)
+      writer.write(Self.statusLine(status))
+      writer.write(Self.dateName)
+      writer.write(date)
+      writer.write("\r\n")
+      writer.write(fields)
+      writer.write(commonFields)
       if let tag {
-        pen.write("ETag: ")
-        pen.write(tag)
-        pen.write("\r\n")
+        writer.write("ETag: ")
+        writer.write(tag)
+        writer.write("\r\n")
       }
       if status != 304, status != 204 {
-        pen.write("Content-Length: ")
-        pen.write(decimal: body.count)
-        pen.write("\r\n")
+        writer.write("Content-Length: ")
+        writer.write(decimal: body.count)
+        writer.write("\r\n")
       }
       if ends {
-        pen.write("Connection: close\r\n")
+        writer.write("Connection: close\r\n")
       } else if request.minorVersion == 0 {
-        pen.write("Connection: keep-alive\r\n")
+        writer.write("Connection: keep-alive\r\n")
       }
-      pen.write("\r\n")
-      if hasBody { pen.write(body) }
-      return pen.count
+      writer.write("\r\n")
+      if hasBody { writer.write(body) }
+      return writer.count
     }
     return EncodedResponse(status: status, bytes: buffer, bodyCount: bodyCount, closes: ends, route: route)
   }

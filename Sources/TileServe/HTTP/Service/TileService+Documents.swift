@@ -5,60 +5,60 @@ import TileIndex
 
 extension TileService {
   /// Answers requests whose path is not a tile's usual one.
-  func plan(_ target: RequestTarget, _ exchange: RequestContext) throws -> Plan {
+  func plan(_ target: RequestTarget, _ context: RequestContext) throws -> Plan {
     let path = target.segments
     switch path.count {
     case 1:
       switch path[0] {
-      case "": return page(.index, exchange) { self.indexPage($0) }
-      case "health": return .reply(exchange.writer(.health).document(Array("ok\n".utf8), mediaType: Self.plainText))
-      case "ready": return .reply(ready(exchange))
+      case "": return page(.index, context) { self.indexPage($0) }
+      case "health": return .reply(context.writer(.health).document(Array("ok\n".utf8), mediaType: Self.plainText))
+      case "ready": return .reply(ready(context))
       case "metrics":
         return .reply(
-          exchange.writer(.metrics).document(
+          context.writer(.metrics).document(
             Array(metrics.document(registry, prefetcher).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
-      case "tilesets.json": return page(.tilesets, exchange) { self.tilesetList($0) }
-      case "wmts": return wmts(target, nil, exchange)
+      case "tilesets.json": return page(.tilesets, context) { self.tilesetList($0) }
+      case "wmts": return wmts(target, nil, context)
       case "favicon.ico":
         return .reply(
-          exchange.writer(.asset).reply(204, fields: ""))
-      default: return try tilesetDocument(path[0], exchange)
+          context.writer(.asset).reply(204, fields: ""))
+      default: return try tilesetDocument(path[0], context)
       }
     case 2 where path[0] == "tms" && path[1] == "1.0.0",
       3 where path[0] == "tms" && path[1] == "1.0.0" && path[2] == "":
-      return page(.tms, exchange) { exchange in
-        exchange.writer(.tms).document(
-          TMSDocument.service(self.infos(), at: self.address(exchange)), mediaType: Self.xml)
+      return page(.tms, context) { context in
+        context.writer(.tms).document(
+          TMSDocument.service(self.infos(), at: self.address(context)), mediaType: Self.xml)
       }
-    case 2 where path[1] == "": return try viewer(path[0], exchange)
-    case 2 where path[1] == "places": return try places(path[0], target, exchange)
-    case 2 where path[1] == "wmts": return wmts(target, path[0], exchange)
-    case 2 where path[1] == "WMTSCapabilities.xml": return capabilities(try layers(path[0]), exchange)
-    case 2... where path[0] == "_assets": return try asset(path.dropFirst().joined(separator: "/"), exchange)
+    case 2 where path[1] == "": return try viewer(path[0], context)
+    case 2 where path[1] == "places": return try places(path[0], target, context)
+    case 2 where path[1] == "wmts": return wmts(target, path[0], context)
+    case 2 where path[1] == "WMTSCapabilities.xml": return capabilities(try layers(path[0]), context)
+    case 2... where path[0] == "_assets": return try asset(path.dropFirst().joined(separator: "/"), context)
     case 3 where path[0] == "wmts" && path[1] == "1.0.0" && path[2] == "WMTSCapabilities.xml":
-      return capabilities(nil, exchange)
+      return capabilities(nil, context)
     case 3 where path[0] == "tms" && path[1] == "1.0.0":
       let layers = try layers(path[2])
-      return page(.tms, lane: layers[0].lane, exchange) { exchange in
-        guard let document = try TMSDocument.tileMap(self.info(of: layers), at: self.address(exchange)) else {
+      return page(.tms, lane: layers[0].lane, context) { context in
+        guard let document = try TMSDocument.tileMap(self.info(of: layers), at: self.address(context)) else {
           throw ServeError(.unknownTileset, "TMS has no words for vector tiles, nor for the grid of this tileset")
         }
-        return exchange.writer(.tms).document(document, mediaType: Self.xml)
+        return context.writer(.tms).document(document, mediaType: Self.xml)
       }
     case 4 where path[0] == "wmts" && path[1] == "1.0.0" && path[3] == "WMTSCapabilities.xml":
-      return capabilities(try layers(path[2]), exchange)
+      return capabilities(try layers(path[2]), context)
     case 4:
-      return plan(try TileAddress(id: path[0], zoom: path[1], column: path[2], lastSegment: path[3]), .tile, exchange)
+      return plan(try TileAddress(id: path[0], zoom: path[1], column: path[2], lastSegment: path[3]), .tile, context)
     case 6 where path[0] == "tms" && path[1] == "1.0.0":
       var address = try TileAddress(id: path[2], zoom: path[3], column: path[4], lastSegment: path[5])
       address.isTMS = true
-      return plan(address, .tms, exchange)
+      return plan(address, .tms, context)
     case 8 where path[0] == "wmts" && path[1] == "1.0.0":
       // layer, style, tile matrix set, tile matrix, row, column.ext: the row comes before the column.
       var address = try TileAddress(id: path[2], zoom: path[5], column: path[6], lastSegment: path[7])
       swap(&address.row, &address.column)
       address.matrixSet = path[4]
-      return plan(address, .wmts, exchange)
+      return plan(address, .wmts, context)
     default: break
     }
     throw ServeError(.unknownTileset, "nothing is here; / lists what there is")
@@ -70,14 +70,14 @@ extension TileService {
 
   /// A plan for documents that may open bundles.
   func page(
-    _ route: RouteName, lane: WorkPool.Lane? = nil, _ exchange: RequestContext,
+    _ route: RouteName, lane: WorkPool.Lane? = nil, _ context: RequestContext,
     _ make: @escaping @Sendable (RequestContext) throws -> EncodedResponse
   ) -> Plan {
     .work(lane ?? documentLane) {
       do {
-        return try make(exchange)
+        return try make(context)
       } catch {
-        return self.failure(error, route, exchange)
+        return self.failure(error, route, context)
       }
     }
   }
@@ -113,21 +113,21 @@ extension TileService {
     return StoredMetadata(entries)
   }
 
-  private func ready(_ exchange: RequestContext) -> EncodedResponse {
-    let writer = exchange.writer(.ready)
+  private func ready(_ context: RequestContext) -> EncodedResponse {
+    let writer = context.writer(.ready)
     guard !isLeaving.load(ordering: .relaxed) else { return writer.failure(503, "shutting down", fields: Self.retry) }
     return writer.document(Array("ready\n".utf8), mediaType: Self.plainText)
   }
 
-  private func indexPage(_ exchange: RequestContext) -> EncodedResponse {
-    exchange.writer(.index).document(
-      IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(exchange)),
+  private func indexPage(_ context: RequestContext) -> EncodedResponse {
+    context.writer(.index).document(
+      IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(context)),
       mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
   }
 
-  private func tilesetList(_ exchange: RequestContext) -> EncodedResponse {
-    exchange.writer(.tilesets).document(
-      TilesetList.document(infos(), failures: failures(), at: address(exchange)), mediaType: Self.json)
+  private func tilesetList(_ context: RequestContext) -> EncodedResponse {
+    context.writer(.tilesets).document(
+      TilesetList.document(infos(), failures: failures(), at: address(context)), mediaType: Self.json)
   }
 
   private func failures() -> [(id: String, reason: String)] {
@@ -135,14 +135,14 @@ extension TileService {
       .sorted { $0.id < $1.id }
   }
 
-  private func tilesetDocument(_ name: String, _ exchange: RequestContext) throws -> Plan {
+  private func tilesetDocument(_ name: String, _ context: RequestContext) throws -> Plan {
     if name.hasSuffix(".json"), let layers = try known(String(name.dropLast(5))) {
-      return page(.tilejson, lane: layers[0].lane, exchange) { exchange in
-        try exchange.writer(.tilejson).document(
-          TileJSON.document(self.info(of: layers), at: self.address(exchange)), mediaType: Self.json)
+      return page(.tilejson, lane: layers[0].lane, context) { context in
+        try context.writer(.tilejson).document(
+          TileJSON.document(self.info(of: layers), at: self.address(context)), mediaType: Self.json)
       }
     }
-    return try viewer(name, exchange)
+    return try viewer(name, context)
   }
 
   /// The layers of an id; nil if there is no such tileset. Throws for one that exists but cannot be read.
@@ -152,32 +152,32 @@ extension TileService {
     } catch let error as ServeError where error.code == .unknownTileset { return nil }
   }
 
-  private func viewer(_ id: String, _ exchange: RequestContext) throws -> Plan {
+  private func viewer(_ id: String, _ context: RequestContext) throws -> Plan {
     let layers = try layers(id)
-    return page(.viewer, lane: layers[0].lane, exchange) { exchange in
+    return page(.viewer, lane: layers[0].lane, context) { context in
       let others = self.registry.tilesets.compactMap(\.knownInfo).filter { $0.id != id }
-      return try exchange.writer(.viewer).document(
+      return try context.writer(.viewer).document(
         ViewerPage.document(
-          self.info(of: layers), others: others, libraries: self.libraries, at: self.address(exchange)),
+          self.info(of: layers), others: others, libraries: self.libraries, at: self.address(context)),
         mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
     }
   }
 
-  private func asset(_ name: String, _ exchange: RequestContext) throws -> Plan {
+  private func asset(_ name: String, _ context: RequestContext) throws -> Plan {
     if let own = ViewerAssets.asset(named: name) {
-      return .reply(exchange.writer(.asset).document(own.bytes, mediaType: own.mediaType))
+      return .reply(context.writer(.asset).document(own.bytes, mediaType: own.mediaType))
     }
     guard let asset = libraries.asset(named: name) else {
       throw ServeError(.unknownTileset, "there is no such file for the viewer")
     }
-    return page(.asset, exchange) { exchange in
+    return page(.asset, context) { context in
       let bytes: [UInt8]
       do throws(FileSystem.SystemError) {
         bytes = try FileBytes.read(asset.path, countMax: 16 << 20)
       } catch {
         throw ServeError(.unavailable, "the viewer's library cannot be read: \(error); \(error.openingRemedy)")
       }
-      return exchange.writer(.asset).document(bytes, mediaType: asset.mediaType)
+      return context.writer(.asset).document(bytes, mediaType: asset.mediaType)
     }
   }
 
@@ -189,15 +189,15 @@ extension TileService {
 
 /// The search for places: `/{id}/places?q=&near=&limit=`.
 extension TileService {
-  func places(_ id: String, _ target: RequestTarget, _ exchange: RequestContext) throws -> Plan {
+  func places(_ id: String, _ target: RequestTarget, _ context: RequestContext) throws -> Plan {
     let layers = try layers(id)
     let query = try Self.placeQuery(target.query)
-    return page(.places, lane: layers[0].lane, exchange) { exchange in
+    return page(.places, lane: layers[0].lane, context) { context in
       // Searches all layers of a composite.
       let found = try layers.compactMap { try $0.places(query) }
       guard !found.isEmpty else { throw ServeError(.unknownTileset, "the tileset \(id) has no places") }
       let matches = found.count == 1 ? found[0] : query.best(of: found.flatMap { $0.map(\.place) })
-      return exchange.writer(.places).document(
+      return context.writer(.places).document(
         PlacesDocument.document(matches), mediaType: "application/geo+json")
     }
   }

@@ -6,24 +6,24 @@ import TileIndex
 
 extension TileService {
   /// Answers a request for a tile: at once if it is in memory and can be sent as stored, otherwise on a thread that may block.
-  func plan(_ address: TileAddress, _ route: RouteName, _ exchange: RequestContext) -> Plan {
+  func plan(_ address: TileAddress, _ route: RouteName, _ context: RequestContext) -> Plan {
     if let tileset = registry[address.id] {
-      if address.scale == 1, let served = known(tileset), let plan = residentTile(address, served, route, exchange) {
+      if address.scale == 1, let served = known(tileset), let plan = residentTile(address, served, route, context) {
         return plan
       }
-      if let reply = keptTile(address, [tileset], route, exchange) { return .reply(reply) }
-      return .work(tileset.lane) { self.tile(address, [tileset], route, exchange) }
+      if let reply = keptTile(address, [tileset], route, context) { return .reply(reply) }
+      return .work(tileset.lane) { self.tile(address, [tileset], route, context) }
     }
     do {
       let layers = try layers(address.id)
-      if let reply = keptTile(address, layers, route, exchange) { return .reply(reply) }
+      if let reply = keptTile(address, layers, route, context) { return .reply(reply) }
       // A composite with a tileset of an upstream uses the upstream's threads, not those of disks.
       let slowest = layers.first(where: \.isRemote) ?? layers[0]
       return .work(layers.count == 1 ? slowest.lane : slowest.compositeLane) {
-        self.tile(address, layers, route, exchange)
+        self.tile(address, layers, route, context)
       }
     } catch {
-      return .reply(failure(error, route, exchange))
+      return .reply(failure(error, route, context))
     }
   }
 
@@ -54,9 +54,9 @@ extension TileService {
 
   /// The response if everything needed is in memory; nil if a thread that may block is needed.
   private func residentTile(
-    _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ exchange: RequestContext
+    _ address: TileAddress, _ served: ServedTileset, _ route: RouteName, _ context: RequestContext
   ) -> Plan? {
-    let writer = exchange.writer(route)
+    let writer = context.writer(route)
     let stored = served.info.format
     do {
       try checkLayer(address, served.info, route)
@@ -78,7 +78,7 @@ extension TileService {
       // A thread that may wait finds out whether the tile is damaged, and reports it.
       return nil
     } catch {
-      return .reply(failure(error, route, exchange))
+      return .reply(failure(error, route, context))
     }
   }
 
@@ -89,15 +89,15 @@ extension TileService {
 
   /// The response, on a thread that may block.
   private func tile(
-    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: RequestContext
+    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ context: RequestContext
   ) -> EncodedResponse {
-    let writer = exchange.writer(route)
+    let writer = context.writer(route)
     do {
       let served = try layers.map { try serve($0) }
       let top = served[served.count - 1]
       if route == .wmts { try checkLayer(address, self.info(of: layers), route) }
       let query = try query(address, served)
-      follow(query, layers, exchange)
+      follow(query, layers, context)
       let answer = try resolver.answer(query)
       switch answer {
       case .missing(let policy): return missing(policy, top.headline.caching, writer)
@@ -106,7 +106,7 @@ extension TileService {
       }
     } catch {
       note(error, layers)
-      return failure(error, route, exchange)
+      return failure(error, route, context)
     }
   }
 
@@ -129,7 +129,7 @@ extension TileService {
 
   /// The response with a cached tile; nil if a thread that may block is needed.
   private func keptTile(
-    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ exchange: RequestContext
+    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ context: RequestContext
   ) -> EncodedResponse? {
     // The parameters of WMTS are checked with the layers' descriptions, on a thread that may block.
     guard route != .wmts else { return nil }
@@ -137,19 +137,19 @@ extension TileService {
     guard served.count == layers.count, let query = try? query(address, served), let tile = resolver.kept(query) else {
       return nil
     }
-    follow(query, layers, exchange)
-    return try? reply(tile, served, address, exchange.writer(route))
+    follow(query, layers, context)
+    return try? reply(tile, served, address, context.writer(route))
   }
 
   /// Tells the prefetcher which tile a client requests, if its tiles take time.
-  private func follow(_ query: TileQuery, _ layers: [Tileset], _ exchange: RequestContext) {
+  private func follow(_ query: TileQuery, _ layers: [Tileset], _ context: RequestContext) {
     guard prefetcher.mode != .off, let info = layers[0].knownInfo else { return }
     var wish = PrefetchWish(
-      client: exchange.circumstances.client, layers: layers, policies: query.policies, tile: query.tile,
+      client: context.connection.client, layers: layers, policies: query.policies, tile: query.tile,
       scale: query.scale, format: query.format)
     guard prefetcher.mode == .on || wish.takesTime(query.tile, info) else { return }
     // Behind a trusted proxy the client is the address that the proxy reports.
-    if let address = addresses.client(exchange.facts, isTrusted: exchange.circumstances.isTrusted) {
+    if let address = addresses.client(context.facts, isTrusted: context.connection.isTrusted) {
       wish.client = address.hashValue
     }
     prefetcher.note(wish)

@@ -3,34 +3,34 @@ import TileIndex
 /// OGC WMTS 1.0.0 (07-057r7): capabilities and tiles by key-value pairs. The REST binding's tiles are paths like any other.
 extension TileService {
   /// - Parameter id: the only tileset of the document; nil for all.
-  func wmts(_ target: RequestTarget, _ id: String?, _ exchange: RequestContext) -> Plan {
+  func wmts(_ target: RequestTarget, _ id: String?, _ context: RequestContext) -> Plan {
     do {
       let query = target.query
       if let service = query["service"], service.uppercased() != "WMTS" {
         throw WMTSError(.invalidParameterValue, "service", "the service here is WMTS")
       }
       switch query["request"]?.lowercased() {
-      case "gettile": return plan(try tileAddress(query), .wmts, exchange)
+      case "gettile": return plan(try tileAddress(query), .wmts, context)
       case nil where query["tilematrix"] != nil || query["layer"] != nil:
         throw WMTSError(.missingParameterValue, "request", "request is missing")
-      case "getcapabilities", nil: return capabilities(try id.map(layers), exchange)
+      case "getcapabilities", nil: return capabilities(try id.map(layers), context)
       case "getfeatureinfo":
         throw WMTSError(.operationNotSupported, "request", "GetFeatureInfo is not offered")
       default:
         throw WMTSError(.invalidParameterValue, "request", "request must be GetCapabilities or GetTile")
       }
     } catch {
-      return .reply(failure(error, .wmts, exchange))
+      return .reply(failure(error, .wmts, context))
     }
   }
 
   /// - Parameter layers: one tileset or composite; nil for all.
-  func capabilities(_ layers: [Tileset]?, _ exchange: RequestContext) -> Plan {
-    page(.wmts, exchange) { exchange in
+  func capabilities(_ layers: [Tileset]?, _ context: RequestContext) -> Plan {
+    page(.wmts, context) { context in
       let infos = try layers.map { [try self.info(of: $0)] } ?? self.infos()
       if layers != nil, let only = infos.first { try Self.checkLayer(only) }
-      return exchange.writer(.wmts).document(
-        WMTSCapabilities.document(infos, at: self.address(exchange)), mediaType: Self.xml)
+      return context.writer(.wmts).document(
+        WMTSCapabilities.document(infos, at: self.address(context)), mediaType: Self.xml)
     }
   }
 

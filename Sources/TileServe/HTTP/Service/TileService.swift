@@ -30,13 +30,13 @@ final class TileService: Sendable {
   /// A request with its context.
   struct RequestContext: Sendable {
     let facts: RequestFacts
-    let circumstances: ConnectionContext
+    let connection: ConnectionContext
     let crossOriginFields: String
 
     func writer(_ route: RouteName) -> ReplyWriter {
       ReplyWriter(
-        request: facts, route: route, date: circumstances.date, commonFields: crossOriginFields,
-        isDraining: circumstances.isDraining)
+        request: facts, route: route, date: connection.date, commonFields: crossOriginFields,
+        isDraining: connection.isDraining)
     }
   }
 
@@ -85,36 +85,36 @@ final class TileService: Sendable {
   }
 
   /// Decides how a request is answered. Never blocks.
-  func plan(_ facts: RequestFacts, _ circumstances: ConnectionContext) -> Plan {
-    let exchange = RequestContext(
-      facts: facts, circumstances: circumstances,
+  func plan(_ facts: RequestFacts, _ connection: ConnectionContext) -> Plan {
+    let context = RequestContext(
+      facts: facts, connection: connection,
       crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
-    if let refusal = refusal(exchange) { return .reply(refusal) }
-    if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, exchange) }
+    if let refusal = refusal(context) { return .reply(refusal) }
+    if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, context) }
     let local = addresses.local(facts.target)
     do {
-      return try plan(RequestTarget(local), exchange)
+      return try plan(RequestTarget(local), context)
     } catch {
       // Also if the query is unreadable.
       let path = local.prefix { $0 != "?" }
       let isWMTS = path.hasSuffix("/wmts") || path.hasSuffix("/WMTSCapabilities.xml") || path.hasPrefix("/wmts/1.0.0/")
-      return .reply(failure(error, isWMTS ? .wmts : .other, exchange))
+      return .reply(failure(error, isWMTS ? .wmts : .other, context))
     }
   }
 
   /// The base URL by which the client reaches the server.
-  func address(_ exchange: RequestContext) -> ServiceAddress {
-    addresses.address(exchange.facts, isTrusted: exchange.circumstances.isTrusted)
+  func address(_ context: RequestContext) -> ServiceAddress {
+    addresses.address(context.facts, isTrusted: context.connection.isTrusted)
   }
 
   /// Rejects requests that are invalid whatever their path.
-  private func refusal(_ exchange: RequestContext) -> EncodedResponse? {
-    let facts = exchange.facts
-    let writer = exchange.writer(.other)
+  private func refusal(_ context: RequestContext) -> EncodedResponse? {
+    let facts = context.facts
+    let writer = context.writer(.other)
     if facts.minorVersion > 0, facts.hostCount != 1 {
       return writer.failure(400, "a request must have one Host field")
     }
-    guard addresses.isAllowed(facts, isTrusted: exchange.circumstances.isTrusted) else {
+    guard addresses.isAllowed(facts, isTrusted: context.connection.isTrusted) else {
       return writer.failure(421, "this server does not answer for this host; see --allowed-hosts")
     }
     if facts.method == .other {
@@ -130,8 +130,8 @@ final class TileService: Sendable {
   }
 
   /// The response for an error.
-  func failure(_ error: any Error, _ route: RouteName, _ exchange: RequestContext) -> EncodedResponse {
-    let writer = exchange.writer(route)
+  func failure(_ error: any Error, _ route: RouteName, _ context: RequestContext) -> EncodedResponse {
+    let writer = context.writer(route)
     let (status, reason) = Self.fault(error)
     if let error = error as? BundleError, error.code == .tooManyOpenFiles {
       alarm.ring("\(error.path): \(error.message)")
