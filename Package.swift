@@ -37,7 +37,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
@@ -83,8 +82,8 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
-    // Domain-free code: JSON, text, dates, atomic files, HTTP fields. No Foundation, which would slow the start of commands.
-    .target(name: "Support", dependencies: ["CZlib"], swiftSettings: strict),
+    // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start of commands.
+    .target(name: "Support", dependencies: ["CSQLite", "CZlib"], swiftSettings: strict),
     .target(
       name: "TileIndex",
       dependencies: [
@@ -158,10 +157,7 @@ let package = Package(
     .target(
       name: "PurchaseLedger",
       dependencies: [
-        "Support", "CSystemShim",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        // SQLite's own functions, for the statements that run once for each piece of evidence.
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        "Support", "CSQLite", "CSystemShim",
         .product(name: "Crypto", package: "swift-crypto"),
         // RSA for receipts and for Google's signatures, scrypt for passwords.
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -247,7 +243,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport", "CSQLite"], swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
@@ -295,7 +291,6 @@ let package = Package(
       name: "PurchaseLedgerTests",
       dependencies: [
         "Support", "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
-        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"),

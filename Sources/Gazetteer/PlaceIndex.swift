@@ -1,3 +1,4 @@
+import Support
 public import TileIndex
 
 /// The places of a bundle, with full-text search. For one thread at a time, as the reader it uses.
@@ -59,13 +60,13 @@ public final class PlaceIndex {
         SELECT p.id, p.name, p.kind, p.longitude, p.latitude, p.importance FROM places_index i \
         CROSS JOIN places p ON p.id = i.rowid WHERE i.places_index MATCH ?1\(box) ORDER BY i.rowid LIMIT ?2
         """)
-      try statement.bind(match, at: 1)
-      statement.bind(Self.candidatesMax, at: 2)
+      statement.bind(1, match)
+      statement.bind(2, Self.candidatesMax)
       if let near {
-        statement.bind(near.longitude - Self.nearDegrees, at: 3)
-        statement.bind(near.longitude + Self.nearDegrees, at: 4)
-        statement.bind(near.latitude - Self.nearDegrees, at: 5)
-        statement.bind(near.latitude + Self.nearDegrees, at: 6)
+        statement.bind(3, near.longitude - Self.nearDegrees)
+        statement.bind(4, near.longitude + Self.nearDegrees)
+        statement.bind(5, near.latitude - Self.nearDegrees)
+        statement.bind(6, near.latitude + Self.nearDegrees)
       }
       connection.limitWork(to: Self.workMax)
       defer { connection.limitWork(to: nil) }

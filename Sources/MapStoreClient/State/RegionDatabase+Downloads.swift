@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// Downloads and their pieces.
@@ -15,15 +16,15 @@ extension RegionDatabase {
         // Rows of older versions that today's checks would refuse are ignored.
         guard let part = statement.part(1), statement.int(6) > 0, statement.int(8) > 0 else { continue }
         let wanted = WantedFile(
-          part: part, kind: WantedFile.Kind(rawValue: statement.text(3) ?? "") ?? .bundle,
-          edition: statement.text(4) ?? "", fromEdition: statement.text(5), bytes: statement.int(6),
-          sha256: statement.text(7) ?? "", resultBytes: statement.int(8), resultSHA256: statement.text(9) ?? "",
-          tilesHash: statement.text(10))
+          part: part, kind: WantedFile.Kind(rawValue: statement.text(3)) ?? .bundle,
+          edition: statement.text(4), fromEdition: statement.optionalText(5), bytes: statement.int(6),
+          sha256: statement.text(7), resultBytes: statement.int(8), resultSHA256: statement.text(9),
+          tilesHash: statement.optionalText(10))
         downloads.append(
           Download(
             id: statement.int(0), wanted: wanted,
-            state: Download.State(rawValue: statement.text(11) ?? "") ?? .fetching,
-            entityTag: statement.text(12)))
+            state: Download.State(rawValue: statement.text(11)) ?? .fetching,
+            entityTag: statement.optionalText(12)))
       }
       return downloads
     }
@@ -39,15 +40,15 @@ extension RegionDatabase {
         INSERT OR REPLACE INTO download (region, pack, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256,
         tiles_hash, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'fetching') RETURNING id
         """)
-      try insert.bind(wanted.part, at: 1)
-      try insert.bind(wanted.kind.rawValue, at: 3)
-      try insert.bind(wanted.edition, at: 4)
-      try insert.bind(optional: wanted.fromEdition, at: 5)
-      insert.bind(wanted.bytes, at: 6)
-      try insert.bind(wanted.sha256, at: 7)
-      insert.bind(wanted.resultBytes, at: 8)
-      try insert.bind(wanted.resultSHA256, at: 9)
-      try insert.bind(optional: wanted.tilesHash, at: 10)
+      insert.bind(1, wanted.part)
+      insert.bind(3, wanted.kind.rawValue)
+      insert.bind(4, wanted.edition)
+      insert.bind(5, wanted.fromEdition)
+      insert.bind(6, wanted.bytes)
+      insert.bind(7, wanted.sha256)
+      insert.bind(8, wanted.resultBytes)
+      insert.bind(9, wanted.resultSHA256)
+      insert.bind(10, wanted.tilesHash)
       let id = try insert.step() ? insert.int(0) : 0
       insert.reset()
       return Download(id: id, wanted: wanted, state: .fetching)
@@ -64,8 +65,8 @@ extension RegionDatabase {
   func set(_ state: Download.State, of download: Download) throws -> Bool {
     try run { connection in
       let statement = try connection.prepare("UPDATE download SET state = ? WHERE id = ? RETURNING id")
-      try statement.bind(state.rawValue, at: 1)
-      statement.bind(download.id, at: 2)
+      statement.bind(1, state.rawValue)
+      statement.bind(2, download.id)
       return try statement.step()
     }
   }
@@ -73,8 +74,8 @@ extension RegionDatabase {
   func setEntityTag(_ tag: String?, of download: Download) throws {
     try run { connection in
       let statement = try connection.prepare("UPDATE download SET entity_tag = ? WHERE id = ?")
-      try statement.bind(optional: tag, at: 1)
-      statement.bind(download.id, at: 2)
+      statement.bind(1, tag)
+      statement.bind(2, download.id)
       try statement.run()
     }
   }
@@ -82,12 +83,12 @@ extension RegionDatabase {
   func pieces(of download: Download) throws -> [Piece] {
     try run { connection in
       let statement = try connection.prepare("SELECT first, end, sha256 FROM piece WHERE download = ? ORDER BY first")
-      statement.bind(download.id, at: 1)
+      statement.bind(1, download.id)
       var pieces: [Piece] = []
       while try statement.step() {
         let (first, end) = (statement.int(0), statement.int(1))
         guard 0 <= first, first < end, end <= download.wanted.bytes else { continue }
-        pieces.append(Piece(range: first..<end, sha256: statement.text(2) ?? ""))
+        pieces.append(Piece(range: first..<end, sha256: statement.text(2)))
       }
       return pieces
     }
@@ -97,10 +98,10 @@ extension RegionDatabase {
   func record(_ piece: Piece, of download: Download) throws {
     try run { connection in
       let statement = try connection.prepare("INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?)")
-      statement.bind(download.id, at: 1)
-      statement.bind(piece.range.lowerBound, at: 2)
-      statement.bind(piece.range.upperBound, at: 3)
-      try statement.bind(piece.sha256, at: 4)
+      statement.bind(1, download.id)
+      statement.bind(2, piece.range.lowerBound)
+      statement.bind(3, piece.range.upperBound)
+      statement.bind(4, piece.sha256)
       try statement.run()
     }
   }

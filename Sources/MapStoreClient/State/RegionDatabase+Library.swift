@@ -1,4 +1,5 @@
 import MapStoreWire
+import Support
 import TileIndex
 
 /// The library, and the installed files.
@@ -8,7 +9,7 @@ extension RegionDatabase {
     let messages = try run { connection in
       let statement = try connection.prepare("SELECT message FROM library ORDER BY position")
       var messages: [String] = []
-      while try statement.step() { messages.append(statement.text(0) ?? "") }
+      while try statement.step() { messages.append(statement.text(0)) }
       return messages
     }
     // Messages of other versions of this software are ignored: the server is asked again soon.
@@ -25,9 +26,9 @@ extension RegionDatabase {
       try connection.execute("DELETE FROM library")
       let insert = try connection.prepare("INSERT OR REPLACE INTO library VALUES (?, ?, ?)")
       for (position, region) in regions.enumerated() {
-        insert.bind(position, at: 1)
-        try insert.bind(region.id, at: 2)
-        try insert.bind(String(decoding: try WireJSON.encode(region), as: UTF8.self), at: 3)
+        insert.bind(1, position)
+        insert.bind(2, region.id)
+        insert.bind(3, String(decoding: try WireJSON.encode(region), as: UTF8.self))
         try insert.run()
         try Self.note(product: region.productId, of: region.id, in: connection)
       }
@@ -38,8 +39,8 @@ extension RegionDatabase {
   func product(of region: String) throws -> String? {
     try run { connection in
       let statement = try connection.prepare("SELECT product FROM product WHERE region = ?")
-      try statement.bind(region, at: 1)
-      return try statement.step() ? statement.text(0) : nil
+      statement.bind(1, region)
+      return try statement.step() ? statement.optionalText(0) : nil
     }
   }
 
@@ -50,8 +51,8 @@ extension RegionDatabase {
 
   private static func note(product: String, of region: String, in connection: SQLiteConnection) throws {
     let insert = try connection.prepare("INSERT OR REPLACE INTO product VALUES (?, ?)")
-    try insert.bind(region, at: 1)
-    try insert.bind(product, at: 2)
+    insert.bind(1, region)
+    insert.bind(2, product)
     try insert.run()
   }
 
@@ -70,8 +71,8 @@ extension RegionDatabase {
         guard let part = statement.part(0) else { continue }
         files.append(
           InstalledFile(
-            part: part, edition: statement.text(2) ?? "", bytes: statement.int(3),
-            sha256: statement.text(4) ?? "", tilesHash: statement.text(5), installedAt: Int64(statement.int(6)),
+            part: part, edition: statement.text(2), bytes: statement.int(3),
+            sha256: statement.text(4), tilesHash: statement.optionalText(5), installedAt: Int64(statement.int(6)),
             usedAt: Int64(statement.int(7))))
       }
       return files
@@ -91,13 +92,13 @@ extension RegionDatabase {
         bytes = excluded.bytes, sha256 = excluded.sha256, tiles_hash = excluded.tiles_hash,
         installed_at = excluded.installed_at, removing = 0
         """)
-      try insert.bind(wanted.part, at: 1)
-      try insert.bind(wanted.edition, at: 3)
-      insert.bind(wanted.resultBytes, at: 4)
-      try insert.bind(wanted.resultSHA256, at: 5)
-      try insert.bind(optional: wanted.tilesHash, at: 6)
-      insert.bind(Int(time), at: 7)
-      insert.bind(Int(time), at: 8)
+      insert.bind(1, wanted.part)
+      insert.bind(3, wanted.edition)
+      insert.bind(4, wanted.resultBytes)
+      insert.bind(5, wanted.resultSHA256)
+      insert.bind(6, wanted.tilesHash)
+      insert.bind(7, Int(time))
+      insert.bind(8, Int(time))
       try insert.run()
       try connection.execute("DELETE FROM download WHERE id = \(download.id)")
     }
@@ -120,7 +121,7 @@ extension RegionDatabase {
   private func update(_ sql: String, _ part: RegionPart) throws {
     try run { connection in
       let statement = try connection.prepare(sql)
-      try statement.bind(part, at: 1)
+      statement.bind(1, part)
       try statement.run()
     }
   }

@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 import TileIndex
 
@@ -85,8 +86,8 @@ extension RegionDatabase {
   func setting(_ name: String) throws -> String? {
     try run { connection in
       let statement = try connection.prepare("SELECT value FROM setting WHERE name = ?")
-      try statement.bind(name, at: 1)
-      return try statement.step() ? statement.text(0) : nil
+      statement.bind(1, name)
+      return try statement.step() ? statement.optionalText(0) : nil
     }
   }
 
@@ -95,27 +96,23 @@ extension RegionDatabase {
     try run { connection in
       let statement = try connection.prepare(
         value == nil ? "DELETE FROM setting WHERE name = ?" : "INSERT OR REPLACE INTO setting VALUES (?, ?)")
-      try statement.bind(name, at: 1)
-      if let value { try statement.bind(value, at: 2) }
+      statement.bind(1, name)
+      if let value { statement.bind(2, value) }
       try statement.run()
     }
   }
 }
 
 extension SQLiteStatement {
-  func bind(_ part: RegionPart, at index: Int32) throws {
-    try bind(part.region, at: index)
-    try bind(part.pack ?? "", at: index + 1)
-  }
-
-  func bind(optional text: String?, at index: Int32) throws {
-    if let text { try bind(text, at: index) } else { bindNull(at: index) }
+  func bind(_ index: Int32, _ part: RegionPart) {
+    bind(index, part.region)
+    bind(index + 1, part.pack ?? "")
   }
 
   /// The columns `region` and `pack`; nil for names that are not safe as file names.
   func part(_ column: Int32) -> RegionPart? {
-    let pack = text(column + 1) ?? ""
-    let part = RegionPart(region: text(column) ?? "", pack: pack.isEmpty ? nil : pack)
+    let pack = text(column + 1)
+    let part = RegionPart(region: text(column), pack: pack.isEmpty ? nil : pack)
     return part.isSafe ? part : nil
   }
 }

@@ -2,6 +2,7 @@ import Gazetteer
 import Logging
 import MapStoreWire
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 
@@ -62,11 +63,11 @@ final class PlaceDirectory: Sendable {
     let insert = try connection.prepare(
       "INSERT INTO place (name, kind, region, longitude, latitude) VALUES (?, ?, ?, ?, ?)")
     for (region, place) in entries {
-      try insert.bind(place.name, at: 1)
-      try insert.bind(place.kind, at: 2)
-      insert.bind(region, at: 3)
-      insert.bind(place.longitude, at: 4)
-      insert.bind(place.latitude, at: 5)
+      insert.bind(1, place.name)
+      insert.bind(2, place.kind)
+      insert.bind(3, region)
+      insert.bind(4, place.longitude)
+      insert.bind(5, place.latitude)
       try insert.run()
     }
     try connection.execute("COMMIT; INSERT INTO place (place) VALUES ('optimize')")
@@ -94,13 +95,13 @@ final class PlaceDirectory: Sendable {
       guard let connection = index,
         let look = try? connection.prepare(
           "SELECT region, name, kind, longitude, latitude, rowid FROM place WHERE place MATCH ? ORDER BY rowid LIMIT ?"
-        ),
-        (try? look.bind(asked.map { "\"\(words[$0])\"*" }.joined(separator: " "), at: 1)) != nil
+        )
       else { return [:] }
-      look.bind(Self.hitsMax, at: 2)
+      look.bind(1, asked.map { "\"\(words[$0])\"*" }.joined(separator: " "))
+      look.bind(2, Self.hitsMax)
       var found: [Int: [(rank: Int, place: FoundPlace)]] = [:]
       while (try? look.step()) == true {
-        let name = look.text(1) ?? ""
+        let name = look.text(1)
         let plain = PlaceQuery.plain(name)
         if !others.isEmpty {
           let names = PlaceQuery.words(of: plain)
@@ -109,7 +110,7 @@ final class PlaceDirectory: Sendable {
         // Row ids are in the order of importance.
         let rank = look.int(5) + (words.contains { plain.hasPrefix($0) } ? 0 : Self.rankWithin)
         let place = FoundPlace(
-          name: name, kind: look.text(2) ?? "", longitude: look.double(3), latitude: look.double(4))
+          name: name, kind: look.text(2), longitude: look.double(3), latitude: look.double(4))
         found[look.int(0), default: []].append((rank, place))
       }
       return found.mapValues { hits in

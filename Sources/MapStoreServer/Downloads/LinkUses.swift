@@ -166,8 +166,8 @@ private final class Database {
   func secret(_ name: String) throws -> [UInt8] {
     let select = try connection.prepare("SELECT value FROM secret WHERE name = ?")
     defer { select.reset() }
-    try select.bind(name, at: 1)
-    return try select.step() ? Array((select.text(0) ?? "").utf8) : []
+    select.bind(1, name)
+    return try select.step() ? Array(select.text(0).utf8) : []
   }
 
   func transaction<Value>(_ work: () throws -> Value) throws -> Value {
@@ -191,44 +191,44 @@ private final class Database {
 
   func link(_ nonce: String) throws -> (sent: Int, isUsed: Bool) {
     defer { selectLink.reset() }
-    try selectLink.bind(nonce, at: 1)
+    selectLink.bind(1, nonce)
     return try selectLink.step() ? (selectLink.int(0), selectLink.int(1) != 0) : (0, false)
   }
 
   func setLink(_ link: DownloadLink, sent: Int, isUsed: Bool) throws {
-    try upsertLink.bind(link.nonce, at: 1)
-    upsertLink.bind(Int(link.expiresAt), at: 2)
-    upsertLink.bind(sent, at: 3)
-    upsertLink.bind(isUsed ? 1 : 0, at: 4)
+    upsertLink.bind(1, link.nonce)
+    upsertLink.bind(2, Int(link.expiresAt))
+    upsertLink.bind(3, sent)
+    upsertLink.bind(4, isUsed ? 1 : 0)
     try upsertLink.run()
   }
 
   /// The parts of the link's file that the account has.
   func parts(of link: DownloadLink) throws -> ByteIntervals {
     defer { selectParts.reset() }
-    try bind(link, to: selectParts)
-    return try selectParts.step() ? ByteIntervals(column: selectParts.text(0) ?? "") : ByteIntervals()
+    bind(link, to: selectParts)
+    return try selectParts.step() ? ByteIntervals(column: selectParts.text(0)) : ByteIntervals()
   }
 
   /// - Parameter parts: nil deletes them.
   func setParts(_ parts: ByteIntervals?, of link: DownloadLink, now: Int64) throws {
     guard let parts else {
-      try bind(link, to: deleteParts)
+      bind(link, to: deleteParts)
       return try deleteParts.run()
     }
-    try bind(link, to: upsertParts)
-    try upsertParts.bind(parts.column, at: 4)
-    upsertParts.bind(Int(now), at: 5)
+    bind(link, to: upsertParts)
+    upsertParts.bind(4, parts.column)
+    upsertParts.bind(5, Int(now))
     try upsertParts.run()
   }
 
   func hashes(in folder: String) throws -> [String: CatalogFileVerifier.KnownHash] {
     let select = try connection.prepare("SELECT file, stamp, sha256 FROM hash WHERE folder = ?")
-    try select.bind(folder, at: 1)
+    select.bind(1, folder)
     var found: [String: CatalogFileVerifier.KnownHash] = [:]
     while try select.step() {
-      let stamp = try? JSONDecoder().decode(FileStamp.self, from: Data((select.text(1) ?? "").utf8))
-      guard let file = select.text(0), let stamp, let sha256 = select.text(2) else { continue }
+      let stamp = try? JSONDecoder().decode(FileStamp.self, from: Data(select.text(1).utf8))
+      guard let file = select.optionalText(0), let stamp, let sha256 = select.optionalText(2) else { continue }
       found[file] = CatalogFileVerifier.KnownHash(stamp: stamp, sha256: sha256)
     }
     return found
@@ -238,22 +238,22 @@ private final class Database {
   func setHash(_ hashed: CatalogFileVerifier.KnownHash?, of file: String, in folder: String) throws {
     guard let hashed, let sha256 = hashed.sha256 else {
       let delete = try connection.prepare("DELETE FROM hash WHERE folder = ? AND file = ?")
-      try delete.bind(folder, at: 1)
-      try delete.bind(file, at: 2)
+      delete.bind(1, folder)
+      delete.bind(2, file)
       return try delete.run()
     }
     let upsert = try connection.prepare("INSERT OR REPLACE INTO hash (folder, file, stamp, sha256) VALUES (?, ?, ?, ?)")
-    try upsert.bind(folder, at: 1)
-    try upsert.bind(file, at: 2)
-    try upsert.bind(String(decoding: try JSONEncoder().encode(hashed.stamp), as: UTF8.self), at: 3)
-    try upsert.bind(sha256, at: 4)
+    upsert.bind(1, folder)
+    upsert.bind(2, file)
+    upsert.bind(3, String(decoding: try JSONEncoder().encode(hashed.stamp), as: UTF8.self))
+    upsert.bind(4, sha256)
     try upsert.run()
   }
 
-  private func bind(_ link: DownloadLink, to statement: SQLiteStatement) throws {
-    try statement.bind(link.account.description, at: 1)
-    try statement.bind(link.file, at: 2)
-    try statement.bind(link.sha256Start, at: 3)
+  private func bind(_ link: DownloadLink, to statement: SQLiteStatement) {
+    statement.bind(1, link.account.description)
+    statement.bind(2, link.file)
+    statement.bind(3, link.sha256Start)
   }
 }
 

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import GRDB
 import Support
 
 extension Accounts {
@@ -37,8 +36,7 @@ extension Accounts {
       }
       if let renewed { try Self.replace(renewed, of: row.number, at: recorder.now, in: recorder.db) }
       try Self.removeExpired(at: recorder.now, of: row.number, in: recorder.db)
-      let insert = try SQLStatement(
-        recorder.db, "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
+      let insert = try recorder.db.cached("INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
       insert.bind(1, token.sha256)
       insert.bind(2, row.number)
       insert.bind(3, recorder.now)
@@ -54,9 +52,7 @@ extension Accounts {
   /// - Throws: `LedgerError` with code `wrong-password`, also for an account that is erased.
   public func check(_ password: String, of account: AccountID) async throws {
     let stored = try ledger.readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT c.login FROM credential AS c JOIN account AS a ON a.number = c.account WHERE a.id = ?
         """)
       select.bind(1, account.uuid)
@@ -72,9 +68,7 @@ extension Accounts {
   /// The account of a session; nil if the session has expired or ended, or the account is erased.
   public func account(for token: SessionToken) throws -> AccountID? {
     try ledger.readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT a.id FROM session AS s JOIN account AS a ON a.number = s.account
         WHERE s.token_sha256 = ? AND s.expires_at > ? AND a.erased_seq IS NULL
         """)
@@ -87,7 +81,7 @@ extension Accounts {
   /// Ends a session. Does nothing if it has ended already.
   public func signOut(_ token: SessionToken) async throws {
     try await ledger.commits.perform { recorder in
-      let delete = try SQLStatement(recorder.db, "DELETE FROM session WHERE token_sha256 = ?")
+      let delete = try recorder.db.cached("DELETE FROM session WHERE token_sha256 = ?")
       delete.bind(1, token.sha256)
       try delete.run()
     }
@@ -101,8 +95,8 @@ extension Accounts {
     }
   }
 
-  static func endSessions(of account: Int64, in db: Database) throws {
-    let delete = try SQLStatement(db, "DELETE FROM session WHERE account = ?")
+  static func endSessions(of account: Int64, in db: SQLiteConnection) throws {
+    let delete = try db.cached("DELETE FROM session WHERE account = ?")
     delete.bind(1, account)
     try delete.run()
   }
@@ -111,10 +105,8 @@ extension Accounts {
   private static let sessionsMax = 100
 
   /// - Parameter token: The newest session's, which is kept whatever the clock says.
-  private static func endOldest(of account: Int64, but token: SessionToken, in db: Database) throws {
-    let delete = try SQLStatement(
-      db,
-      """
+  private static func endOldest(of account: Int64, but token: SessionToken, in db: SQLiteConnection) throws {
+    let delete = try db.cached("""
       DELETE FROM session WHERE account = ?1 AND token_sha256 IN (
         SELECT token_sha256 FROM session WHERE account = ?1
         ORDER BY token_sha256 = ?2 DESC, opened_at DESC LIMIT -1 OFFSET \(sessionsMax))
@@ -124,8 +116,8 @@ extension Accounts {
     try delete.run()
   }
 
-  private static func removeExpired(at now: Int64, of account: Int64, in db: Database) throws {
-    let delete = try SQLStatement(db, "DELETE FROM session WHERE account = ? AND expires_at <= ?")
+  private static func removeExpired(at now: Int64, of account: Int64, in db: SQLiteConnection) throws {
+    let delete = try db.cached("DELETE FROM session WHERE account = ? AND expires_at <= ?")
     delete.bind(1, account)
     delete.bind(2, now)
     try delete.run()

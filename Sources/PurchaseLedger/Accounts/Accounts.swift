@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 
 /// The buyers' accounts: login and password, sessions, and the token that assigns purchases to the account.
 ///
@@ -43,7 +43,7 @@ public struct Accounts: Sendable {
   public func find(_ loginOrID: String) throws -> AccountID? {
     try ledger.readStatement { db in
       if let id = AccountID(loginOrID) {
-        let select = try SQLStatement(db, "SELECT 1 FROM account WHERE id = ? AND erased_seq IS NULL")
+        let select = try db.cached("SELECT 1 FROM account WHERE id = ? AND erased_seq IS NULL")
         select.bind(1, id.uuid)
         if try select.first({ _ in true }) != nil { return id }
       }
@@ -55,7 +55,7 @@ public struct Accounts: Sendable {
   /// The token that the app passes to the store for this account.
   public func token(of account: AccountID) throws -> AccountToken? {
     try ledger.readStatement { db in
-      let select = try SQLStatement(db, "SELECT token FROM account WHERE id = ?")
+      let select = try db.cached("SELECT token FROM account WHERE id = ?")
       select.bind(1, account.uuid)
       return try select.first { $0.uuid(0).map(AccountToken.init) } ?? nil
     }
@@ -64,9 +64,7 @@ public struct Accounts: Sendable {
   /// All accounts, also erased ones, in the order in which they were opened.
   public func list() throws -> [AccountSummary] {
     try ledger.readStatement { db in
-      try SQLStatement(
-        db,
-        """
+      try db.cached("""
         SELECT a.id, c.login, a.token, (SELECT recorded_at FROM event WHERE seq = a.opened_seq),
           (SELECT recorded_at FROM event WHERE seq = a.erased_seq)
         FROM account AS a LEFT JOIN credential AS c ON c.account = a.number ORDER BY a.number
@@ -74,8 +72,8 @@ public struct Accounts: Sendable {
       ).all { row in
         guard let id = row.uuid(0), let token = row.uuid(2) else { return nil as AccountSummary? }
         return AccountSummary(
-          id: AccountID(id), login: row.optionalText(1), token: AccountToken(token), openedAt: row.int(3),
-          erasedAt: row.optionalInt(4))
+          id: AccountID(id), login: row.optionalText(1), token: AccountToken(token), openedAt: row.int64(3),
+          erasedAt: row.optionalInt64(4))
       }.compactMap { $0 }
     }
   }
@@ -89,7 +87,7 @@ public struct Accounts: Sendable {
       let row = try Self.living(account, in: recorder)
       try recorder.append(.accountErased(account))
       for sql in ["DELETE FROM credential WHERE account = ?", "DELETE FROM session WHERE account = ?"] {
-        let delete = try SQLStatement(recorder.db, sql)
+        let delete = try recorder.db.cached(sql)
         delete.bind(1, row.number)
         try delete.run()
       }
@@ -102,7 +100,7 @@ public struct Accounts: Sendable {
   /// - Returns: False if a reader or another process was active; then call it again later.
   public func emptyLog() async -> Bool {
     do {
-      try await ledger.pool.writeWithoutTransaction { try LedgerDatabase.emptyLog($0) }
+      try await ledger.database.emptyLog()
       return true
     } catch {
       return false
@@ -194,10 +192,8 @@ extension Accounts {
     var password: PasswordHash
   }
 
-  static func credential(_ db: some StatementConnection, login: String) throws -> Credential? {
-    let select = try SQLStatement(
-      db,
-      """
+  static func credential(_ db: SQLiteConnection, login: String) throws -> Credential? {
+    let select = try db.cached("""
       SELECT c.account, a.id, c.salt, c.hash, c.rounds, c.block_size, c.parallelism
       FROM credential AS c JOIN account AS a ON a.number = c.account WHERE c.login = ?
       """)
@@ -205,18 +201,16 @@ extension Accounts {
     return try select.first { row in
       row.uuid(1).map { id in
         Credential(
-          account: row.int(0), id: AccountID(id),
+          account: row.int64(0), id: AccountID(id),
           password: PasswordHash(
             salt: row.blob(2), hash: row.blob(3),
-            cost: .init(rounds: row.int(4), blockSize: row.int(5), parallelism: row.int(6))))
+            cost: .init(rounds: row.int64(4), blockSize: row.int64(5), parallelism: row.int64(6))))
       }
     } ?? nil
   }
 
-  static func store(_ hash: PasswordHash, of account: Int64, login: String, at now: Int64, in db: Database) throws {
-    let insert = try SQLStatement(
-      db,
-      """
+  static func store(_ hash: PasswordHash, of account: Int64, login: String, at now: Int64, in db: SQLiteConnection) throws {
+    let insert = try db.cached("""
       INSERT INTO credential (login, account, salt, hash, rounds, block_size, parallelism, changed_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
@@ -225,10 +219,8 @@ extension Accounts {
     try insert.run()
   }
 
-  static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64, in db: Database) throws {
-    let update = try SQLStatement(
-      db,
-      """
+  static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64, in db: SQLiteConnection) throws {
+    let update = try db.cached("""
       UPDATE credential SET salt = ?3, hash = ?4, rounds = ?5, block_size = ?6, parallelism = ?7, changed_at = ?8
       WHERE account = ?2
       """)
@@ -236,7 +228,7 @@ extension Accounts {
     try update.run()
   }
 
-  private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64, to statement: SQLStatement) {
+  private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64, to statement: SQLiteStatement) {
     statement.bind(2, account)
     statement.bind(3, hash.salt)
     statement.bind(4, hash.hash)

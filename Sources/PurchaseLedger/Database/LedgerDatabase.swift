@@ -1,34 +1,84 @@
+import CSQLite
 import Foundation
-import GRDB
-import GRDBSQLite
+import Support
 
-/// Creates, opens and copies the ledger's SQLite file: write-ahead log, `synchronous=FULL`, one writer, several readers.
-enum LedgerDatabase {
+/// The ledger's SQLite file: write-ahead log, `synchronous=FULL`, one writer, any number of readers.
+final class LedgerDatabase: Sendable {
   /// The size of the write-ahead log, in pages, at which SQLite checkpoints it: 128 MB.
   private static let checkpointPages = 16_384
+  /// How long a statement waits for another process's lock, in milliseconds.
+  static let patience: Int32 = 30_000
+
+  let files: OpenedFiles
+  private let isReadOnly: Bool
+  private let writer: SerializedConnection
+  /// For single statements.
+  private let readers: ReadConnectionPool
+  /// For read transactions, which may scan tables.
+  private let snapshots: ReadConnectionPool
+
+  private init(_ path: String, writer: sending SQLiteConnection, isReadOnly: Bool = false) {
+    self.isReadOnly = isReadOnly
+    self.writer = SerializedConnection(writer)
+    // The writer has opened the log and its index.
+    files = OpenedFiles(path, isWatched: !isReadOnly)
+    readers = ReadConnectionPool(path: path, files: files, isMapped: true)
+    snapshots = ReadConnectionPool(path: path, files: files, isMapped: false)
+  }
+
+  // The writer's connection is closed last, because only it checkpoints the log into the file.
+  deinit { closeReaders() }
+
+  private func closeReaders() {
+    readers.close()
+    snapshots.close()
+  }
+
+  /// Closes the file and checkpoints the log into it, unless another process uses it. Every later use fails.
+  func close() {
+    closeReaders()
+    if !isReadOnly { try? writer.withoutTransaction { try Self.emptyLog($0) } }
+    writer.close()
+  }
+
+  // MARK: Transactions
+
+  /// Runs `work` in a transaction that has the write lock, which is rolled back if `work` throws. Blocks the calling thread meanwhile.
+  func write<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value { try writer.write(work) }
+
+  /// Runs `work` with the writer's connection, outside a transaction.
+  func writeWithoutTransaction<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
+    try writer.withoutTransaction(work)
+  }
+
+  /// Runs `work` in a read transaction.
+  func read<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value { try snapshots.readTransaction(work) }
+
+  /// Runs single statements, each of which sees the last commit at its start. Cheaper than `read`.
+  func readStatement<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value { try readers.read(work) }
+
+  // MARK: Creating and opening
 
   /// Creates a file with what `begin` writes. The file gets its name only when it is complete.
   ///
   /// - Throws: `LedgerError` if the file exists, also if another process creates it at the same time.
-  static func create(
-    at path: String, migrator: DatabaseMigrator, begin: (Database) throws -> Void
-  ) throws -> DatabasePool {
+  static func create(at path: String, begin: (SQLiteConnection) throws -> Void) throws -> LedgerDatabase {
     let file = try NewLedgerFile(for: path)
     do {
       try reporting(path) {
-        let database = try DatabaseQueue(path: file.path, configuration: configuration)
-        try migrator.migrate(database)
-        try database.write(begin)
+        let connection = try connect(file.path)
+        try connection.transaction(.immediate) { try LedgerSchema.create(connection) }
+        try connection.transaction(.immediate) { try begin(connection) }
         // The journal mode is stored in the file. Closing the connection checkpoints the log into it.
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-        try database.close()
+        try connection.execute("PRAGMA journal_mode = WAL")
+        try connection.close()
       }
       try file.commit()
     } catch {
       file.remove()
       throw error
     }
-    return try open(at: path, migrator: migrator)
+    return try open(at: path)
   }
 
   private static func refuseFolder(_ path: String) throws(LedgerError) {
@@ -37,24 +87,30 @@ enum LedgerDatabase {
     throw LedgerError.isFolder(path)
   }
 
-  static func open(at path: String, migrator: DatabaseMigrator) throws -> DatabasePool {
+  /// Opens a ledger, and migrates a file of an older version.
+  static func open(at path: String) throws -> LedgerDatabase {
     try reporting(path) {
-      // Checked before the pool opens the file, which would switch any database to a write-ahead log.
+      // Checked before the file is opened, which would switch any database to a write-ahead log.
       _ = try checkHeader(path)
-      let pool = try DatabasePool(path: path, configuration: configuration)
-      try prepareWriter(pool)
-      try migrator.migrate(pool)
-      return pool
+      let writer = try connect(path)
+      let mode = try writer.prepare("PRAGMA journal_mode = WAL").first { $0.text(0) }
+      guard mode == "wal" else {
+        throw SQLiteError(code: SQLITE_ERROR, message: "could not activate WAL Mode at path: \(path)")
+      }
+      try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
+      try setCache(writer, isBulk: false)
+      try LedgerUpgrade.migrate(writer, path: path)
+      return LedgerDatabase(path, writer: writer)
     }
   }
 
   /// Opens a ledger read-only, without waiting for writers; nil for a file of an older version, which has to be migrated first.
-  static func openToRead(at path: String) throws -> DatabasePool? {
+  static func openToRead(at path: String) throws -> LedgerDatabase? {
     try reporting(path) {
       guard try checkHeader(path) == LedgerSchema.version else { return nil }
-      var configuration = configuration
-      configuration.readonly = true
-      return try DatabasePool(path: nameToRead(path), configuration: configuration)
+      // This connection never writes: what tries to is refused as on read-only media.
+      let writer = try connect(path, isReadOnly: true)
+      return LedgerDatabase(path, writer: writer, isReadOnly: true)
     }
   }
 
@@ -65,76 +121,72 @@ enum LedgerDatabase {
       (try? FileManager.default.attributesOfItem(atPath: path + suffix))?[.size] as? Int
     }
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    guard access(folder, W_OK) != 0, size("-wal") ?? 0 == 0, size("-shm") == nil,
-      sqlite3_compileoption_used("USE_URI") != 0
-    else { return path }
-    return URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+    let isImmutable = access(folder, W_OK) != 0 && size("-wal") ?? 0 == 0 && size("-shm") == nil
+    return SQLiteConnection.uri(path: path, parameters: isImmutable ? ["immutable=1"] : [])
   }
 
   /// A temporary database that is deleted when it is closed; what does not fit into memory is in the folder for temporary files.
-  static func scratch() throws -> DatabaseQueue {
-    var configuration = Configuration()
-    configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384")
-    }
+  static func scratch() throws -> SerializedConnection {
     // SQLite makes a temporary database for an empty path.
-    return try DatabaseQueue(path: "", configuration: configuration)
+    let connection = try SQLiteConnection(uri: "", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+    try connection.execute(
+      """
+      PRAGMA foreign_keys = ON; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384
+      """)
+    return SerializedConnection(connection)
   }
 
-  private static var configuration: Configuration {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(30)
-    configuration.maximumReaderCount = 8
-    configuration.label = "purchase-ledger"
-    configuration.prepareDatabase { db in
-      // The page size takes effect only while the file is empty.
-      try db.execute(sql: "PRAGMA page_size = 8192; PRAGMA secure_delete = ON; PRAGMA cache_size = -16384")
-    }
-    return configuration
+  /// Opens an existing file, which may be empty.
+  private static func connect(_ path: String, isReadOnly: Bool = false) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(
+      uri: isReadOnly ? nameToRead(path) : SQLiteConnection.uri(path: path, parameters: []),
+      flags: isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
+    connection.setBusyTimeout(milliseconds: patience)
+    // The page size takes effect only while the file is empty.
+    try connection.execute(
+      """
+      PRAGMA foreign_keys = ON; PRAGMA page_size = 8192; PRAGMA secure_delete = ON; PRAGMA cache_size = -16384
+      """)
+    // Fails if the file is not a database, and opens the log.
+    try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
+    return connection
   }
 
-  /// Runs after the pool is open, because the pool sets `synchronous=NORMAL` on its writer.
-  private static func prepareWriter(_ pool: DatabasePool) throws {
-    try pool.writeWithoutTransaction { db in
-      try db.execute(
-        sql: """
-          PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)
-          """)
-      try setCache(db, isBulk: false)
-    }
-  }
+  // MARK: The writer's cache and log
 
   /// Sets the writer's page cache: 128 MB, or 320 MB for large imports.
-  static func setCache(_ db: Database, isBulk: Bool) throws {
-    try db.execute(sql: "PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
+  static func setCache(_ db: SQLiteConnection, isBulk: Bool) throws {
+    try db.execute("PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
   }
+
+  /// Checkpoints the write-ahead log and truncates it, without blocking the calling thread.
+  func emptyLog() async throws { try await writer.withoutTransaction { try Self.emptyLog($0) } }
 
   /// Checkpoints the write-ahead log and truncates it. Does not wait for readers or writers, so that no writer has to wait for it.
   ///
-  /// - Throws: `DatabaseError` if a reader or another process was active; the log is then checkpointed as far as possible.
-  static func emptyLog(_ db: Database) throws {
-    let patience = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
-    try db.execute(sql: "PRAGMA busy_timeout = 0")
-    defer { try? db.execute(sql: "PRAGMA busy_timeout = \(patience)") }
-    _ = try db.checkpoint(.truncate)
+  /// - Throws: `SQLiteError` if a reader or another process was active; the log is then checkpointed as far as possible.
+  private static func emptyLog(_ db: SQLiteConnection) throws {
+    db.setBusyTimeout(milliseconds: 0)
+    defer { db.setBusyTimeout(milliseconds: patience) }
+    try db.checkpoint(.truncate)
   }
+
+  // MARK: Backup
 
   /// Copies the whole database, from one read transaction, into an empty file.
   ///
   /// - Parameter check: Checks the copy before it is closed.
   static func copy(
-    _ db: Database, to path: String, progress: (Int, Int) -> Void, check: (Database) throws -> Void
+    _ db: SQLiteConnection, to path: String, progress: (Int, Int) -> Void, check: (SQLiteConnection) throws -> Void
   ) throws {
-    let copy = try DatabaseQueue(path: path, configuration: configuration)
-    try copy.writeWithoutTransaction { target in
-      try withoutActuallyEscaping(progress) { progress in
-        try db.backup(to: target, pagesPerStep: 4096) { progress($0.completedPageCount, $0.totalPageCount) }
-      }
-    }
-    try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-    try copy.read(check)
+    let copy = try connect(path)
+    try db.backup(to: copy, pagesPerStep: 4096, progress: progress)
+    try copy.execute("PRAGMA journal_mode = WAL")
+    try copy.transaction(.deferred) { try check(copy) }
     try copy.close()
   }
+
+  // MARK: Errors
 
   /// Checks the application id (byte 68) and the version (byte 60) in the file's header.
   ///
@@ -163,23 +215,23 @@ enum LedgerDatabase {
 
   /// Converts errors of SQLite to a `LedgerError` that names the file and the remedy.
   static func reporting<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
-    do { return try work() } catch let error as DatabaseError {
+    do { return try work() } catch let error as SQLiteError {
       let remedy =
-        switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: "another process is writing; try again when it is done"
-        case .SQLITE_FULL: "the disk is full; make room and run it again"
-        case .SQLITE_NOTADB: "is not a ledger; name the file that `purchase-ledger init` made"
-        case .SQLITE_CORRUPT: "the file is damaged; restore it from a copy"
-        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: "check the permissions of the file and its folder"
+        switch error.primary {
+        case SQLITE_BUSY, SQLITE_LOCKED: "another process is writing; try again when it is done"
+        case SQLITE_FULL: "the disk is full; make room and run it again"
+        case SQLITE_NOTADB: "is not a ledger; name the file that `purchase-ledger init` made"
+        case SQLITE_CORRUPT: "the file is damaged; restore it from a copy"
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM: "check the permissions of the file and its folder"
         default: "the database failed"
         }
       let code: LedgerError.Code =
-        switch error.resultCode {
-        case .SQLITE_NOTADB: .notALedger
-        case .SQLITE_CORRUPT: .damaged
+        switch error.primary {
+        case SQLITE_NOTADB: .notALedger
+        case SQLITE_CORRUPT: .damaged
         default: .database
         }
-      throw LedgerError(code, at: path, "\(remedy) (\(error.message ?? "code \(error.resultCode.rawValue)"))")
+      throw LedgerError(code, at: path, "\(remedy) (\(error.message))")
     }
   }
 }

@@ -1,4 +1,4 @@
-import GRDB
+import Support
 
 /// The tables, described in docs/ledger.md, Tables. The scratch database into which `verify` folds the events has only the projections.
 enum LedgerSchema {
@@ -6,9 +6,15 @@ enum LedgerSchema {
   static let applicationID: Int32 = 0x4D50_4C44
   static let version: Int32 = 3
 
-  static func createPrimary(_ db: Database) throws {
-    try db.execute(
-      sql: """
+  /// Creates the tables of a new ledger.
+  static func create(_ db: SQLiteConnection) throws {
+    try createPrimary(db)
+    try createProjections(db)
+    try db.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+  }
+
+  static func createPrimary(_ db: SQLiteConnection) throws {
+    try db.execute("""
         CREATE TABLE evidence_prefix (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE);
         CREATE TABLE evidence (
           id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, outcome INTEGER NOT NULL,
@@ -75,9 +81,8 @@ enum LedgerSchema {
   /// Tokens have about 150 characters; the last 12 are selective enough for an index.
   static let tokenEnd = "substr(purchase_token, -12)"
 
-  static func createProjections(_ db: Database) throws {
-    try db.execute(
-      sql: """
+  static func createProjections(_ db: SQLiteConnection) throws {
+    try db.execute("""
         CREATE TABLE account (
           number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, token BLOB NOT NULL UNIQUE,
           opened_seq INTEGER NOT NULL, erased_seq INTEGER);

@@ -1,75 +1,70 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
+import Support
 import Synchronization
 
-/// A pool of read-only connections for single statements: GRDB's pool costs several times as much as a primary-key query.
+/// A pool of read-only connections to the ledger's file.
 ///
 /// Any thread may read at any time; the pool keeps as many connections as were in use at once.
 final class ReadConnectionPool: Sendable {
+  private struct Idle {
+    var connections: [Pooled] = []
+    var isClosed = false
+  }
+
+  /// Unchecked, because one thread at a time uses the connection: the one that took it from the pool.
+  private struct Pooled: @unchecked Sendable {
+    let connection: SQLiteConnection
+  }
+
   private let path: String
   private let files: OpenedFiles
-  private let idle = Mutex<[ReadConnection]>([])
+  private let isMapped: Bool
+  private let idle = Mutex(Idle())
 
-  init(path: String, files: OpenedFiles) { (self.path, self.files) = (path, files) }
+  /// - Parameter isMapped: Reads through a memory map: for queries that touch few pages all over the file, for which a cache per connection rarely hits.
+  ///   A scan would count the whole file as the process's memory.
+  init(path: String, files: OpenedFiles, isMapped: Bool) {
+    self.path = path
+    self.files = files
+    self.isMapped = isMapped
+  }
 
-  /// Closes the idle connections.
-  func close() { idle.withLock { $0.removeAll() } }
+  /// Closes the connections. Every later use fails.
+  func close() {
+    idle.withLock { idle in
+      idle.connections.removeAll()
+      idle.isClosed = true
+    }
+  }
 
   /// Runs `work` with a connection of its own. Each statement sees the last commit at its start.
-  func read<Value>(_ work: (ReadConnection) throws -> Value) throws -> Value {
-    let connection = try idle.withLock { $0.popLast() } ?? opened()
-    defer { idle.withLock { $0.append(connection) } }
-    return try work(connection)
+  func read<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
+    let pooled = try idle.withLock { idle in
+      if idle.isClosed { throw SerializedConnection.closed }
+      return idle.connections.popLast()
+    }
+    let used = try pooled ?? opened()
+    defer {
+      idle.withLock { idle in
+        if !idle.isClosed { idle.connections.append(used) }
+      }
+    }
+    return try work(used.connection)
   }
 
-  private func opened() throws -> ReadConnection {
-    let connection = try ReadConnection(path: path)
+  /// Runs `work` in a read transaction: all its statements see the same commit.
+  func readTransaction<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
+    try read { connection in try connection.transaction(.deferred) { try work(connection) } }
+  }
+
+  private func opened() throws -> Pooled {
+    let connection = try SQLiteConnection(uri: LedgerDatabase.nameToRead(path), flags: SQLITE_OPEN_READONLY)
+    connection.setBusyTimeout(milliseconds: LedgerDatabase.patience)
+    try connection.execute("PRAGMA cache_size = -16384")
+    // It is safe because the file never shrinks while it is open.
+    if isMapped { try connection.execute("PRAGMA mmap_size = \(1 << 34)") }
     // The path may name another file by now.
     try files.check()
-    return connection
-  }
-}
-
-/// A read-only connection with its cache of prepared statements.
-///
-/// Sendable because one thread at a time uses it: the one that took it from `ReadConnectionPool`.
-final class ReadConnection: StatementConnection, @unchecked Sendable {
-  let sqliteConnection: OpaquePointer?
-  private var statements: [String: OpaquePointer] = [:]
-
-  fileprivate init(path: String) throws {
-    var connection: OpaquePointer?
-    let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
-    let code = sqlite3_open_v2(LedgerDatabase.nameToRead(path), &connection, flags, nil)
-    guard code == SQLITE_OK else {
-      let error = DatabaseError(
-        resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })
-      sqlite3_close_v2(connection)
-      throw error
-    }
-    sqliteConnection = connection
-    sqlite3_extended_result_codes(connection, 1)
-    sqlite3_busy_timeout(connection, 30_000)
-    // Reads touch few pages all over the file, so a cache per connection rarely hits; memory mapping uses the system's page cache
-    // instead. It is safe because the file never shrinks while it is open.
-    sqlite3_exec(connection, "PRAGMA cache_size = -16384; PRAGMA mmap_size = \(1 << 34)", nil, nil, nil)
-  }
-
-  deinit {
-    for statement in statements.values { sqlite3_finalize(statement) }
-    sqlite3_close_v2(sqliteConnection)
-  }
-
-  func prepared(_ sql: String) throws -> (OpaquePointer, AnyObject) {
-    if let known = statements[sql] { return (known, self) }
-    var statement: OpaquePointer?
-    let code = sqlite3_prepare_v3(sqliteConnection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-    guard code == SQLITE_OK, let statement else {
-      throw DatabaseError(
-        resultCode: ResultCode(rawValue: code), message: sqliteConnection.map { String(cString: sqlite3_errmsg($0)) },
-        sql: sql)
-    }
-    statements[sql] = statement
-    return (statement, self)
+    return Pooled(connection: connection)
   }
 }

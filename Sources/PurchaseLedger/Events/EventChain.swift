@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import GRDB
+import Support
 
 /// The unique key of an event: the first 16 bytes of a SHA-256, kept as two integers, which hash and compare faster.
 struct EventKey: Sendable, Hashable {
@@ -52,10 +52,10 @@ struct EventChain: Sendable {
   }
 
   /// The hash of a row, selected as `LedgerEvent.columns`, appended to this head.
-  func next(_ row: borrowing SQLStatement) -> [UInt8] {
+  func next(_ row: SQLiteStatement) -> [UInt8] {
     next(
-      type: UInt16(truncatingIfNeeded: row.int(1)), version: UInt16(truncatingIfNeeded: row.int(2)),
-      recordedAt: row.int(3), key: row.blob(4), evidence: row.optionalBlob(5), body: row.blob(6))
+      type: UInt16(truncatingIfNeeded: row.int64(1)), version: UInt16(truncatingIfNeeded: row.int64(2)),
+      recordedAt: row.int64(3), key: row.blob(4), evidence: row.optionalBlob(5), body: row.blob(6))
   }
 
   mutating func advance(to hash: [UInt8]) {
@@ -67,9 +67,9 @@ struct EventChain: Sendable {
   /// is reported once.
   ///
   /// - Returns: Whether the row's number follows this head's, and whether its hash matches its content and the previous hash.
-  mutating func advance(over row: borrowing SQLStatement) -> (isNext: Bool, isChained: Bool) {
-    let isNext = row.int(0) == seq &+ 1
-    seq = row.int(0) &- 1
+  mutating func advance(over row: SQLiteStatement) -> (isNext: Bool, isChained: Bool) {
+    let isNext = row.int64(0) == seq &+ 1
+    seq = row.int64(0) &- 1
     let stored = row.blob(7)
     let isChained = next(row) == stored
     advance(to: stored)
@@ -81,26 +81,24 @@ struct EventChain: Sendable {
 struct EventWriter {
   private(set) var chain: EventChain
   private let recordedAt: Int64
-  private let select: SQLStatement
-  private let insert: SQLStatement
+  private let select: SQLiteStatement
+  private let insert: SQLiteStatement
   /// Whether the last event was a duplicate: a run of duplicates costs one query each, a run of new events none.
   private var expectsKnown = false
 
-  init(_ db: Database, recordedAt: Int64) throws {
+  init(_ db: SQLiteConnection, recordedAt: Int64) throws {
     self.recordedAt = recordedAt
     chain = try Self.head(db)
-    select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
-    insert = try SQLStatement(
-      db,
-      """
+    select = try db.cached("SELECT 1 FROM event WHERE key = ?")
+    insert = try db.cached("""
       INSERT INTO event (seq, type, version, recorded_at, key, evidence, body, hash)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
       """)
   }
 
-  static func head(_ db: Database) throws -> EventChain {
-    try SQLStatement(db, "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1")
-      .first { EventChain(seq: $0.int(0), hash: $0.blob(1)) } ?? EventChain()
+  static func head(_ db: SQLiteConnection) throws -> EventChain {
+    try db.cached("SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1")
+      .first { EventChain(seq: $0.int64(0), hash: $0.blob(1)) } ?? EventChain()
   }
 
   /// Appends an event unless its key is recorded already.

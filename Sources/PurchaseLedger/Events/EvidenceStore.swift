@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import GRDB
+import Support
 
 /// Stores each piece of evidence once, JWS headers deduplicated. Lives within one database transaction.
 struct EvidenceStore {
@@ -13,21 +13,19 @@ struct EvidenceStore {
     case pulled = 4
   }
 
-  private let db: Database
+  private let db: SQLiteConnection
   private let recordedAt: Int64
   private var prefixes: [[UInt8]: Int64] = [:]
   /// The last prefix, which nearly always is the next one's too: comparing costs less than hashing.
   private var lastPrefix: (bytes: [UInt8], id: Int64)?
   /// Whether any evidence is in quarantine; nil until it is queried.
   private var hasQuarantined: Bool?
-  private let insert: SQLStatement
+  private let insert: SQLiteStatement
 
-  init(_ db: Database, recordedAt: Int64) throws {
+  init(_ db: SQLiteConnection, recordedAt: Int64) throws {
     self.db = db
     self.recordedAt = recordedAt
-    insert = try SQLStatement(
-      db,
-      """
+    insert = try db.cached("""
       INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes, event)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (sha256) DO UPDATE SET
@@ -55,7 +53,7 @@ struct EvidenceStore {
     try insert.run()
     if piece.outcome == Outcome.quarantined.rawValue { hasQuarantined = true }
     guard !piece.names.isEmpty else { return }
-    let insertName = try SQLStatement(db, Self.insertName)
+    let insertName = try db.cached(Self.insertName)
     for name in piece.names {
       insertName.bind(1, name)
       insertName.bind(4, piece.sha256)
@@ -69,12 +67,10 @@ struct EvidenceStore {
   mutating func release(_ sha256: [UInt8], kind: Int64, as outcome: Outcome) throws -> Bool {
     if hasQuarantined == nil {
       hasQuarantined =
-        try SQLStatement(db, "SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
+        try db.cached("SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
     }
     guard hasQuarantined == true else { return false }
-    let update = try SQLStatement(
-      db,
-      """
+    let update = try db.cached("""
       UPDATE evidence SET outcome = CASE WHEN event IS NULL THEN ? ELSE 1 END, kind = ?, reason = NULL
       WHERE sha256 = ? AND outcome = 2
       """)
@@ -87,14 +83,14 @@ struct EvidenceStore {
 
   /// The stored outcome of evidence; nil if it is not stored.
   func outcome(of sha256: [UInt8]) throws -> Outcome? {
-    let select = try SQLStatement(db, "SELECT outcome FROM evidence WHERE sha256 = ?")
+    let select = try db.cached("SELECT outcome FROM evidence WHERE sha256 = ?")
     select.bind(1, sha256)
-    return try select.first { Outcome(rawValue: $0.int(0)) } ?? nil
+    return try select.first { Outcome(rawValue: $0.int64(0)) } ?? nil
   }
 
   /// Dismisses evidence from quarantine: it is no longer listed, and judged again if it is presented again.
   func dismiss(_ sha256: [UInt8]) throws {
-    let update = try SQLStatement(db, "UPDATE evidence SET outcome = 3 WHERE sha256 = ? AND outcome = 2")
+    let update = try db.cached("UPDATE evidence SET outcome = 3 WHERE sha256 = ? AND outcome = 2")
     update.bind(1, sha256)
     try update.run()
   }
@@ -105,11 +101,11 @@ struct EvidenceStore {
       lastPrefix = (bytes, known)
       return known
     }
-    let select = try SQLStatement(db, "SELECT id FROM evidence_prefix WHERE bytes = ?")
+    let select = try db.cached("SELECT id FROM evidence_prefix WHERE bytes = ?")
     select.bind(1, bytes)
-    var id = try select.first { $0.int(0) }
+    var id = try select.first { $0.int64(0) }
     if id == nil {
-      let insert = try SQLStatement(db, "INSERT INTO evidence_prefix (bytes) VALUES (?)")
+      let insert = try db.cached("INSERT INTO evidence_prefix (bytes) VALUES (?)")
       insert.bind(1, bytes)
       try insert.run()
       id = db.lastInsertedRowID
@@ -144,9 +140,9 @@ extension EvidenceRow {
   static let selectNames = "SELECT store, environment, transaction_id FROM quarantined_transaction WHERE evidence = ?"
 
   /// Reads a row of `select`.
-  init(_ row: borrowing SQLStatement) {
+  init(_ row: SQLiteStatement) {
     self.init(
-      sha256: row.blob(0), kind: row.int(1), outcome: row.int(2), reason: row.optionalText(3),
+      sha256: row.blob(0), kind: row.int64(1), outcome: row.int64(2), reason: row.optionalText(3),
       prefix: row.optionalBlob(4) ?? [], rest: row.blob(5))
   }
 }

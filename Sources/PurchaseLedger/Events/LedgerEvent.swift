@@ -20,15 +20,15 @@ extension LedgerEvent {
   static let columns = "seq, type, version, recorded_at, key, evidence, body, hash"
 
   /// Reads a row selected as `columns`.
-  init(_ row: borrowing SQLStatement, in path: String) throws {
-    let seq = row.int(0)
-    guard let type = EventType(rawValue: UInt16(truncatingIfNeeded: row.int(1))),
-      let content = try? EventContent(type: type, version: row.int(2), body: row.blob(6))
+  init(_ row: SQLiteStatement, in path: String) throws {
+    let seq = row.int64(0)
+    guard let type = EventType(rawValue: UInt16(truncatingIfNeeded: row.int64(1))),
+      let content = try? EventContent(type: type, version: row.int64(2), body: row.blob(6))
     else {
       throw LedgerError(.damaged, at: "\(path): event \(seq)", "cannot be read; run `purchase-ledger verify`")
     }
     self.init(
-      seq: seq, version: Int(row.int(2)), recordedAt: row.int(3), evidence: row.optionalBlob(5), hash: row.blob(7),
+      seq: seq, version: Int(row.int64(2)), recordedAt: row.int64(3), evidence: row.optionalBlob(5), hash: row.blob(7),
       content: content)
   }
 

@@ -1,22 +1,19 @@
 import Crypto
-import GRDB
 import Support
 
 /// Checks evidence against its digests and the events that name it.
 struct EvidenceCheck {
-  private let db: Database
+  private let db: SQLiteConnection
   /// Digests of evidence that left quarantine, by the kind of audit event that records it.
   private let leftQuarantine: [String: Set<String>]
 
-  init(_ db: Database, leftQuarantine: [String: Set<String>]) {
+  init(_ db: SQLiteConnection, leftQuarantine: [String: Set<String>]) {
     self.db = db
     self.leftQuarantine = leftQuarantine
   }
 
   func run(_ report: inout VerifyReport) throws {
-    let select = try SQLStatement(
-      db,
-      """
+    let select = try db.cached("""
       SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id,
         v.evidence = e.sha256 AND v.type IN \(EventType.list(EventType.vouching))
       FROM \(EvidenceRow.source) LEFT JOIN event AS v ON v.seq = e.event
@@ -24,26 +21,24 @@ struct EvidenceCheck {
     defer { select.reset() }
     var prefixes: Set<Int64> = []
     while try select.step() {
-      let location = "evidence \(select.int(0))"
+      let location = "evidence \(select.int64(0))"
       var hasher = SHA256()
       hasher.update(bufferPointer: select.bytes(2))
       hasher.update(bufferPointer: select.bytes(3))
       report.evidence += 1
       let sha256 = select.blob(1)
       if Array(hasher.finalize()) != sha256 { report.find(location, "its bytes are not those of its digest") }
-      if let prefix = select.optionalInt(5) { prefixes.insert(prefix) }
-      check(EvidenceStore.Outcome(rawValue: select.int(4)), isNamed: select.int(6) != 0, sha256, location, &report)
+      if let prefix = select.optionalInt64(5) { prefixes.insert(prefix) }
+      check(EvidenceStore.Outcome(rawValue: select.int64(4)), isNamed: select.int64(6) != 0, sha256, location, &report)
     }
-    for id in try SQLStatement(db, "SELECT id FROM evidence_prefix").all({ $0.int(0) }) where !prefixes.contains(id) {
+    for id in try db.cached("SELECT id FROM evidence_prefix").all({ $0.int64(0) }) where !prefixes.contains(id) {
       report.find("evidence_prefix \(id)", "belongs to no evidence")
     }
-    let missing = try SQLStatement(
-      db,
-      """
+    let missing = try db.cached("""
       SELECT seq FROM event AS e WHERE evidence IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM evidence WHERE sha256 = e.evidence)
       """)
-    for seq in try missing.all({ $0.int(0) }) { report.find("event \(seq)", "its evidence is missing") }
+    for seq in try missing.all({ $0.int64(0) }) { report.find("event \(seq)", "its evidence is missing") }
   }
 
   /// Checks that an event confirms the outcome, because evidence that counts as recorded is not verified again.
@@ -66,9 +61,9 @@ struct EvidenceCheck {
 /// Counts rows that follow from no event (logins, sessions, pulled evidence, cursors) and checks them against events as far
 /// as possible.
 struct UnchainedRowsCheck {
-  private let db: Database
+  private let db: SQLiteConnection
 
-  init(_ db: Database) { self.db = db }
+  init(_ db: SQLiteConnection) { self.db = db }
 
   func run(_ report: inout VerifyReport) throws {
     for table in [
@@ -84,13 +79,11 @@ struct UnchainedRowsCheck {
         (SELECT evidence FROM event WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL)
       """, &report)
     for table in ["credential", "session"] {
-      let strangers = try SQLStatement(
-        db,
-        """
+      let strangers = try db.cached("""
         SELECT DISTINCT account FROM \(table)
         WHERE account NOT IN (SELECT number FROM account WHERE erased_seq IS NULL)
         """)
-      for account in try strangers.all({ $0.int(0) }) {
+      for account in try strangers.all({ $0.int64(0) }) {
         report.find("\(table) of account \(account)", "is of an account that is erased or was never opened")
       }
     }
@@ -98,15 +91,14 @@ struct UnchainedRowsCheck {
   }
 
   private func count(_ name: String, _ sql: String, _ report: inout VerifyReport) throws {
-    let rows = try SQLStatement(db, sql).first { Int($0.int(0)) } ?? 0
+    let rows = try db.cached(sql).first { Int($0.int64(0)) } ?? 0
     if rows > 0 { report.outside.append(.init(table: name, rows: rows)) }
   }
 
   /// Checks the snapshot, because `reconcile --apply` records its facts.
   private func checkSnapshot(_ report: inout VerifyReport) throws {
-    let select = try SQLStatement(
-      db, "SELECT store, environment, transaction_id, digest, token, fact, evidence FROM store_snapshot")
-    let evidence = try SQLStatement(db, "SELECT 1 FROM evidence WHERE sha256 = ?")
+    let select = try db.cached("SELECT store, environment, transaction_id, digest, token, fact, evidence FROM store_snapshot")
+    let evidence = try db.cached("SELECT 1 FROM evidence WHERE sha256 = ?")
     defer { select.reset() }
     while try select.step() {
       let key = RowKey(select)

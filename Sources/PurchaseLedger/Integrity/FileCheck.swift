@@ -1,19 +1,19 @@
-import GRDB
+import Support
 
 /// Checks the database file: pages, indexes against their tables, foreign keys, the schema and the types of values.
 ///
 /// Indexes are checked because queries are answered from them: a changed page of an index gives other answers than the table.
 struct FileCheck {
-  private let db: Database
+  private let db: SQLiteConnection
 
-  init(_ db: Database) { self.db = db }
+  init(_ db: SQLiteConnection) { self.db = db }
 
   /// - Returns: The tables whose definition is that of a ledger.
   func run(_ report: inout VerifyReport) throws -> [String] {
     let tables = try checkSchema(&report)
     try checkPages(&report)
-    for row in try Row.fetchAll(db, sql: "PRAGMA foreign_key_check") {
-      report.find("\(row["table"] as String) \(row["rowid"] as Int64? ?? 0)", "names a row that is not there")
+    for row in try db.prepare("PRAGMA foreign_key_check").all({ "\($0.text(0)) \($0.int64(1))" }) {
+      report.find(row, "names a row that is not there")
     }
     return tables
   }
@@ -29,9 +29,7 @@ struct FileCheck {
     // Blobs are left out of the location, because they are not readable.
     let key = columns.filter { $0.primaryKeyIndex > 0 && $0.type != "BLOB" }
       .sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }.map(\.name)
-    let select = try SQLStatement(
-      db,
-      """
+    let select = try db.cached("""
       SELECT \(key.isEmpty ? "''" : key.joined(separator: " || '/' || ")), \(names) FROM \(table)
       WHERE \(others.map(\.isSo).joined(separator: " OR "))
       """)
@@ -51,7 +49,7 @@ struct FileCheck {
     // One finding for each index or table, because a damaged page affects hundreds of rows.
     var places: [String] = []
     var messages: [String: [String]] = [:]
-    for text in try String.fetchAll(db, sql: "PRAGMA integrity_check") where text != "ok" {
+    for text in try db.prepare("PRAGMA integrity_check").all({ $0.text(0) }) where text != "ok" {
       for line in text.split(separator: "\n").map(String.init) where !line.hasPrefix("***") {
         let place = Self.place(line, names)
         if messages[place] == nil { places.append(place) }
@@ -75,8 +73,8 @@ struct FileCheck {
   }
 
   private func roots() throws -> [Int64: String] {
-    let rows = try SQLStatement(db, "SELECT rootpage, type, name FROM sqlite_schema WHERE rootpage > 0").all {
-      ($0.int(0), "\($0.text(1)) \($0.text(2))")
+    let rows = try db.cached("SELECT rootpage, type, name FROM sqlite_schema WHERE rootpage > 0").all {
+      ($0.int64(0), "\($0.text(1)) \($0.text(2))")
     }
     return Dictionary(rows, uniquingKeysWith: { first, _ in first })
   }
@@ -105,12 +103,14 @@ struct FileCheck {
     }
   }
 
-  /// GRDB's table of migrations, which a file has besides the ledger's tables.
-  private static let known: Set<String> = ["table grdb_migrations", "index sqlite_autoindex_grdb_migrations_1"]
+  /// The table of migrations, which a file that an earlier version wrote has until it is opened for writing.
+  private static let known: Set<String> = [
+    "table \(LedgerUpgrade.migrationTable)", "index sqlite_autoindex_\(LedgerUpgrade.migrationTable)_1",
+  ]
 
   /// Definitions by type and name, without white space.
-  private static func objects(_ db: Database) throws -> [String: String] {
-    let rows = try SQLStatement(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema").all {
+  private static func objects(_ db: SQLiteConnection) throws -> [String: String] {
+    let rows = try db.cached("SELECT type, name, tbl_name, sql FROM sqlite_schema").all {
       ("\($0.text(0)) \($0.text(1))", "\($0.text(2)) " + $0.text(3).filter { !$0.isWhitespace })
     }
     return Dictionary(

@@ -1,4 +1,5 @@
-import GRDB
+import CSQLite
+import Support
 
 extension Ledger {
   /// Checks everything that can be checked without the stores' keys, in one read transaction:
@@ -27,12 +28,11 @@ extension Ledger {
           for comparison in ProjectionComparison.all { try comparison.run(db, beside, report: &report) }
           try UnchainedRowsCheck(db).run(&report)
         }
-      } catch let error as DatabaseError
-        where [.SQLITE_CORRUPT, .SQLITE_ERROR].contains(error.resultCode) && !report.isClean
+      } catch let error as SQLiteError where [SQLITE_CORRUPT, SQLITE_ERROR].contains(error.primary) && !report.isClean
       {
         // The check of the file has reported the damage already.
         report.find(
-          "file", "cannot be read to its end (\(error.message ?? "")), so the rest was not checked; restore a backup")
+          "file", "cannot be read to its end (\(error.message)), so the rest was not checked; restore a backup")
       }
       return report
     }
@@ -40,7 +40,7 @@ extension Ledger {
 
   /// - Returns: The digests of evidence that left quarantine, by the kind of audit event that records it.
   private static func checkEvents(
-    _ db: Database, _ beside: Database, path: String, head: [UInt8]?, progress: (Int, Int) -> Void,
+    _ db: SQLiteConnection, _ beside: SQLiteConnection, path: String, head: [UInt8]?, progress: (Int, Int) -> Void,
     report: inout VerifyReport
   ) throws -> [String: Set<String>] {
     let replay = try EventReplay(db, path: path)
@@ -51,29 +51,25 @@ extension Ledger {
     return check.leftQuarantine
   }
 
-  private static func checkPostings(_ db: Database, report: inout VerifyReport) throws {
-    let unknown = try SQLStatement(
-      db,
-      """
+  private static func checkPostings(_ db: SQLiteConnection, report: inout VerifyReport) throws {
+    let unknown = try db.cached("""
       SELECT store, environment, transaction_id, entry FROM posting
       WHERE (entry, debit % 10, credit % 10, debit / 10, credit / 10) NOT IN
         (VALUES (1, 1, 2, 0, 0), (1, 1, 2, 1, 1), (2, 3, 1, 0, 0), (2, 3, 1, 1, 1)) OR amount < 0
       """)
-    for key in try unknown.all({ "\($0.int(0))/\($0.int(1))/\($0.text(2))/\($0.int(3))" }) {
+    for key in try unknown.all({ "\($0.int64(0))/\($0.int64(1))/\($0.text(2))/\($0.int64(3))" }) {
       report.find("posting \(key)", "does not balance: its accounts are not those of a sale or refund")
     }
     // Summed in halves, because a sum of amounts may exceed 64 bits.
-    report.totals = try SQLStatement(
-      db,
-      """
+    report.totals = try db.cached("""
       SELECT currency, sum((amount >> 32) * (entry = 1)), sum((amount & 0xffffffff) * (entry = 1)),
         sum((amount >> 32) * (entry = 2)), sum((amount & 0xffffffff) * (entry = 2)) FROM posting
       WHERE environment = 1 AND currency <> 'XXX' GROUP BY currency ORDER BY currency
       """
     ).all {
       VerifyReport.Total(
-        currency: $0.text(0), sales: Int128($0.int(1)) << 32 + Int128($0.int(2)),
-        refunds: Int128($0.int(3)) << 32 + Int128($0.int(4)))
+        currency: $0.text(0), sales: Int128($0.int64(1)) << 32 + Int128($0.int64(2)),
+        refunds: Int128($0.int64(3)) << 32 + Int128($0.int64(4)))
     }
   }
 }
@@ -98,8 +94,8 @@ private struct EventCheck {
   }
 
   /// - Returns: The event of a row; nil if it cannot be decoded.
-  mutating func event(_ row: borrowing SQLStatement, _ report: inout VerifyReport) -> LedgerEvent? {
-    let location = "event \(row.int(0))"
+  mutating func event(_ row: SQLiteStatement, _ report: inout VerifyReport) -> LedgerEvent? {
+    let location = "event \(row.int64(0))"
     let last = chain.seq
     let (isNext, isChained) = chain.advance(over: row)
     if !isNext { report.find(location, "follows event \(last): those between are missing") }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 
 /// Compares a projection of the ledger with the same projection folded in a scratch database, in the order of their key.
 struct ProjectionComparison {
@@ -21,17 +21,17 @@ struct ProjectionComparison {
       Self(table: "account", key: ["token", "number"], index: ("sqlite_autoindex_account_2", "TRUE")),
     ]
 
-  func run(_ db: Database, _ beside: Database, report: inout VerifyReport) throws {
+  func run(_ db: SQLiteConnection, _ beside: SQLiteConnection, report: inout VerifyReport) throws {
     // A missing index was reported by the check of the file.
-    let exists = try SQLStatement(db, "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?")
+    let exists = try db.cached("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?")
     exists.bind(1, index?.name)
     if index != nil, try exists.first({ _ in true }) == nil { return }
     let columns = index == nil ? try db.columns(in: table).map(\.name) : []
     let others = columns.filter { !key.contains($0) }
     let source = index.map { "\(table) INDEXED BY \($0.name) WHERE \($0.condition)" } ?? table
     let sql = "SELECT \((key + others).joined(separator: ", ")) FROM \(source) ORDER BY \(key.joined(separator: ", "))"
-    let ours = try SQLStatement(db, sql)
-    let folded = try SQLStatement(beside, sql)
+    let ours = try db.cached(sql)
+    let folded = try beside.cached(sql)
     defer {
       ours.reset()
       folded.reset()
@@ -65,22 +65,22 @@ struct ProjectionComparison {
     }
   }
 
-  private func location(_ row: SQLStatement) -> String {
+  private func location(_ row: SQLiteStatement) -> String {
     "\(table) " + (0..<Int32(key.count)).map { row.text($0) }.joined(separator: "/")
   }
 }
 
-extension SQLStatement {
+extension SQLiteStatement {
   /// Compares columns of this row with another's in SQLite's order: NULL, numbers, text, blobs. Negative, zero or positive.
   /// Values of different types are never equal.
-  func compare(_ other: SQLStatement, columns: Range<Int32>) -> Int {
+  func compare(_ other: SQLiteStatement, columns: Range<Int32>) -> Int {
     for column in columns {
       let types = (type(column), other.type(column))
       if types.0 != types.1 { return types.0 < types.1 ? -1 : 1 }
       switch types.0 {
       case .null: continue
       case .integer:
-        if int(column) != other.int(column) { return int(column) < other.int(column) ? -1 : 1 }
+        if int64(column) != other.int64(column) { return int64(column) < other.int64(column) ? -1 : 1 }
       case .real, .text, .blob:
         let order = Self.order(bytes(column), other.bytes(column))
         if order != 0 { return order }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 
 extension Ledger {
   /// Checks every signature again, and that each event states what its evidence states, signed or not.
@@ -21,8 +21,8 @@ extension Ledger {
   package func kindsOfEvidence() throws -> Set<EvidenceKind> {
     try readStatement { db in
       Set(
-        try SQLStatement(db, "SELECT DISTINCT kind FROM evidence").all {
-          EvidenceKind(rawValue: UInt8(truncatingIfNeeded: $0.int(0)))
+        try db.cached("SELECT DISTINCT kind FROM evidence").all {
+          EvidenceKind(rawValue: UInt8(truncatingIfNeeded: $0.int64(0)))
         }.compactMap(\.self))
     }
   }
@@ -172,14 +172,12 @@ private struct SignatureCheck: Sendable {
 
   private func verdict(on sha256: [UInt8], in contexts: Set<EvidenceContext>) async throws -> Verdict? {
     let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
         FROM \(EvidenceRow.source) WHERE e.sha256 = ?
         """)
       select.bind(1, sha256)
-      return try select.first { ($0.int(0), $0.int(1), $0.int(2) != 0, $0.blob(3) + $0.blob(4)) }
+      return try select.first { ($0.int64(0), $0.int64(1), $0.int64(2) != 0, $0.blob(3) + $0.blob(4)) }
     }
     guard let kept else { return nil }
     var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
@@ -214,7 +212,7 @@ private struct SignatureCheck: Sendable {
 
   private func areBooked(_ keys: Set<EventKey>) throws -> Bool {
     try ledger.readStatement { db in
-      let select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
+      let select = try db.cached("SELECT 1 FROM event WHERE key = ?")
       return try keys.allSatisfy { key in
         select.bind(1, key.bytes)
         return try select.first { _ in true } != nil
@@ -235,22 +233,20 @@ private struct SignatureCheck: Sendable {
   private func count() throws -> Int {
     try ledger.readStatement { db in
       try [Self.statingEvents, Self.silentEvidence, "store_snapshot"].reduce(0) { total, rows in
-        total + (try SQLStatement(db, "SELECT count(*) FROM \(rows)").first { Int($0.int(0)) } ?? 0)
+        total + (try db.cached("SELECT count(*) FROM \(rows)").first { Int($0.int64(0)) } ?? 0)
       }
     }
   }
 
   private func events(after seq: Int64) throws -> (statements: [Statement], last: Int64)? {
     try ledger.readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT \(LedgerEvent.columns) FROM \(Self.statingEvents) AND seq > ? ORDER BY seq LIMIT \(Self.batch)
         """)
       select.bind(1, seq)
       var last = seq
       let statements = try select.all { row -> Statement in
-        last = row.int(0)
+        last = row.int64(0)
         return Statement(
           location: "event \(last)", sha256: row.blob(5), content: (try? LedgerEvent(row, in: ledger.path))?.content)
       }
@@ -260,12 +256,11 @@ private struct SignatureCheck: Sendable {
 
   private func evidence(after id: Int64) throws -> (statements: [Statement], last: Int64)? {
     try ledger.readStatement { db in
-      let select = try SQLStatement(
-        db, "SELECT e.id, e.sha256 FROM \(Self.silentEvidence) AND e.id > ? ORDER BY e.id LIMIT \(Self.batch)")
+      let select = try db.cached("SELECT e.id, e.sha256 FROM \(Self.silentEvidence) AND e.id > ? ORDER BY e.id LIMIT \(Self.batch)")
       select.bind(1, id)
       var last = id
       let statements = try select.all { row -> Statement in
-        last = row.int(0)
+        last = row.int64(0)
         return Statement(location: "evidence \(last)", sha256: row.blob(1))
       }
       return statements.isEmpty ? nil : (statements, last)
@@ -274,9 +269,7 @@ private struct SignatureCheck: Sendable {
 
   private func snapshot(after key: RowKey) throws -> (statements: [Statement], last: RowKey)? {
     try ledger.readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT store, environment, transaction_id, fact, evidence FROM store_snapshot
         WHERE (store, environment, transaction_id) > (?, ?, ?) ORDER BY store, environment, transaction_id
         LIMIT \(Self.batch)

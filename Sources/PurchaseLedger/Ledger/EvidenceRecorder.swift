@@ -1,10 +1,10 @@
 import Foundation
-import GRDB
+import Support
 
 /// Turns submissions into events, appends them to the chain and folds them into the projections.
 /// Lives within one write transaction; call `finish` before the commit.
 final class EvidenceRecorder {
-  let db: Database
+  let db: SQLiteConnection
   var events: EventWriter
   var evidence: EvidenceStore
   let projections: Projections
@@ -14,7 +14,7 @@ final class EvidenceRecorder {
 
   var policy: LedgerPolicy { projections.policy }
 
-  init(_ db: Database, now: Int64) throws {
+  init(_ db: SQLiteConnection, now: Int64) throws {
     self.db = db
     self.now = now
     events = try EventWriter(db, recordedAt: now)
@@ -22,9 +22,9 @@ final class EvidenceRecorder {
     projections = try Projections(db, policy: Self.policy(db))
   }
 
-  static func policy(_ db: Database) throws -> LedgerPolicy {
+  static func policy(_ db: SQLiteConnection) throws -> LedgerPolicy {
     var policy = LedgerPolicy()
-    for (name, value) in try SQLStatement(db, "SELECT name, value FROM policy").all({ ($0.text(0), $0.text(1)) }) {
+    for (name, value) in try db.cached("SELECT name, value FROM policy").all({ ($0.text(0), $0.text(1)) }) {
       // Values written by later versions stay in the table and are ignored.
       try? policy.set(name, to: value)
     }
@@ -90,10 +90,10 @@ final class EvidenceRecorder {
 
   /// Records the policies that differ from the current ones.
   func record(_ wanted: LedgerPolicy) throws {
-    let select = try SQLStatement(db, "SELECT value, seq FROM policy WHERE name = ?")
+    let select = try db.cached("SELECT value, seq FROM policy WHERE name = ?")
     for (name, value) in wanted.settings {
       select.bind(1, name)
-      let known = try select.first { ($0.text(0), $0.int(1)) }
+      let known = try select.first { ($0.text(0), $0.int64(1)) }
       if known?.0 == value { continue }
       if let known, name == "environment" {
         throw LedgerError(

@@ -1,5 +1,5 @@
 import Dispatch
-import GRDB
+import Support
 import Synchronization
 
 /// Lets concurrent writers of this process share one commit, because the fsync is most of the cost of a small write.
@@ -19,19 +19,19 @@ final class GroupCommit: Sendable {
   private static let batchMax = 4096
 
   private let path: String
-  private let pool: DatabasePool
-  private let files: OpenedFiles
+  private let database: LedgerDatabase
   private let clock: LedgerClock
   private let waiting = Mutex(Waiting())
   private let queue = DispatchQueue(label: "purchase-ledger.commits")
   private let lastFailure = Mutex<LedgerError?>(nil)
 
-  init(path: String, pool: DatabasePool, files: OpenedFiles, clock: LedgerClock) {
+  init(path: String, database: LedgerDatabase, clock: LedgerClock) {
     self.path = path
-    self.pool = pool
-    self.files = files
+    self.database = database
     self.clock = clock
   }
+
+  private var files: OpenedFiles { database.files }
 
   /// The error of the last commit if the disk or the database failed; nil after a successful one.
   var failure: LedgerError? { lastFailure.withLock { $0 } }
@@ -70,7 +70,7 @@ final class GroupCommit: Sendable {
   /// Makes a commit without a change, to test whether the disk accepts writes.
   func probe() throws {
     try LedgerDatabase.reporting(path) {
-      try pool.write { try $0.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)") }
+      try database.write { try $0.execute("PRAGMA user_version = \(LedgerSchema.version)") }
     }
     try files.check()
     lastFailure.withLock { $0 = nil }
@@ -80,7 +80,7 @@ final class GroupCommit: Sendable {
     do {
       try files.refuseIfGone()
       let results = try LedgerDatabase.reporting(path) {
-        try pool.write { db in
+        try database.write { db in
           let recorder = try EvidenceRecorder(db, now: clock.now())
           let results = try batch.map { item -> Swift.Result<any Sendable, any Error> in
             do { return .success(try item.work(recorder)) } catch let error as LedgerError { return .failure(error) }

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import GRDB
+import Support
 
 extension Ledger {
   /// Verifies evidence, records it and commits, in this order:
@@ -81,11 +81,11 @@ extension Ledger {
   /// alone could be inserted by anybody who can write to the file.
   package func knownEvidence(_ digests: [[UInt8]]) throws -> [KnownEvidence?] {
     try readStatement { db in
-      let select = try SQLStatement(db, Self.selectKnown)
+      let select = try db.cached(Self.selectKnown)
       return try digests.map { digest in
         select.bind(1, digest)
         return try select.first { row -> KnownEvidence? in
-          guard let kind = EvidenceKind(rawValue: UInt8(truncatingIfNeeded: row.int(0))), kind.isSigned else {
+          guard let kind = EvidenceKind(rawValue: UInt8(truncatingIfNeeded: row.int64(0))), kind.isSigned else {
             return nil
           }
           return KnownEvidence(kind: kind, isBooked: kind.isWhole)
@@ -116,7 +116,7 @@ extension Ledger {
       // An event that is recorded already neither waits for the write lock nor writes.
       let key = content.key(body: []).bytes
       let isKnown = try readStatement { db in
-        let select = try SQLStatement(db, "SELECT 1 FROM event WHERE key = ?")
+        let select = try db.cached("SELECT 1 FROM event WHERE key = ?")
         select.bind(1, key)
         return try select.first { _ in true } ?? false
       }
@@ -189,21 +189,18 @@ extension Ledger {
   /// - Returns: The run's position, which is empty for a new run.
   package func startRun(of command: String, input: String) throws -> ImportPosition {
     try write { recorder in
-      let select = try SQLStatement(
-        recorder.db,
-        """
+      let select = try recorder.db.cached("""
         SELECT run, position FROM progress WHERE command = ? AND input = ? AND finished_at IS NULL
         ORDER BY run DESC LIMIT 1
         """)
       select.bind(1, command)
       select.bind(2, input)
       if let known = try select.first({
-        ImportPosition(run: $0.int(0), position: $0.text(1), isFinished: false)
+        ImportPosition(run: $0.int64(0), position: $0.text(1), isFinished: false)
       }) {
         return known
       }
-      let insert = try SQLStatement(
-        recorder.db, "INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
+      let insert = try recorder.db.cached("INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
       insert.bind(1, command)
       insert.bind(2, input)
       insert.bind(3, recorder.now)
@@ -215,7 +212,7 @@ extension Ledger {
 
 extension EvidenceRecorder {
   func record(_ progress: ImportPosition) throws {
-    let update = try SQLStatement(db, "UPDATE progress SET position = ?, finished_at = ? WHERE run = ?")
+    let update = try db.cached("UPDATE progress SET position = ?, finished_at = ? WHERE run = ?")
     update.bind(1, progress.position)
     update.bind(2, progress.isFinished ? now : nil)
     update.bind(3, progress.run)

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Support
 
 /// The format of an export.
@@ -19,7 +18,7 @@ extension Ledger {
   ) throws {
     try read { db in
       let table = format == .hledger ? "posting" : "event"
-      let total = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+      let total = try db.prepare("SELECT count(*) FROM \(table)").first { $0.int(0) } ?? 0
       var done = 0
       func count() {
         done += 1
@@ -33,8 +32,8 @@ extension Ledger {
     }
   }
 
-  private func exportEvents(_ db: Database, to write: (String) throws -> Void, _ count: () -> Void) throws {
-    let select = try SQLStatement(db, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
+  private func exportEvents(_ db: SQLiteConnection, to write: (String) throws -> Void, _ count: () -> Void) throws {
+    let select = try db.cached("SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
     defer { select.reset() }
     while try select.step() {
       try write(LedgerEvent(select, in: path).jsonLine + "\n")
@@ -47,27 +46,25 @@ extension Ledger {
     try write(last.text + "\n")
   }
 
-  private func exportJournal(_ db: Database, to write: (String) throws -> Void, _ count: () -> Void) throws {
+  private func exportJournal(_ db: SQLiteConnection, to write: (String) throws -> Void, _ count: () -> Void) throws {
     try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n\n")
     try writeDeclarations(db, to: write)
-    let select = try SQLStatement(
-      db,
-      """
+    let select = try db.cached("""
       SELECT p.store, p.transaction_id, p.entry, p.date, p.debit, p.credit, p.amount, p.currency, t.product_id
       FROM posting AS p JOIN store_transaction AS t USING (store, environment, transaction_id)
       ORDER BY p.date, p.store, p.environment, p.transaction_id, p.entry
       """)
     defer { select.reset() }
     while try select.step() {
-      let store = Store(code: UInt8(truncatingIfNeeded: select.int(0)))?.rawValue ?? "unknown"
-      let amount = Self.amount(select.int(6), currency: select.text(7))
+      let store = Store(code: UInt8(truncatingIfNeeded: select.int64(0)))?.rawValue ?? "unknown"
+      let amount = Self.amount(select.int64(6), currency: select.text(7))
       try write(
         """
 
-        \(Self.day(select.int(3))) (\(Self.plain("\(store):\(select.text(1))"))) \
-        \(select.int(2) == 1 ? "sale" : "refund") \(Self.plain(select.text(8)))
-            \(Self.account(select.int(4), store: store))  \(amount)
-            \(Self.account(select.int(5), store: store))  \(amount == "0" ? "0" : "-" + amount)
+        \(Self.day(select.int64(3))) (\(Self.plain("\(store):\(select.text(1))"))) \
+        \(select.int64(2) == 1 ? "sale" : "refund") \(Self.plain(select.text(8)))
+            \(Self.account(select.int64(4), store: store))  \(amount)
+            \(Self.account(select.int64(5), store: store))  \(amount == "0" ? "0" : "-" + amount)
 
         """)
       count()
@@ -75,10 +72,10 @@ extension Ledger {
   }
 
   /// Declares commodities and accounts, which `hledger check --strict` requires.
-  private func writeDeclarations(_ db: Database, to write: (String) throws -> Void) throws {
-    let select = try SQLStatement(db, "SELECT DISTINCT store, debit, credit, currency, amount > 0 FROM posting")
+  private func writeDeclarations(_ db: SQLiteConnection, to write: (String) throws -> Void) throws {
+    let select = try db.cached("SELECT DISTINCT store, debit, credit, currency, amount > 0 FROM posting")
     var (commodities, accounts): (Set<String>, Set<String>) = ([], [])
-    for row in try select.all({ ($0.int(0), [$0.int(1), $0.int(2)], $0.text(3), $0.int(4) == 1) }) {
+    for row in try select.all({ ($0.int64(0), [$0.int64(1), $0.int64(2)], $0.text(3), $0.int64(4) == 1) }) {
       let store = Store(code: UInt8(truncatingIfNeeded: row.0))?.rawValue ?? "unknown"
       for number in row.1 { accounts.insert(Self.account(number, store: store)) }
       if row.3 { commodities.insert(row.2) }

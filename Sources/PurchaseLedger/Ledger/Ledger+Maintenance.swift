@@ -1,4 +1,3 @@
-import GRDB
 import Support
 
 // MARK: - Backup
@@ -44,14 +43,14 @@ extension Ledger {
     }
   }
 
-  private func checkChain(_ copy: Database, endsIn head: EventChain) throws {
-    let select = try SQLStatement(copy, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
+  private func checkChain(_ copy: SQLiteConnection, endsIn head: EventChain) throws {
+    let select = try copy.cached("SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
     defer { select.reset() }
     var chain = EventChain()
     while try select.step() {
       guard chain.advance(over: select) == (true, true) else {
         throw LedgerError(
-          .damaged, at: "\(path): event \(select.int(0))",
+          .damaged, at: "\(path): event \(select.int64(0))",
           "does not follow from the one before, and no copy was made; run `purchase-ledger verify`")
       }
     }
@@ -69,12 +68,12 @@ extension Ledger {
   /// - Throws: `LedgerError` with code `damaged` that names an event that cannot be read; nothing is changed then.
   public func rebuild(progress: (Int, Int) -> Void = { _, _ in }) throws {
     try LedgerDatabase.reporting(path) {
-      try pool.write { db in
+      try database.write { db in
         for table in ["evidence_prefix", "evidence", "event", "credential", "session"] {
-          try db.execute(sql: "REINDEX \(table)")
+          try db.execute("REINDEX \(table)")
         }
         let replay = try EventReplay(db, path: path)
-        for (table, _) in LedgerSchema.projections { try db.execute(sql: "DELETE FROM \(table)") }
+        for (table, _) in LedgerSchema.projections { try db.execute("DELETE FROM \(table)") }
         let projections = try Projections(db, policy: try replay.finalPolicy())
         try replay.run(into: projections, progress: progress) { try LedgerEvent($0, in: path) }
       }
@@ -88,17 +87,17 @@ extension Ledger {
   /// Enlarges the writer's cache to hold all pages that a large commit changes, so that none is written twice.
   func beginBulk() throws {
     try LedgerDatabase.reporting(path) {
-      try pool.writeWithoutTransaction { try LedgerDatabase.setCache($0, isBulk: true) }
+      try database.writeWithoutTransaction { try LedgerDatabase.setCache($0, isBulk: true) }
     }
   }
 
   /// Shrinks the cache again and checkpoints the log as far as no reader prevents it, so that reads use the memory-mapped file.
   func endBulk() {
     // Errors are ignored: the commits are durable without either.
-    try? pool.writeWithoutTransaction { db in
+    try? database.writeWithoutTransaction { db in
       try LedgerDatabase.setCache(db, isBulk: false)
       db.releaseMemory()
-      _ = try db.checkpoint(.passive)
+      try db.checkpoint(.passive)
     }
   }
 }
@@ -118,8 +117,8 @@ extension Ledger {
   /// The evidence in quarantine, in the order of arrival.
   package func quarantined() throws -> [Quarantined] {
     try readStatement { db in
-      try SQLStatement(db, "SELECT sha256, reason, received_at FROM evidence WHERE outcome = 2 ORDER BY id").all {
-        Quarantined(sha256: $0.blob(0), reason: $0.optionalText(1) ?? "", receivedAt: $0.int(2))
+      try db.cached("SELECT sha256, reason, received_at FROM evidence WHERE outcome = 2 ORDER BY id").all {
+        Quarantined(sha256: $0.blob(0), reason: $0.optionalText(1) ?? "", receivedAt: $0.int64(2))
       }
     }
   }
@@ -127,14 +126,12 @@ extension Ledger {
   /// A page of quarantined evidence after a row number. The context of its submission is not stored.
   func quarantinedEvidence(after last: Int64) throws -> [(number: Int64, bytes: [UInt8])] {
     try readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT e.id, p.bytes, e.bytes FROM \(EvidenceRow.source)
         WHERE e.outcome = 2 AND e.id > ? ORDER BY e.id LIMIT 256
         """)
       select.bind(1, last)
-      return try select.all { ($0.int(0), $0.blob(1) + $0.blob(2)) }
+      return try select.all { ($0.int64(0), $0.blob(1) + $0.blob(2)) }
     }
   }
 

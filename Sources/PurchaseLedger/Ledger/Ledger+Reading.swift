@@ -1,4 +1,4 @@
-import GRDB
+import Support
 
 extension Ledger {
   /// All entitlements assigned to an account, ordered by key.
@@ -6,7 +6,7 @@ extension Ledger {
   /// - Complexity: O(its grants); one statement.
   public func entitlements(of account: AccountID) throws -> [Entitlement] {
     try readStatement { db in
-      let select = try SQLStatement(db, Self.ownedGrants)
+      let select = try db.cached(Self.ownedGrants)
       select.bind(1, account.uuid)
       let rows = try select.all { EntitlementRow($0) }
       let sorted = rows.count > 1 ? rows.sorted { $0.key < $1.key } : rows
@@ -17,7 +17,7 @@ extension Ledger {
   /// The account's entitlement to a product: the active one if there is one, else the one that best explains why there is none.
   public func owner(of product: String, by account: AccountID) throws -> Entitlement? {
     let all = try readStatement { db in
-      let select = try SQLStatement(db, Self.ownedGrants + " AND product_id = ?")
+      let select = try db.cached(Self.ownedGrants + " AND product_id = ?")
       select.bind(1, account.uuid)
       select.bind(2, product)
       return try select.all { Entitlement(EntitlementRow($0), account: account) }
@@ -38,9 +38,7 @@ extension Ledger {
   public func entitlement(of grant: TransactionKey) throws -> Entitlement? {
     guard let key = RowKey(grant) else { return nil }
     return try readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT \(EntitlementRow.columns), (SELECT id FROM account WHERE number = account) FROM entitlement
         WHERE store = ? AND environment = ? AND original_id = ?
         """)
@@ -60,9 +58,7 @@ extension Ledger {
   /// - Complexity: O(events): events are not indexed by transaction.
   public func history(of transaction: String) throws -> [LedgerEvent] {
     try read { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT \(LedgerEvent.columns) FROM event WHERE instr(body, CAST(? AS BLOB)) > 0 ORDER BY seq
         """)
       select.bind(1, transaction)
@@ -73,9 +69,7 @@ extension Ledger {
   /// Google purchases older than `milliseconds` that are not acknowledged; Google refunds them after three days.
   public func unacknowledged(olderThan milliseconds: Int64) throws -> [LookupHint] {
     try readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT store, environment, transaction_id, product_id, purchase_token FROM store_transaction
         WHERE \(LedgerSchema.isUnacknowledged) AND purchase_date <= ? ORDER BY purchase_date
         """)
@@ -88,9 +82,7 @@ extension Ledger {
   /// In the order in which to send them: the ledger's own first, those about unknown transactions last.
   public func lookups() throws -> [LookupHint] {
     try readStatement { db in
-      try SQLStatement(
-        db,
-        """
+      try db.cached("""
         SELECT l.store, l.environment, l.transaction_id, coalesce(l.product_id, nullif(t.product_id, '')),
           coalesce(l.purchase_token, t.purchase_token)
         FROM lookup AS l LEFT JOIN store_transaction AS t USING (store, environment, transaction_id)
@@ -109,7 +101,7 @@ extension Ledger {
 }
 
 extension LookupHint {
-  fileprivate init(_ row: borrowing SQLStatement) {
+  fileprivate init(_ row: SQLiteStatement) {
     let key = RowKey(row)
     self.init(key: key.transactionKey, productID: row.optionalText(3), purchaseToken: row.optionalText(4))
   }
@@ -123,9 +115,7 @@ extension Ledger {
   /// An account counts as one customer; a grant without owner counts as a customer of its own.
   package func customers(of store: Store, in environment: StoreEnvironment) throws -> [String] {
     try readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT min(original_id) FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NOT NULL
         GROUP BY account
         UNION ALL SELECT original_id FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NULL
@@ -139,9 +129,7 @@ extension Ledger {
   /// Every Google purchase with what a query needs; revoked ones too, because Google's voided list covers only 30 days.
   package func googlePurchases(in environment: StoreEnvironment) throws -> [LookupHint] {
     try readStatement { db in
-      let select = try SQLStatement(
-        db,
-        """
+      let select = try db.cached("""
         SELECT transaction_id, product_id, purchase_token FROM store_transaction
         WHERE store = 2 AND environment = ? AND purchase_token IS NOT NULL
         """)

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import Synchronization
 
 /// The purchase ledger: hash-chained events and their projections, in one SQLite file (docs/ledger.md).
@@ -8,22 +8,17 @@ import Synchronization
 public final class Ledger: Sendable {
   public let path: String
   let clock: LedgerClock
-  let pool: DatabasePool
+  let database: LedgerDatabase
   let commits: GroupCommit
-  let files: OpenedFiles
-  private let readers: ReadConnectionPool
 
-  private init(path: String, pool: DatabasePool, clock: LedgerClock, isReadOnly: Bool = false) {
+  private init(path: String, database: LedgerDatabase, clock: LedgerClock) {
     self.path = path
-    self.pool = pool
+    self.database = database
     self.clock = clock
-    files = OpenedFiles(path, isWatched: !isReadOnly)
-    commits = GroupCommit(path: path, pool: pool, files: files, clock: clock)
-    readers = ReadConnectionPool(path: path, files: files)
+    commits = GroupCommit(path: path, database: database, clock: clock)
   }
 
-  // The writer's connection is closed last, because only it checkpoints the log into the file.
-  deinit { readers.close() }
+  var files: OpenedFiles { database.files }
 
   /// Closes the file and checkpoints the log into it, unless another process uses it, so that the file is complete by itself.
   ///
@@ -31,24 +26,19 @@ public final class Ledger: Sendable {
   /// object fails.
   public func close() {
     commits.finish()
-    readers.close()
-    pool.invalidateReadOnlyConnections()
-    if !pool.configuration.readonly {
-      try? pool.writeWithoutTransaction { try LedgerDatabase.emptyLog($0) }
-    }
-    try? pool.close()
+    database.close()
   }
 
   /// Creates a ledger.
   ///
   /// - Throws: `LedgerError` if the file exists or the folder is not writable.
   public static func create(at path: String, policy: LedgerPolicy, clock: LedgerClock) throws -> Ledger {
-    let pool = try LedgerDatabase.create(at: path, migrator: LedgerUpgrade.migrator(path)) { db in
+    let database = try LedgerDatabase.create(at: path) { db in
       let recorder = try EvidenceRecorder(db, now: clock.now())
       try recorder.record(policy)
       try recorder.finish()
     }
-    return Ledger(path: path, pool: pool, clock: clock)
+    return Ledger(path: path, database: database, clock: clock)
   }
 
   /// Opens a ledger. Given policies that differ from the recorded ones are recorded; nil keeps the recorded ones.
@@ -57,8 +47,7 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` if there is no file, it is not a ledger, or the environment differs from the ledger's.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
-    let ledger = Ledger(
-      path: path, pool: try LedgerDatabase.open(at: path, migrator: LedgerUpgrade.migrator(path)), clock: clock)
+    let ledger = Ledger(path: path, database: try LedgerDatabase.open(at: path), clock: clock)
     if let policy { try ledger.adopt(policy) }
     return ledger
   }
@@ -74,10 +63,10 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` if there is no file or it is not a ledger.
   public static func openToRead(at path: String, clock: LedgerClock) throws -> Ledger {
-    guard let pool = try LedgerDatabase.openToRead(at: path) else {
+    guard let database = try LedgerDatabase.openToRead(at: path) else {
       return try open(at: path, policy: nil, clock: clock)
     }
-    return Ledger(path: path, pool: pool, clock: clock, isReadOnly: true)
+    return Ledger(path: path, database: database, clock: clock)
   }
 
   /// The current policies, read from the file.
@@ -91,7 +80,7 @@ public final class Ledger: Sendable {
   func write<Value>(_ work: (EvidenceRecorder) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     let value = try LedgerDatabase.reporting(path) {
-      try pool.write { db in
+      try database.write { db in
         let recorder = try EvidenceRecorder(db, now: clock.now())
         let value = try work(recorder)
         try recorder.finish()
@@ -103,15 +92,15 @@ public final class Ledger: Sendable {
   }
 
   /// Runs `work` in a read transaction.
-  func read<Value>(_ work: (Database) throws -> Value) throws -> Value {
+  func read<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
     try files.refuseIfGone()
-    return try LedgerDatabase.reporting(path) { try pool.read(work) }
+    return try LedgerDatabase.reporting(path) { try database.read(work) }
   }
 
   /// Runs single statements, each of which sees the last commit at its start. Cheaper than `read`.
-  func readStatement<Value>(_ work: (ReadConnection) throws -> Value) throws -> Value {
+  func readStatement<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
     try files.refuseIfGone()
-    return try LedgerDatabase.reporting(path) { try readers.read(work) }
+    return try LedgerDatabase.reporting(path) { try database.readStatement(work) }
   }
 
   // MARK: Names of the file

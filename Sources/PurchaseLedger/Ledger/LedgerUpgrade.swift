@@ -1,40 +1,45 @@
-import GRDB
+import Support
 
 /// Migrates files of older versions, each step in one transaction.
 enum LedgerUpgrade {
-  /// The migrations in order: each brings a file of the version before it into the next form.
+  /// Brings an open file into the form of this version. Several processes may do so at the same time.
   ///
   /// - Parameter path: The ledger's file, for messages.
-  static func migrator(_ path: String) -> DatabaseMigrator {
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration("ledger 1") { db in
-      try LedgerSchema.createPrimary(db)
-      try LedgerSchema.createProjections(db)
-      try db.execute(
-        sql: """
-          PRAGMA application_id = \(LedgerSchema.applicationID); PRAGMA user_version = \(LedgerSchema.version)
-          """)
+  static func migrate(_ db: SQLiteConnection, path: String) throws {
+    // Looked at without a lock first: a file of this version is not written.
+    while try version(of: db) < LedgerSchema.version {
+      try db.transaction(.immediate) {
+        switch try version(of: db) {
+        case ..<2: try fromFirstVersion(db)
+        case 2: try fromSecondVersion(db, path: path)
+        default: break
+        }
+      }
     }
-    migrator.registerMigration("ledger 2") { db in
-      // A new ledger has this form already.
-      if try db.columns(in: "store_transaction").contains(where: { $0.name == "voided" }) { return }
-      try fromFirstVersion(db)
+    if try hasMigrationTable(db) {
+      try db.transaction(.immediate) { try db.execute("DROP TABLE IF EXISTS \(migrationTable)") }
     }
-    migrator.registerMigration("ledger 3") { db in
-      // A new ledger has this form already.
-      if try db.columns(in: "evidence").contains(where: { $0.name == "event" }) { return }
-      try fromSecondVersion(db, path: path)
-    }
-    return migrator
+  }
+
+  private static func version(of db: SQLiteConnection) throws -> Int64 {
+    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
+  }
+
+  /// A table that lists migrations, in files that were written before the version in the file's header took its place.
+  static let migrationTable = "grdb_migrations"
+
+  private static func hasMigrationTable(_ db: SQLiteConnection) throws -> Bool {
+    try db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(migrationTable)'").first { _ in true }
+      ?? false
   }
 
   /// Marks evidence that no event names as pulled: version 1 does not tell whether it was recorded, so it is recorded as new
   /// when it is presented again. The rest is the same as in version 2.
-  static func fromFirstVersion(_ db: Database) throws {
-    try db.execute(
-      sql: """
+  static func fromFirstVersion(_ db: SQLiteConnection) throws {
+    try db.execute("""
         UPDATE evidence SET outcome = 4
-        WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL)
+        WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL);
+        PRAGMA user_version = 2
         """)
   }
 
@@ -46,9 +51,8 @@ enum LedgerUpgrade {
   /// 4. Projections and the snapshot's digests are recomputed: version 2 kept the greater value of a field regardless of its
   ///    date, and version 1's digests cover fewer fields.
   /// 5. Queries to the stores get a rank and a source.
-  static func fromSecondVersion(_ db: Database, path: String) throws {
-    try db.execute(
-      sql: """
+  static func fromSecondVersion(_ db: SQLiteConnection, path: String) throws {
+    try db.execute("""
         ALTER TABLE evidence ADD COLUMN event INTEGER;
         UPDATE evidence SET event = named.seq FROM
           (SELECT evidence AS sha256, min(seq) AS seq FROM event
@@ -61,25 +65,23 @@ enum LedgerUpgrade {
         """)
     try nameQuarantined(db, path: path)
     try digestSnapshot(db)
-    for (table, _) in LedgerSchema.projections { try db.execute(sql: "DROP TABLE \(table)") }
+    for (table, _) in LedgerSchema.projections { try db.execute("DROP TABLE \(table)") }
     try LedgerSchema.createProjections(db)
     let replay = try EventReplay(db, path: path)
     let projections = try Projections(db, policy: replay.finalPolicy())
     try replay.run(into: projections, progress: { _, _ in }, event: { try LedgerEvent($0, in: path) })
     try rankLookUps(db)
-    try db.execute(sql: "PRAGMA user_version = \(LedgerSchema.version)")
+    try db.execute("PRAGMA user_version = \(LedgerSchema.version)")
   }
 
   /// Fills `quarantined_transaction` from the events of imported evidence.
-  private static func nameQuarantined(_ db: Database, path: String) throws {
-    try db.execute(sql: LedgerSchema.quarantinedTransactions)
-    let select = try SQLStatement(
-      db,
-      """
+  private static func nameQuarantined(_ db: SQLiteConnection, path: String) throws {
+    try db.execute(LedgerSchema.quarantinedTransactions)
+    let select = try db.cached("""
       SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.quarantine.rawValue)
       AND evidence IN (SELECT sha256 FROM evidence WHERE outcome = 2)
       """)
-    let insert = try SQLStatement(db, EvidenceStore.insertName)
+    let insert = try db.cached(EvidenceStore.insertName)
     for event in try select.all({ try LedgerEvent($0, in: path) }) {
       guard let key = event.content.transactionKey.flatMap({ RowKey($0) }) else { continue }
       insert.bind(1, key)
@@ -89,9 +91,8 @@ enum LedgerUpgrade {
   }
 
   /// Ranks queued queries as first queries of messages, because their sources are not known.
-  private static func rankLookUps(_ db: Database) throws {
-    try db.execute(
-      sql: """
+  private static func rankLookUps(_ db: SQLiteConnection) throws {
+    try db.execute("""
         ALTER TABLE lookup ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE lookup ADD COLUMN source INTEGER NOT NULL DEFAULT 0;
         \(LedgerSchema.lookupIndex);
@@ -102,15 +103,12 @@ enum LedgerUpgrade {
         """)
   }
 
-  private static func digestSnapshot(_ db: Database) throws {
-    let select = try SQLStatement(
-      db,
-      """
+  private static func digestSnapshot(_ db: SQLiteConnection) throws {
+    let select = try db.cached("""
       SELECT store, environment, transaction_id, fact, evidence FROM store_snapshot
       WHERE (store, environment, transaction_id) > (?, ?, ?) ORDER BY store, environment, transaction_id LIMIT 4096
       """)
-    let update = try SQLStatement(
-      db, "UPDATE store_snapshot SET digest = ? WHERE store = ? AND environment = ? AND transaction_id = ?")
+    let update = try db.cached("UPDATE store_snapshot SET digest = ? WHERE store = ? AND environment = ? AND transaction_id = ?")
     var last: RowKey? = RowKey(store: 0, environment: 0, id: "")
     while let from = last {
       select.bind(1, from)

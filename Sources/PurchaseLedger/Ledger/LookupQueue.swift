@@ -1,5 +1,5 @@
 import Crypto
-import GRDB
+import Support
 
 /// The queries to a store that wait for the next pull, stored in `lookup`. Lives within one write transaction.
 ///
@@ -26,48 +26,39 @@ final class LookupQueue {
     let environment: UInt8
   }
 
-  private let db: Database
+  private let db: SQLiteConnection
   private let now: Int64
   private var shares: [Scope: LookupShares] = [:]
   private var numbers: [String: Int64] = [:]
-  private let count: SQLStatement
-  private let select: SQLStatement
-  private let update: SQLStatement
-  private let insert: SQLStatement
-  private let last: SQLStatement
-  private let delete: SQLStatement
+  private let count: SQLiteStatement
+  private let select: SQLiteStatement
+  private let update: SQLiteStatement
+  private let insert: SQLiteStatement
+  private let last: SQLiteStatement
+  private let delete: SQLiteStatement
 
-  init(_ db: Database, now: Int64) throws {
+  init(_ db: SQLiteConnection, now: Int64) throws {
     self.db = db
     self.now = now
-    count = try SQLStatement(
-      db,
-      """
+    count = try db.cached("""
       SELECT source, count(*), sum(rank > \(Self.guess)), min(asked_at) FROM lookup
       WHERE store = ? AND environment = ? AND rank > 0 GROUP BY source
       """)
-    select = try SQLStatement(
-      db, "SELECT rank, source FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
-    update = try SQLStatement(
-      db,
-      """
+    select = try db.cached("SELECT rank, source FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
+    update = try db.cached("""
       UPDATE lookup SET product_id = coalesce(product_id, ?4), purchase_token = coalesce(purchase_token, ?5),
         rank = ?6, source = ?7, asked_at = ?8
       WHERE store = ?1 AND environment = ?2 AND transaction_id = ?3
       """)
-    insert = try SQLStatement(
-      db,
-      """
+    insert = try db.cached("""
       INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, rank, source, asked_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
-    last = try SQLStatement(
-      db,
-      """
+    last = try db.cached("""
       SELECT rank, transaction_id FROM lookup WHERE store = ? AND environment = ? AND source = ? AND rank > 0
       ORDER BY rank DESC, asked_at LIMIT 1
       """)
-    delete = try SQLStatement(db, "DELETE FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
+    delete = try db.cached("DELETE FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
   }
 
   /// Queues a query of the ledger itself.
@@ -98,7 +89,7 @@ final class LookupQueue {
   private func put(_ hint: LookupHint, _ key: RowKey, rank: Int64, source: Int64) throws -> Bool {
     let scope = Scope(store: key.store, environment: key.environment)
     select.bind(1, key)
-    if let waiting = try select.first({ (rank: $0.int(0), source: $0.int(1)) }) {
+    if let waiting = try select.first({ (rank: $0.int64(0), source: $0.int64(1)) }) {
       try renew(hint, key, from: waiting, to: (rank, source), in: scope)
       return true
     }
@@ -134,7 +125,7 @@ final class LookupQueue {
   }
 
   private func write(
-    _ statement: SQLStatement, _ hint: LookupHint, _ key: RowKey, _ rank: Int64, _ source: Int64
+    _ statement: SQLiteStatement, _ hint: LookupHint, _ key: RowKey, _ rank: Int64, _ source: Int64
   ) throws {
     statement.bind(1, key)
     statement.bind(4, hint.productID)
@@ -150,7 +141,7 @@ final class LookupQueue {
     count.bind(1, scope.store)
     count.bind(2, scope.environment)
     let found = LookupShares()
-    for (source, all, guesses, askedAt) in try count.all({ ($0.int(0), Int($0.int(1)), Int($0.int(2)), $0.int(3)) }) {
+    for (source, all, guesses, askedAt) in try count.all({ ($0.int64(0), Int($0.int64(1)), Int($0.int64(2)), $0.int64(3)) }) {
       found.add(source, isGuess: false, all - guesses, askedAt: askedAt)
       found.add(source, isGuess: true, guesses, askedAt: askedAt)
     }
@@ -166,7 +157,7 @@ final class LookupQueue {
     last.bind(1, scope.store)
     last.bind(2, scope.environment)
     last.bind(3, source)
-    guard let found = try last.first({ (rank: $0.int(0), id: $0.text(1)) }), found.rank >= rank ?? 0 else {
+    guard let found = try last.first({ (rank: $0.int64(0), id: $0.text(1)) }), found.rank >= rank ?? 0 else {
       return false
     }
     delete.bind(1, RowKey(store: scope.store, environment: scope.environment, id: found.id))
@@ -193,12 +184,11 @@ final class LookupQueue {
 
   /// The key of the hash, random for each file, so that outsiders cannot compute which sources share a number.
   private func secret() throws -> [UInt8] {
-    let insert = try SQLStatement(
-      db, "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES ('lookup.secret', hex(randomblob(32)), ?)")
+    let insert = try db.cached("INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES ('lookup.secret', hex(randomblob(32)), ?)")
     insert.bind(1, now)
     try insert.run()
     return Array(
-      try SQLStatement(db, "SELECT value FROM cursor WHERE name = 'lookup.secret'").first { $0.text(0) }?.utf8
+      try db.cached("SELECT value FROM cursor WHERE name = 'lookup.secret'").first { $0.text(0) }?.utf8
         ?? "".utf8)
   }
 }

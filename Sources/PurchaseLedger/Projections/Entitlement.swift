@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// What a grant (a purchase with its restored copies) entitles its owner to.
 public struct Entitlement: Sendable, Hashable {
@@ -79,7 +80,7 @@ extension EntitlementRow {
       refunded_milli = excluded.refunded_milli, token = excluded.token
     """
 
-  func bind(to statement: SQLStatement) {
+  func bind(to statement: SQLiteStatement) {
     statement.bind(1, key)
     statement.bind(4, account)
     statement.bind(5, productID)
@@ -92,15 +93,15 @@ extension EntitlementRow {
   }
 
   /// Reads a row selected as `columns`.
-  init(_ row: borrowing SQLStatement) {
+  init(_ row: SQLiteStatement) {
     key = RowKey(row)
-    account = row.optionalInt(3)
+    account = row.optionalInt64(3)
     productID = row.text(4)
     productType = ProductType(rawValue: row.text(5))
-    status = Entitlement.Status(rawValue: UInt8(truncatingIfNeeded: row.int(6))) ?? .withheld
+    status = Entitlement.Status(rawValue: UInt8(truncatingIfNeeded: row.int64(6))) ?? .withheld
     reason = row.text(7)
-    since = row.int(8)
-    refundedMilli = row.int(9)
+    since = row.int64(8)
+    refundedMilli = row.int64(9)
     orphan = row.uuid(10)
   }
 }

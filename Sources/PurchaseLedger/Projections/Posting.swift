@@ -1,3 +1,5 @@
+import Support
+
 /// A double-entry posting: one debit, one credit, one amount, so that it balances by itself.
 struct Posting: Sendable, Equatable {
   /// 1 for a sale, 2 for a refund.
@@ -125,7 +127,7 @@ extension Posting {
       currency = excluded.currency
     """
 
-  func bind(to statement: SQLStatement, key: RowKey) {
+  func bind(to statement: SQLiteStatement, key: RowKey) {
     statement.bind(1, key)
     statement.bind(4, entry)
     statement.bind(5, date)

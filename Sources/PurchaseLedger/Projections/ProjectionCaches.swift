@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 
 /// A row of `account`. `number` is its key in other tables, in the order of opening.
 struct AccountRow: Sendable, Equatable {
@@ -14,30 +14,30 @@ struct AccountRow: Sendable, Equatable {
 struct AccountCache {
   private var byToken: [UUID: AccountRow?] = [:]
   private var byNumber: [Int64: AccountRow] = [:]
-  private let selectByToken: SQLStatement
-  private let selectByNumber: SQLStatement
-  private let selectByID: SQLStatement
-  private let insertAccount: SQLStatement
-  private let eraseAccount: SQLStatement
+  private let selectByToken: SQLiteStatement
+  private let selectByNumber: SQLiteStatement
+  private let selectByID: SQLiteStatement
+  private let insertAccount: SQLiteStatement
+  private let eraseAccount: SQLiteStatement
   /// The sequence number of the latest erasure of any account, 0 if there is none.
   private(set) var lastErasure: Int64
 
-  init(_ db: Database) throws {
+  init(_ db: SQLiteConnection) throws {
     let columns = "SELECT number, id, token, opened_seq, erased_seq FROM account"
-    selectByToken = try SQLStatement(db, columns + " WHERE token = ?")
-    selectByNumber = try SQLStatement(db, columns + " WHERE number = ?")
-    selectByID = try SQLStatement(db, columns + " WHERE id = ?")
-    insertAccount = try SQLStatement(db, "INSERT INTO account (id, token, opened_seq) VALUES (?, ?, ?)")
-    eraseAccount = try SQLStatement(db, "UPDATE account SET erased_seq = ? WHERE id = ?")
+    selectByToken = try db.cached(columns + " WHERE token = ?")
+    selectByNumber = try db.cached(columns + " WHERE number = ?")
+    selectByID = try db.cached(columns + " WHERE id = ?")
+    insertAccount = try db.cached("INSERT INTO account (id, token, opened_seq) VALUES (?, ?, ?)")
+    eraseAccount = try db.cached("UPDATE account SET erased_seq = ? WHERE id = ?")
     lastErasure =
-      try SQLStatement(db, "SELECT max(erased_seq) FROM account WHERE erased_seq IS NOT NULL")
-      .first { $0.int(0) } ?? 0
+      try db.cached("SELECT max(erased_seq) FROM account WHERE erased_seq IS NOT NULL")
+      .first { $0.int64(0) } ?? 0
   }
 
-  static func read(_ row: borrowing SQLStatement) -> AccountRow? {
+  static func read(_ row: SQLiteStatement) -> AccountRow? {
     guard let id = row.uuid(1), let token = row.uuid(2) else { return nil }
     return AccountRow(
-      number: row.int(0), id: id, token: token, openedSeq: row.int(3), erasedSeq: row.optionalInt(4))
+      number: row.int64(0), id: id, token: token, openedSeq: row.int64(3), erasedSeq: row.optionalInt64(4))
   }
 
   mutating func account(token: UUID) throws -> AccountRow? {
@@ -92,18 +92,15 @@ struct ClaimCache {
   private var byTransaction: [RowKey: [ClaimRow]] = [:]
   /// Whether there are any claims: imported archives usually have none, which saves a query for each transaction.
   private var hasAny: Bool
-  private let select: SQLStatement
-  private let insert: SQLStatement
+  private let select: SQLiteStatement
+  private let insert: SQLiteStatement
 
-  init(_ db: Database) throws {
-    hasAny = try SQLStatement(db, "SELECT EXISTS (SELECT 1 FROM claim)").first { $0.int(0) != 0 } ?? false
-    select = try SQLStatement(
-      db,
-      """
+  init(_ db: SQLiteConnection) throws {
+    hasAny = try db.cached("SELECT EXISTS (SELECT 1 FROM claim)").first { $0.int64(0) != 0 } ?? false
+    select = try db.cached("""
       SELECT seq, account, mode FROM claim WHERE store = ? AND environment = ? AND transaction_id = ? ORDER BY seq
       """)
-    insert = try SQLStatement(
-      db, "INSERT INTO claim (store, environment, transaction_id, seq, account, mode) VALUES (?, ?, ?, ?, ?, ?)")
+    insert = try db.cached("INSERT INTO claim (store, environment, transaction_id, seq, account, mode) VALUES (?, ?, ?, ?, ?, ?)")
   }
 
   mutating func claims(of key: RowKey) throws -> [ClaimRow] {
@@ -111,7 +108,7 @@ struct ClaimCache {
     if let known = byTransaction[key] { return known }
     select.bind(1, key)
     let claims = try select.all {
-      ClaimRow(seq: $0.int(0), account: $0.int(1), mode: UInt8(truncatingIfNeeded: $0.int(2)))
+      ClaimRow(seq: $0.int64(0), account: $0.int64(1), mode: UInt8(truncatingIfNeeded: $0.int64(2)))
     }
     byTransaction[key] = claims
     return claims
@@ -138,12 +135,12 @@ struct OrderTokens {
   private var moved: Set<RowKey> = []
   /// Whether any purchase is known by its token alone: hardly any is, which saves a query for each order.
   private var hasTokenOnly: Bool
-  private let select: SQLStatement
+  private let select: SQLiteStatement
 
-  init(_ db: Database) throws {
+  init(_ db: SQLiteConnection) throws {
     hasTokenOnly =
-      try SQLStatement(db, Self.selectTokenOnly).first { $0.int(0) != 0 } ?? false
-    select = try SQLStatement(db, Self.selectOrder)
+      try db.cached(Self.selectTokenOnly).first { $0.int64(0) != 0 } ?? false
+    select = try db.cached(Self.selectOrder)
   }
 
   static let selectTokenOnly = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE \(LedgerSchema.isTokenOnly))"

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 
 extension Projections {
   /// Folds one event. Notifications, quarantine, decisions, corrections and audits change no projection.
@@ -28,7 +28,7 @@ extension Projections {
     // The query below finds this batch's grants only after they are written.
     try flush()
     try accounts.open(account, token: token, seq: seq)
-    let orphans = try SQLStatement(db, "SELECT store, environment, original_id FROM entitlement WHERE token = ?")
+    let orphans = try db.cached("SELECT store, environment, original_id FROM entitlement WHERE token = ?")
     orphans.bind(1, token.uuid)
     for grant in try orphans.all(Self.grantKey) { touch(grant) }
   }
@@ -37,15 +37,13 @@ extension Projections {
     try flush()
     guard let row = try accounts.account(id: account) else { return }
     try accounts.erase(account, seq: seq)
-    let owned = try SQLStatement(db, "SELECT store, environment, original_id FROM entitlement WHERE account = ?")
+    let owned = try db.cached("SELECT store, environment, original_id FROM entitlement WHERE account = ?")
     owned.bind(1, row.number)
     for grant in try owned.all(Self.grantKey) { touch(grant) }
   }
 
   private func setPolicy(_ name: String, _ value: String, seq: Int64) throws {
-    let write = try SQLStatement(
-      db,
-      """
+    let write = try db.cached("""
       INSERT INTO policy (name, value, seq) VALUES (?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, seq = excluded.seq
       """)
@@ -66,9 +64,7 @@ extension Projections {
   private func foldAllGrants() throws {
     try flush()
     var last: RowKey? = RowKey(store: 0, environment: 0, id: "")
-    let page = try SQLStatement(
-      db,
-      """
+    let page = try db.cached("""
       SELECT store, environment, original_id FROM entitlement
       WHERE (store, environment, original_id) > (?, ?, ?) ORDER BY store, environment, original_id LIMIT 4096
       """)
@@ -81,7 +77,7 @@ extension Projections {
     }
   }
 
-  private static func grantKey(_ row: borrowing SQLStatement) -> RowKey {
+  private static func grantKey(_ row: SQLiteStatement) -> RowKey {
     RowKey(row)
   }
 }
@@ -91,21 +87,20 @@ struct EventReplay {
   /// The number of events after which the projections are flushed.
   private static let batch = 8192
 
-  let db: Database
+  let db: SQLiteConnection
   let path: String
   let total: Int
 
-  init(_ db: Database, path: String) throws {
+  init(_ db: SQLiteConnection, path: String) throws {
     self.db = db
     self.path = path
-    total = try SQLStatement(db, "SELECT count(*) FROM event").first { Int($0.int(0)) } ?? 0
+    total = try db.cached("SELECT count(*) FROM event").first { Int($0.int64(0)) } ?? 0
   }
 
   /// The policies after the last event: replay folds every grant once, with these.
   func finalPolicy() throws -> LedgerPolicy {
     var policy = LedgerPolicy()
-    let events = try SQLStatement(
-      db, "SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.policy.rawValue) ORDER BY seq"
+    let events = try db.cached("SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.policy.rawValue) ORDER BY seq"
     ).all { try? LedgerEvent($0, in: path) }
     for case .policy(let name, let value, _)? in events.map(\.?.content) { try? policy.set(name, to: value) }
     return policy
@@ -114,10 +109,10 @@ struct EventReplay {
   /// Passes every row to `event` and folds the event it returns; nil skips the row.
   func run(
     into projections: Projections, progress: (Int, Int) -> Void,
-    event: (borrowing SQLStatement) throws -> LedgerEvent?
+    event: (SQLiteStatement) throws -> LedgerEvent?
   ) throws {
     projections.isReplaying = true
-    let select = try SQLStatement(db, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
+    let select = try db.cached("SELECT \(LedgerEvent.columns) FROM event ORDER BY seq")
     defer { select.reset() }
     var done = 0
     while try select.step() {

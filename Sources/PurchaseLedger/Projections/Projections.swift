@@ -1,11 +1,11 @@
 import Foundation
-import GRDB
+import Support
 
 /// Folds events into the projection tables. Rows of a batch are joined in memory and written once, by `flush`.
 ///
 /// Lives within one database transaction: of the ledger when it records or rebuilds, of a scratch database in `verify`.
 final class Projections {
-  let db: Database
+  let db: SQLiteConnection
   var policy: LedgerPolicy
   /// Whether events are replayed; `policy` then has the final values from the start.
   var isReplaying = false
@@ -20,13 +20,13 @@ final class Projections {
   var claims: ClaimCache
 
   private var orders: OrderTokens
-  private let selectRow: SQLStatement
-  private let upsertRow: SQLStatement
-  private let selectCopies: SQLStatement
-  private let upsertGrant: SQLStatement
-  private let deleteGrant: SQLStatement
-  private let upsertPosting: SQLStatement
-  private let deletePosting: SQLStatement
+  private let selectRow: SQLiteStatement
+  private let upsertRow: SQLiteStatement
+  private let selectCopies: SQLiteStatement
+  private let upsertGrant: SQLiteStatement
+  private let deleteGrant: SQLiteStatement
+  private let upsertPosting: SQLiteStatement
+  private let deletePosting: SQLiteStatement
 
   /// A class, because copying a row's many fields is slow when millions of rows are sorted and read.
   final class CachedRow {
@@ -49,33 +49,27 @@ final class Projections {
 
   static let selectAnyCopy = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE transaction_id <> original_id)"
 
-  init(_ db: Database, policy: LedgerPolicy) throws {
+  init(_ db: SQLiteConnection, policy: LedgerPolicy) throws {
     self.db = db
     self.policy = policy
     accounts = try AccountCache(db)
     claims = try ClaimCache(db)
     orders = try OrderTokens(db)
-    selectRow = try SQLStatement(
-      db,
-      """
+    selectRow = try db.cached("""
       SELECT \(TransactionRow.columns) FROM store_transaction
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
-    upsertRow = try SQLStatement(db, TransactionRow.upsert)
+    upsertRow = try db.cached(TransactionRow.upsert)
     hasStoredCopies =
-      try SQLStatement(db, Self.selectAnyCopy).first { $0.int(0) != 0 } ?? false
-    selectCopies = try SQLStatement(
-      db,
-      """
+      try db.cached(Self.selectAnyCopy).first { $0.int64(0) != 0 } ?? false
+    selectCopies = try db.cached("""
       SELECT transaction_id FROM store_transaction
       WHERE store = ? AND environment = ? AND original_id = ? AND transaction_id <> original_id
       """)
-    upsertGrant = try SQLStatement(db, EntitlementRow.upsert)
-    deleteGrant = try SQLStatement(
-      db, "DELETE FROM entitlement WHERE store = ? AND environment = ? AND original_id = ?")
-    upsertPosting = try SQLStatement(db, Posting.upsert)
-    deletePosting = try SQLStatement(
-      db, "DELETE FROM posting WHERE store = ? AND environment = ? AND transaction_id = ? AND entry = ?")
+    upsertGrant = try db.cached(EntitlementRow.upsert)
+    deleteGrant = try db.cached("DELETE FROM entitlement WHERE store = ? AND environment = ? AND original_id = ?")
+    upsertPosting = try db.cached(Posting.upsert)
+    deletePosting = try db.cached("DELETE FROM posting WHERE store = ? AND environment = ? AND transaction_id = ? AND entry = ?")
   }
 
   // MARK: Transactions

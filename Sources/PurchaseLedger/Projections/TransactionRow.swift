@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import GRDB
+import Support
 
 /// A row of `store_transaction`: the least upper bound of all facts about one transaction (docs/ledger.md, The fold).
 struct TransactionRow: Sendable, Equatable {
@@ -139,7 +139,7 @@ extension TransactionRow {
       """
   }()
 
-  func bind(to statement: SQLStatement, digest: [UInt8]) {
+  func bind(to statement: SQLiteStatement, digest: [UInt8]) {
     statement.bind(1, key)
     statement.bind(4, digest)
     statement.bind(5, token)
@@ -169,24 +169,24 @@ extension TransactionRow {
   }
 
   /// Reads a row selected as `columns`.
-  init(_ row: borrowing SQLStatement) {
+  init(_ row: SQLiteStatement) {
     let price: Money? =
-      row.isNull(13) ? nil : Money(milliunits: row.int(13), currency: row.text(14))
+      row.isNull(13) ? nil : Money(milliunits: row.int64(13), currency: row.text(14))
     let revocation: Revocation? =
       row.isNull(20)
       ? nil
       : Revocation(
-        date: row.int(20), reason: row.optionalText(21), percentageMilli: row.optionalInt(22),
-        type: row.optionalText(23), quantity: row.optionalInt(24))
+        date: row.int64(20), reason: row.optionalText(21), percentageMilli: row.optionalInt64(22),
+        type: row.optionalText(23), quantity: row.optionalInt64(24))
     self.init(
       key: RowKey(row),
       originalID: row.text(6), productID: row.text(7), productType: ProductType(rawValue: row.text(8)),
-      purchaseDate: row.int(9), expiresDate: row.optionalInt(10), quantity: row.int(11), ownership: row.text(12),
-      price: price, reason: row.text(15), purchaseToken: row.optionalText(16), signedDate: row.int(17),
-      statement: Statement(rawValue: UInt8(truncatingIfNeeded: row.int(18))) ?? .pending,
-      trust: Trust(rawValue: UInt8(truncatingIfNeeded: row.int(19))) ?? .unsigned, revocation: revocation,
+      purchaseDate: row.int64(9), expiresDate: row.optionalInt64(10), quantity: row.int64(11), ownership: row.text(12),
+      price: price, reason: row.text(15), purchaseToken: row.optionalText(16), signedDate: row.int64(17),
+      statement: Statement(rawValue: UInt8(truncatingIfNeeded: row.int64(18))) ?? .pending,
+      trust: Trust(rawValue: UInt8(truncatingIfNeeded: row.int64(19))) ?? .unsigned, revocation: revocation,
       voided: row.isNull(25) ? PartialRefunds() : PartialRefunds(row.blob(25)), token: row.uuid(4),
-      tokenDate: row.optionalInt(5), isAcknowledged: row.int(26) != 0,
+      tokenDate: row.optionalInt64(5), isAcknowledged: row.int64(26) != 0,
       stamps: row.isNull(27) ? FieldStamps() : FieldStamps(row.blob(27)))
   }
 }

@@ -1,4 +1,4 @@
-import GRDB
+import Support
 
 /// Records the store's facts in batches, while the merge continues in its own read transaction, and passes lines on after their commit.
 final class Corrections {
@@ -84,9 +84,7 @@ final class Corrections {
 extension EvidenceRecorder {
   /// Queues a query for every active purchase, because any may have been voided during a gap of the voided list.
   fileprivate func askForActivePurchases() throws {
-    try SQLStatement(
-      db,
-      """
+    try db.cached("""
       INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
       SELECT store, environment, transaction_id, product_id, purchase_token, \(now) FROM store_transaction
       WHERE store = 2 AND statement IN (1, 3)

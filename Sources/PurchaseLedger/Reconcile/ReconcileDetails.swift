@@ -1,40 +1,34 @@
 import Foundation
-import GRDB
 import Support
 
 /// Reads the details of a difference. Lives within the read transaction of the merge.
 struct ReconcileDetails {
   private let projections: ReconcileProjections
   private let refusesUnknownTokens: Bool
-  private let selectFact: SQLStatement
-  private let selectRow: SQLStatement
-  private let selectOrder: SQLStatement
-  private let selectQuarantine: [SQLStatement]
-  private let selectEvidence: SQLStatement
-  private let selectNames: [SQLStatement]
-  private let selectWaiting: SQLStatement
+  private let selectFact: SQLiteStatement
+  private let selectRow: SQLiteStatement
+  private let selectOrder: SQLiteStatement
+  private let selectQuarantine: [SQLiteStatement]
+  private let selectEvidence: SQLiteStatement
+  private let selectNames: [SQLiteStatement]
+  private let selectWaiting: SQLiteStatement
 
-  init(_ db: Database, _ theirs: Database) throws {
+  init(_ db: SQLiteConnection, _ theirs: SQLiteConnection) throws {
     projections = try ReconcileProjections(db)
     refusesUnknownTokens = try EvidenceRecorder.policy(db).unknownToken == .refuse
-    selectFact = try SQLStatement(
-      theirs, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
-    selectRow = try SQLStatement(
-      db,
-      """
+    selectFact = try theirs.cached("SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+    selectRow = try db.cached("""
       SELECT \(TransactionRow.columns) FROM store_transaction
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
-    selectOrder = try SQLStatement(db, OrderTokens.selectOrder)
+    selectOrder = try db.cached(OrderTokens.selectOrder)
     // An export may contain evidence that the ledger has too.
     selectQuarantine = try (theirs === db ? [db] : [db, theirs]).map {
-      try SQLStatement($0, "SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
+      try $0.cached("SELECT id, sha256, reason FROM evidence WHERE outcome = 2 ORDER BY id")
     }
-    selectEvidence = try SQLStatement(theirs, EvidenceRow.select)
-    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try SQLStatement($0, EvidenceRow.selectNames) }
-    selectWaiting = try SQLStatement(
-      theirs,
-      """
+    selectEvidence = try theirs.cached(EvidenceRow.select)
+    selectNames = try (theirs === db ? [db] : [db, theirs]).map { try $0.cached(EvidenceRow.selectNames) }
+    selectWaiting = try theirs.cached("""
       SELECT 1 FROM quarantined_transaction AS q JOIN evidence AS e ON e.sha256 = q.evidence
       WHERE q.store = ? AND q.environment = ? AND q.transaction_id = ? AND e.outcome = 2
       """)
@@ -49,7 +43,7 @@ struct ReconcileDetails {
   }
 
   /// The transactions that quarantined evidence names.
-  private func names(_ sha256: [UInt8], _ select: SQLStatement) throws -> [RowKey] {
+  private func names(_ sha256: [UInt8], _ select: SQLiteStatement) throws -> [RowKey] {
     select.bind(1, sha256)
     return try select.all { row in
       RowKey(row)
@@ -174,19 +168,16 @@ struct ReconcileDetails {
 
 /// Reads owners and accounts from the projections.
 private struct ReconcileProjections {
-  private let selectOwner: SQLStatement
-  private let selectToken: SQLStatement
+  private let selectOwner: SQLiteStatement
+  private let selectToken: SQLiteStatement
 
-  init(_ db: Database) throws {
+  init(_ db: SQLiteConnection) throws {
     let columns = "a.number, a.id, a.token, a.opened_seq, a.erased_seq"
-    selectOwner = try SQLStatement(
-      db,
-      """
+    selectOwner = try db.cached("""
       SELECT \(columns) FROM entitlement AS e JOIN account AS a ON a.number = e.account
       WHERE e.store = ? AND e.environment = ? AND e.original_id = ?
       """)
-    selectToken = try SQLStatement(
-      db, "SELECT \(columns) FROM account AS a WHERE a.token = ?")
+    selectToken = try db.cached("SELECT \(columns) FROM account AS a WHERE a.token = ?")
   }
 
   func owner(of grant: RowKey) throws -> AccountRow? {

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 
 /// Compares the snapshot of the store's transactions with the ledger and records what is missing (docs/ledger.md, Reconciliation).
 public struct Reconciler: Sendable {
@@ -44,7 +44,7 @@ public struct Reconciler: Sendable {
   }
 
   private func compare(
-    _ ours: Database, _ theirs: Database, _ corrections: Corrections?, _ report: inout ReconcileReport,
+    _ ours: SQLiteConnection, _ theirs: SQLiteConnection, _ corrections: Corrections?, _ report: inout ReconcileReport,
     each: (ReconcileLine) throws -> Void, progress: ((Int, Int) -> Void)?
   ) throws {
     report.scopes = try Self.scopes(theirs)
@@ -108,10 +108,9 @@ public struct Reconciler: Sendable {
     progress?(total, total)
   }
 
-  private static func scopes(_ db: Database) throws -> [ReconcileReport.Scope] {
-    let cursors = try SQLStatement(
-      db, "SELECT name, value, updated_at FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name"
-    ).all { ($0.text(0), $0.text(1), $0.int(2)) }
+  private static func scopes(_ db: SQLiteConnection) throws -> [ReconcileReport.Scope] {
+    let cursors = try db.cached("SELECT name, value, updated_at FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name"
+    ).all { ($0.text(0), $0.text(1), $0.int64(2)) }
     return cursors.compactMap { name, value, updatedAt in
       let parts = name.split(separator: ".").compactMap { UInt8($0) }
       guard parts.count == 2, let store = Store(code: parts[0]), let environment = StoreEnvironment(code: parts[1])
@@ -123,28 +122,27 @@ public struct Reconciler: Sendable {
 
   /// The total for progress: the number of rows of the larger side of each scope.
   private static func count(
-    _ ours: Database, _ theirs: Database, _ scopes: [ReconcileReport.Scope]
+    _ ours: SQLiteConnection, _ theirs: SQLiteConnection, _ scopes: [ReconcileReport.Scope]
   ) throws -> Int {
     var total = 0
     for scope in scopes {
       let counts = try [(theirs, "store_snapshot"), (ours, "store_transaction")].map { db, table in
-        let select = try SQLStatement(db, "SELECT count(*) FROM \(table) WHERE store = ? AND environment = ?")
+        let select = try db.cached("SELECT count(*) FROM \(table) WHERE store = ? AND environment = ?")
         select.bind(1, scope.store.code)
         select.bind(2, scope.environment.code ?? 0)
-        return try select.first { Int($0.int(0)) } ?? 0
+        return try select.first { Int($0.int64(0)) } ?? 0
       }
       total += counts.max() ?? 0
     }
     return total
   }
 
-  private static func lostWindow(_ db: Database, now: Int64) throws -> Int64? {
-    let lost = try SQLStatement(db, "SELECT value FROM cursor WHERE name = '\(Snapshot.lostWindow)'")
+  private static func lostWindow(_ db: SQLiteConnection, now: Int64) throws -> Int64? {
+    let lost = try db.cached("SELECT value FROM cursor WHERE name = '\(Snapshot.lostWindow)'")
       .first { Int64($0.text(0)) ?? 0 }
     if let lost { return lost }
-    return try SQLStatement(
-      db, "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
-    ).first { $0.optionalInt(0) }?.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
+    return try db.cached("SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
+    ).first { $0.optionalInt64(0) }?.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
   }
 }
 
@@ -159,14 +157,12 @@ struct SnapshotMerge {
     case ownOnly(String)
   }
 
-  private let theirs: SQLStatement
-  private let ours: SQLStatement
+  private let theirs: SQLiteStatement
+  private let ours: SQLiteStatement
 
-  init(ours: Database, theirs: Database, store: UInt8, environment: UInt8) throws {
-    func select(_ db: Database, _ table: String) throws -> SQLStatement {
-      let statement = try SQLStatement(
-        db,
-        """
+  init(ours: SQLiteConnection, theirs: SQLiteConnection, store: UInt8, environment: UInt8) throws {
+    func select(_ db: SQLiteConnection, _ table: String) throws -> SQLiteStatement {
+      let statement = try db.cached("""
         SELECT transaction_id, digest, token FROM \(table) WHERE store = ? AND environment = ? ORDER BY transaction_id
         """)
       statement.bind(1, store)
@@ -185,7 +181,7 @@ struct SnapshotMerge {
     var hasTheirs = try theirs.step()
     var hasOurs = try ours.step()
     while hasTheirs || hasOurs {
-      let order = !hasTheirs ? 1 : !hasOurs ? -1 : SQLStatement.order(theirs.bytes(0), ours.bytes(0))
+      let order = !hasTheirs ? 1 : !hasOurs ? -1 : SQLiteStatement.order(theirs.bytes(0), ours.bytes(0))
       if order < 0 {
         try body(.storeOnly(theirs.text(0)))
       } else if order > 0 {
@@ -202,7 +198,7 @@ struct SnapshotMerge {
 
   /// Whether the digests are equal and the store names no other account token.
   private var agree: Bool {
-    SQLStatement.order(theirs.bytes(1), ours.bytes(1)) == 0
-      && (theirs.isNull(2) || SQLStatement.order(theirs.bytes(2), ours.bytes(2)) == 0)
+    SQLiteStatement.order(theirs.bytes(1), ours.bytes(1)) == 0
+      && (theirs.isNull(2) || SQLiteStatement.order(theirs.bytes(2), ours.bytes(2)) == 0)
   }
 }

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import GRDB
+import Support
 
 /// The store's list of transactions, verified but not recorded, with which `reconcile` compares the ledger.
 ///
@@ -11,7 +11,7 @@ public struct Snapshot: SnapshotSink {
 
   private enum Place: Sendable {
     case ledger(Ledger)
-    case apart(DatabaseQueue, LedgerClock)
+    case apart(SerializedConnection, LedgerClock)
   }
 
   /// How long Google's list of voided purchases reaches back, in milliseconds.
@@ -51,7 +51,7 @@ public struct Snapshot: SnapshotSink {
   /// Runs `work` in a read transaction of the snapshot.
   ///
   /// - Parameter ledger: The open read transaction of the ledger, which is used if the snapshot is in the ledger's file.
-  func read<Value>(beside ledger: Database, _ work: (Database) throws -> Value) throws -> Value {
+  func read<Value>(beside ledger: SQLiteConnection, _ work: (SQLiteConnection) throws -> Value) throws -> Value {
     switch place {
     case .ledger: try work(ledger)
     case .apart(let queue, _): try queue.read(work)
@@ -88,10 +88,10 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  private static func cursor(_ name: String, _ db: some StatementConnection) throws -> (String, Int64)? {
-    let select = try SQLStatement(db, "SELECT value, updated_at FROM cursor WHERE name = ?")
+  private static func cursor(_ name: String, _ db: SQLiteConnection) throws -> (String, Int64)? {
+    let select = try db.cached("SELECT value, updated_at FROM cursor WHERE name = ?")
     select.bind(1, name)
-    return try select.first { ($0.text(0), $0.int(1)) }
+    return try select.first { ($0.text(0), $0.int64(1)) }
   }
 
   /// Marks the snapshot as complete for a store, even if it is empty: transactions that it lacks are then own-only. Without this mark they are not compared.
@@ -104,7 +104,7 @@ public struct Snapshot: SnapshotSink {
   public func clear(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
     try write { recorder in
-      let rows = try SQLStatement(recorder.db, "DELETE FROM store_snapshot WHERE store = ? AND environment = ?")
+      let rows = try recorder.db.cached("DELETE FROM store_snapshot WHERE store = ? AND environment = ?")
       rows.bind(1, store.code)
       rows.bind(2, code)
       try rows.run()
@@ -115,9 +115,9 @@ public struct Snapshot: SnapshotSink {
   /// Records a gap of the voided list if it was read last more than 30 days ago.
   private func noteLostWindow(behind name: String, _ recorder: EvidenceRecorder) throws {
     guard name.hasPrefix(Self.voidedCursor) else { return }
-    let select = try SQLStatement(recorder.db, "SELECT updated_at FROM cursor WHERE name = ?")
+    let select = try recorder.db.cached("SELECT updated_at FROM cursor WHERE name = ?")
     select.bind(1, name)
-    guard let last = try select.first({ $0.int(0) }), last < recorder.now - Self.voidedWindow else { return }
+    guard let last = try select.first({ $0.int64(0) }), last < recorder.now - Self.voidedWindow else { return }
     try recorder.setCursor(Self.lostWindow, to: String(last))
   }
 
@@ -155,9 +155,7 @@ extension EvidenceRecorder {
   }
 
   func setCursor(_ name: String, to value: String) throws {
-    let upsert = try SQLStatement(
-      db,
-      """
+    let upsert = try db.cached("""
       INSERT INTO cursor (name, value, updated_at) VALUES (?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
       """)
@@ -169,7 +167,7 @@ extension EvidenceRecorder {
 
   /// Adds a cursor unless it exists.
   func addCursor(_ name: String, _ value: String) throws {
-    let insert = try SQLStatement(db, "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
+    let insert = try db.cached("INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
     insert.bind(1, name)
     insert.bind(2, value)
     insert.bind(3, now)
@@ -177,7 +175,7 @@ extension EvidenceRecorder {
   }
 
   func removeCursor(_ name: String) throws {
-    let delete = try SQLStatement(db, "DELETE FROM cursor WHERE name = ?")
+    let delete = try db.cached("DELETE FROM cursor WHERE name = ?")
     delete.bind(1, name)
     try delete.run()
   }
@@ -185,15 +183,12 @@ extension EvidenceRecorder {
 
 /// Writes facts to `store_snapshot` within one database transaction.
 private struct SnapshotWriter {
-  private let select: SQLStatement
-  private let upsert: SQLStatement
+  private let select: SQLiteStatement
+  private let upsert: SQLiteStatement
 
-  init(_ db: Database) throws {
-    select = try SQLStatement(
-      db, "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
-    upsert = try SQLStatement(
-      db,
-      """
+  init(_ db: SQLiteConnection) throws {
+    select = try db.cached("SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+    upsert = try db.cached("""
       INSERT INTO store_snapshot (store, environment, transaction_id, digest, token, fact, evidence)
       VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (store, environment, transaction_id) DO UPDATE SET

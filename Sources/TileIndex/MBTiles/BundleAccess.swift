@@ -67,7 +67,7 @@ enum BundleAccess {
     } else {
       connection = try connect("readonly_shm=1")
     }
-    sqlite3_busy_timeout(connection.handle, 2000)
+    connection.setBusyTimeout(milliseconds: 2000)
     return connection
   }
 

@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// The tables of a bundle that is being written: one connection, one transaction, no journal, because an incomplete file is discarded anyway.
 ///
@@ -49,19 +50,18 @@ final class BundleTables: @unchecked Sendable {
     let known = try duplicates.find(hash) { image in try isImage(image, equalTo: data) }
     let image = known ?? imageCount + 1
     // The map row comes first: if the address is taken, no image is left without a tile.
-    insertTile.bind(tile.zoom, at: 1)
-    insertTile.bind(tile.column, at: 2)
-    insertTile.bind(
-      MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight), at: 3)
-    insertTile.bind(image, at: 4)
+    insertTile.bind(1, tile.zoom)
+    insertTile.bind(2, tile.column)
+    insertTile.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight))
+    insertTile.bind(4, image)
     do {
       try insertTile.run()
     } catch let error as SQLiteError where error.isConstraint {
       return false
     }
     if known == nil {
-      insertImage.bind(image, at: 1)
-      try insertImage.bind(data, at: 2)
+      insertImage.bind(1, image)
+      insertImage.bind(2, uncopied: data)
       try insertImage.run()
       duplicates.insert(hash, image: image)
       imageCount = image
@@ -76,8 +76,8 @@ final class BundleTables: @unchecked Sendable {
     if let places { try PlaceTables.write(places, to: connection) }
     let insert = try connection.prepare("INSERT INTO metadata (name, value) VALUES (?1, ?2)")
     for row in rows {
-      try insert.bind(row.name, at: 1)
-      try insert.bind(row.value, at: 2)
+      insert.bind(1, row.name)
+      insert.bind(2, row.value)
       try insert.run()
     }
     try connection.execute("COMMIT")
@@ -87,7 +87,7 @@ final class BundleTables: @unchecked Sendable {
   func canIndexPlaces() throws -> Bool { try PlaceTables.canIndex(connection) }
 
   private func isImage(_ image: Int, equalTo data: UnsafeRawBufferPointer) throws -> Bool {
-    selectImage.bind(image, at: 1)
+    selectImage.bind(1, image)
     defer { selectImage.reset() }
     guard try selectImage.step() else { return false }
     return selectImage.bytes(0).isSame(as: data)

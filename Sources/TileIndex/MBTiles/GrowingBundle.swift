@@ -76,7 +76,7 @@ package final class GrowingBundle: @unchecked Sendable {
     do {
       connection = try SQLiteConnection(
         uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
-      sqlite3_busy_timeout(connection.handle, 5000)
+      connection.setBusyTimeout(milliseconds: 5000)
       try connection.execute("PRAGMA trusted_schema = OFF")
       try GrowingSchema.prepare(connection, metadata, path: path)
       let place = "zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
@@ -115,13 +115,13 @@ package final class GrowingBundle: @unchecked Sendable {
       defer { find.reset() }
       guard try find.step() else { return nil }
       let known = State(
-        fetched: find.int(0), expires: find.int(1), entityTag: find.text(2) ?? "", lastModified: find.text(3) ?? "")
+        fetched: find.int(0), expires: find.int(1), entityTag: find.text(2), lastModified: find.text(3))
       let bytes = find.bytes(5)
       let found = Found(bytes: bytes.isEmpty ? nil : Array(bytes), state: known)
       if abs(now - find.int(4)) >= Self.useSeconds {
         find.reset()
         Self.bind(tile, statements.use)
-        statements.use.bind(now, at: 4)
+        statements.use.bind(4, now)
         // A full disk must not prevent reading.
         _ = try? statements.use.run()
       }
@@ -143,7 +143,7 @@ package final class GrowingBundle: @unchecked Sendable {
         if let bytes, !bytes.isEmpty {
           try bytes.withUnsafeBytes { raw in
             Self.bind(tile, statements.storeTile)
-            try statements.storeTile.bind(raw, at: 4)
+            statements.storeTile.bind(4, uncopied: raw)
             try statements.storeTile.run()
           }
         } else {
@@ -151,10 +151,10 @@ package final class GrowingBundle: @unchecked Sendable {
           try statements.deleteTile.run()
         }
         Self.bind(tile, statements.storeState)
-        statements.storeState.bind(known.fetched, at: 4)
-        statements.storeState.bind(known.expires, at: 5)
-        try statements.storeState.bind(known.entityTag, at: 6)
-        try statements.storeState.bind(known.lastModified, at: 7)
+        statements.storeState.bind(4, known.fetched)
+        statements.storeState.bind(5, known.expires)
+        statements.storeState.bind(6, known.entityTag)
+        statements.storeState.bind(7, known.lastModified)
         try statements.storeState.run()
       }
       byteCountSeen.add(size, ordering: .relaxed)
@@ -166,8 +166,8 @@ package final class GrowingBundle: @unchecked Sendable {
   package func refresh(_ tile: TileID, fetched: Int, expires: Int) throws {
     try writing {
       Self.bind(tile, statements.refresh)
-      statements.refresh.bind(fetched, at: 4)
-      statements.refresh.bind(expires, at: 5)
+      statements.refresh.bind(4, fetched)
+      statements.refresh.bind(5, expires)
       try statements.refresh.run()
     }
   }
@@ -176,8 +176,8 @@ package final class GrowingBundle: @unchecked Sendable {
   package func metadata(_ name: String) throws -> String? {
     try writing {
       let query = try connection.prepare("SELECT value FROM metadata WHERE name = ?1")
-      try query.bind(name, at: 1)
-      return try query.step() ? query.text(0) : nil
+      query.bind(1, name)
+      return try query.step() ? query.optionalText(0) : nil
     }
   }
 
@@ -186,7 +186,7 @@ package final class GrowingBundle: @unchecked Sendable {
     try writing {
       let query = try connection.prepare("SELECT name, value FROM metadata ORDER BY rowid")
       var entries: [StoredMetadata.Entry] = []
-      while try query.step() { entries.append(.init(name: query.text(0) ?? "", value: query.text(1) ?? "")) }
+      while try query.step() { entries.append(.init(name: query.text(0), value: query.text(1))) }
       return entries
     }
   }
@@ -215,13 +215,13 @@ package final class GrowingBundle: @unchecked Sendable {
         let kept = try keptArchive()
         if kept == identity { return false }
         let others = try connection.prepare("SELECT 1 FROM upstream WHERE etag <> ?1 LIMIT 1")
-        try others.bind(entityTag, at: 1)
+        others.bind(1, entityTag)
         let isOther = try kept != nil || others.step()
         others.reset()
         if isOther { for table in ["tiles", "upstream"] { try connection.execute("DELETE FROM \(table)") } }
         try connection.execute("DELETE FROM upstream_archive")
         let insert = try connection.prepare("INSERT INTO upstream_archive VALUES (?1)")
-        try insert.bind(identity, at: 1)
+        insert.bind(1, identity)
         try insert.run()
         return isOther
       }
@@ -238,14 +238,14 @@ package final class GrowingBundle: @unchecked Sendable {
   private static let rowBytes = 120
 
   private static func bind(_ tile: TileID, _ statement: SQLiteStatement) {
-    statement.bind(tile.zoom, at: 1)
-    statement.bind(tile.column, at: 2)
-    statement.bind(MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom), at: 3)
+    statement.bind(1, tile.zoom)
+    statement.bind(2, tile.column)
+    statement.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom))
   }
 
   private func keptArchive() throws -> String? {
     defer { statements.archive.reset() }
-    return try statements.archive.step() ? statements.archive.text(0) : nil
+    return try statements.archive.step() ? statements.archive.optionalText(0) : nil
   }
 
   private func transaction<Result>(_ body: () throws -> Result) throws -> Result {

@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// The tables of a ``GrowingBundle``, and the eviction of tiles from them.
 enum GrowingSchema {
@@ -45,7 +46,7 @@ enum GrowingSchema {
   private static func check(_ connection: SQLiteConnection, path: String) throws -> Set<String> {
     var names: Set<String> = []
     let tables = try connection.prepare("SELECT name FROM sqlite_master")
-    while try tables.step() { names.insert(tables.text(0) ?? "") }
+    while try tables.step() { names.insert(tables.text(0)) }
     guard names.isEmpty || names.isSuperset(of: ["metadata", "tiles", "upstream", "tile_place"]) else {
       throw BundleError(
         .exists, path: path, "is a bundle that was made otherwise, and is not changed",
@@ -57,8 +58,8 @@ enum GrowingSchema {
   static func write(_ entries: [StoredMetadata.Entry], _ connection: SQLiteConnection) throws {
     let insert = try connection.prepare("INSERT OR REPLACE INTO metadata VALUES (?1, ?2)")
     for entry in entries {
-      try insert.bind(entry.name, at: 1)
-      try insert.bind(entry.value, at: 2)
+      insert.bind(1, entry.name)
+      insert.bind(2, entry.value)
       try insert.run()
     }
   }
@@ -93,9 +94,9 @@ extension GrowingSchema {
           let delete = try connection.prepare(
             "DELETE FROM \(table) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3")
           for place in places {
-            delete.bind(place.0, at: 1)
-            delete.bind(place.1, at: 2)
-            delete.bind(place.2, at: 3)
+            delete.bind(1, place.0)
+            delete.bind(2, place.1)
+            delete.bind(3, place.2)
             try delete.run()
           }
         }

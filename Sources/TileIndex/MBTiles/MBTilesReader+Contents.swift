@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 // MARK: - Zooms, counts and extents
 extension MBTilesReader {
@@ -11,9 +12,9 @@ extension MBTilesReader {
       var zooms: [Int] = []
       var last = -1
       while true {
-        next.bind(last, at: 1)
+        next.bind(1, last)
         // Text sorts after all numbers, so it ends the search.
-        guard try next.step(), next.type(0) == SQLITE_INTEGER else { return zooms }
+        guard try next.step(), next.type(0) == .integer else { return zooms }
         let zoom = next.int(0)
         guard matrixSet.zooms.contains(zoom) else { return zooms }
         zooms.append(zoom)
@@ -54,10 +55,10 @@ extension MBTilesReader {
         SELECT min(tile_column), max(tile_column), min(tile_row), max(tile_row) FROM \(schema.keys) \
         WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
         """)
-      statement.bind(zoom, at: 1)
-      statement.bind(matrix.matrixWidth - 1, at: 2)
-      statement.bind(matrix.matrixHeight - 1, at: 3)
-      guard try statement.step(), statement.type(0) == SQLITE_INTEGER else { return nil }
+      statement.bind(1, zoom)
+      statement.bind(2, matrix.matrixWidth - 1)
+      statement.bind(3, matrix.matrixHeight - 1)
+      guard try statement.step(), statement.type(0) == .integer else { return nil }
       let north = MBTilesRow.flipped(statement.int(3), matrixHeight: matrix.matrixHeight)
       let south = MBTilesRow.flipped(statement.int(2), matrixHeight: matrix.matrixHeight)
       return TileRange(zoom: zoom, columns: statement.int(0)...statement.int(1), rows: north...south)
@@ -76,9 +77,9 @@ extension MBTilesReader {
       try reading {
         let matrix = matrixSet[zoom]
         let statement = try connection.prepare(query)
-        statement.bind(zoom, at: 1)
-        statement.bind(matrix.matrixWidth - 1, at: 2)
-        statement.bind(matrix.matrixHeight - 1, at: 3)
+        statement.bind(1, zoom)
+        statement.bind(2, matrix.matrixWidth - 1)
+        statement.bind(3, matrix.matrixHeight - 1)
         guard try statement.step(), statement.int(0) > 0 else { return nil }
         let north = MBTilesRow.flipped(statement.int(5), matrixHeight: matrix.matrixHeight)
         let south = MBTilesRow.flipped(statement.int(4), matrixHeight: matrix.matrixHeight)
@@ -179,7 +180,7 @@ extension MBTilesReader {
       let single = try? connection.prepare("SELECT \(columns), tile_data FROM \(schema.tiles) WHERE rowid = ?1")
     {
       while try reading({ try keys.step() }) {
-        single.bind(keys.int(0), at: 1)
+        single.bind(1, keys.int(0))
         defer { single.reset() }
         if try reading({ try single.step() }) { try body(Self.row(single)) }
       }
@@ -198,8 +199,8 @@ extension MBTilesReader {
 
   private static func row(_ statement: SQLiteStatement) -> Row {
     // Types are read first: reading a value may convert it.
-    let isInteger = (0..<3).allSatisfy { statement.type($0) == SQLITE_INTEGER }
-    let isBlob = statement.type(3) == SQLITE_BLOB
+    let isInteger = (0..<3).allSatisfy { statement.type($0) == .integer }
+    let isBlob = statement.type(3) == .blob
     return Row(
       zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2), isInteger: isInteger,
       isBlob: isBlob, data: statement.bytes(3))
@@ -209,7 +210,7 @@ extension MBTilesReader {
   private func sorts(_ sql: String) throws -> Bool {
     let plan = try connection.prepare("EXPLAIN QUERY PLAN \(sql)")
     while try plan.step() {
-      if plan.text(3)?.contains("TEMP B-TREE") == true { return true }
+      if plan.optionalText(3)?.contains("TEMP B-TREE") == true { return true }
     }
     return false
   }

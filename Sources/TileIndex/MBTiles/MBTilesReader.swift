@@ -1,3 +1,5 @@
+import Support
+
 /// Reads the tiles of an MBTiles bundle from any producer: flat tables and views, integer and text ids, with or without metadata, from read-only media,
 /// with changes still in a write-ahead log. Never writes to the bundle or beside it.
 ///
@@ -78,9 +80,9 @@ public final class MBTilesReader: BundleReader {
 
   /// Binds zoom, column and stored row to the first three parameters.
   func bind(_ tile: TileID, to statement: SQLiteStatement) {
-    statement.bind(tile.zoom, at: 1)
-    statement.bind(tile.column, at: 2)
-    statement.bind(MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight), at: 3)
+    statement.bind(1, tile.zoom)
+    statement.bind(2, tile.column)
+    statement.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight))
   }
 
   public func withResidentTile(
@@ -120,7 +122,7 @@ public final class MBTilesReader: BundleReader {
     let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(metadataRowsMax)")
     var entries: [StoredMetadata.Entry] = []
     while try statement.step() {
-      entries.append(StoredMetadata.Entry(name: statement.text(0) ?? "", value: statement.text(1) ?? ""))
+      entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
     }
     return StoredMetadata(entries)
   }

@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// The tables of the bundles that ``BundleWriter`` writes (MBTiles 1.3); see docs/bundle-format.md.
 enum MBTilesSchema {
@@ -50,7 +51,7 @@ struct BundleSchema {
     var objects: [String: String] = [:]
     let list = try connection.prepare("SELECT lower(name), type FROM sqlite_master WHERE type IN ('table', 'view')")
     while try list.step() {
-      if let name = list.text(0), let type = list.text(1) { objects[name] = type }
+      if let name = list.optionalText(0), let type = list.optionalText(1) { objects[name] = type }
     }
     let candidates = [MBTilesSchema.mercatorView, MBTilesSchema.otherGridView]
     guard let tiles = candidates.first(where: { objects[$0] != nil }) else {
@@ -82,7 +83,7 @@ struct BundleSchema {
     let statement = try connection.prepare("PRAGMA table_info(\(table))")
     var columns: [String: String] = [:]
     while try statement.step() {
-      if let name = statement.text(1) { columns[name.lowercased()] = statement.text(2) ?? "" }
+      if let name = statement.optionalText(1) { columns[name.lowercased()] = statement.text(2) }
     }
     return columns
   }

@@ -1,3 +1,5 @@
+import Support
+
 /// A named place on a map. A bundle may hold a table of them (``PlaceTable``); the module Gazetteer searches it.
 public struct Place: Hashable, Sendable, Codable {
   /// Not empty.
@@ -56,12 +58,12 @@ extension Place {
   }
 
   /// Binds the members to consecutive parameters of a statement.
-  func bind(to statement: SQLiteStatement, from parameter: Int32) throws {
-    try statement.bind(name, at: parameter)
-    try statement.bind(kind, at: parameter + 1)
-    statement.bind(longitude, at: parameter + 2)
-    statement.bind(latitude, at: parameter + 3)
-    statement.bind(importance, at: parameter + 4)
+  func bind(to statement: SQLiteStatement, from parameter: Int32) {
+    statement.bind(parameter, name)
+    statement.bind(parameter + 1, kind)
+    statement.bind(parameter + 2, longitude)
+    statement.bind(parameter + 3, latitude)
+    statement.bind(parameter + 4, importance)
   }
 }
 
@@ -146,8 +148,8 @@ enum PlaceTables {
     let insert = try connection.prepare(
       "INSERT INTO places (id, name, kind, longitude, latitude, importance) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
     for (index, place) in places.enumerated() {
-      insert.bind(index + 1, at: 1)
-      try place.bind(to: insert, from: 2)
+      insert.bind(1, index + 1)
+      place.bind(to: insert, from: 2)
       try insert.run()
     }
     // Indexing all rows at once gives a single segment, whatever their number.

@@ -16,7 +16,7 @@ final class PatchFile {
     let rows = try Self.reading(path) {
       let statement = try connection.prepare("SELECT name, value FROM info LIMIT 100")
       var rows: [String: String] = [:]
-      while try statement.step() { rows[statement.text(0) ?? ""] = statement.text(1) ?? "" }
+      while try statement.step() { rows[statement.text(0)] = statement.text(1) }
       return rows
     }
     info = try PatchInfo(rows, matrixSet: matrixSet, path: path)
@@ -64,7 +64,7 @@ final class PatchFile {
     try reading {
       let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT 10000")
       var rows: [(name: String, value: String?)] = []
-      while try statement.step() { rows.append((statement.text(0) ?? "", statement.text(1))) }
+      while try statement.step() { rows.append((statement.text(0), statement.optionalText(1))) }
       return rows
     }
   }
@@ -96,7 +96,7 @@ final class PatchFile {
   func forEachStep(of table: String = "steps", _ body: (StepList.Step) throws -> Void) throws {
     let statement = try reading { try connection.prepare("SELECT base, count FROM \(table) ORDER BY rowid") }
     while try reading({ try statement.step() }) {
-      let (base, count) = (statement.type(0) == SQLITE_NULL ? nil : statement.int(0), statement.int(1))
+      let (base, count) = (statement.type(0) == .null ? nil : statement.int(0), statement.int(1))
       guard count > 0, count < 1 << 40, base.map({ $0 > 0 && $0 < 1 << 48 }) ?? true else {
         throw PatchInfo.damaged(path, "it has a step that leads nowhere")
       }

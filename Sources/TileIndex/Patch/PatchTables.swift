@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// Writes a patch's file: an SQLite database with small pages, because most patches are small. See docs/bundle-format.md.
 final class PatchTables {
@@ -42,14 +43,14 @@ final class PatchTables {
   func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
     let hash = ContentHash.hash(bytes)
     let known = try duplicates.find(hash) { image in
-      selectImage.bind(image, at: 1)
+      selectImage.bind(1, image)
       defer { selectImage.reset() }
       return try selectImage.step() && selectImage.bytes(0).isSame(as: bytes)
     }
     if known == nil {
       imageCount += 1
-      insertImage.bind(imageCount, at: 1)
-      try insertImage.bind(bytes, at: 2)
+      insertImage.bind(1, imageCount)
+      insertImage.bind(2, uncopied: bytes)
       try insertImage.run()
       duplicates.insert(hash, image: imageCount)
     }
@@ -64,10 +65,10 @@ final class PatchTables {
   func keep(position: Int) throws { try step(base: position) }
 
   private func insert(_ tile: TileID, image: Int) throws {
-    insertTile.bind(tile.zoom, at: 1)
-    insertTile.bind(tile.column, at: 2)
-    insertTile.bind(tile.row, at: 3)
-    insertTile.bind(image, at: 4)
+    insertTile.bind(1, tile.zoom)
+    insertTile.bind(2, tile.column)
+    insertTile.bind(3, tile.row)
+    insertTile.bind(4, image)
     try insertTile.run()
   }
 
@@ -77,8 +78,8 @@ final class PatchTables {
 
   private func insert(_ step: StepList.Step?, into table: SQLiteStatement) throws {
     guard let step else { return }
-    if let base = step.base { table.bind(base, at: 1) } else { table.bindNull(at: 1) }
-    table.bind(step.count, at: 2)
+    if let base = step.base { table.bind(1, base) } else { table.bindNull(1) }
+    table.bind(2, step.count)
     try table.run()
   }
 
@@ -93,7 +94,7 @@ final class PatchTables {
     for place in places {
       try insert(steps.append(positions[place]), into: stepTable)
       guard positions[place] == nil else { continue }
-      try place.bind(to: placeTable, from: 1)
+      place.bind(to: placeTable, from: 1)
       try placeTable.run()
     }
     try insert(steps.last, into: stepTable)
@@ -112,8 +113,8 @@ final class PatchTables {
   private func insert(_ rows: [(name: String, value: String?)], into table: String) throws {
     let insert = try connection.prepare("INSERT INTO \(table) VALUES (?1, ?2)")
     for row in rows {
-      try insert.bind(row.name, at: 1)
-      if let value = row.value { try insert.bind(value, at: 2) } else { insert.bindNull(at: 2) }
+      insert.bind(1, row.name)
+      if let value = row.value { insert.bind(2, value) } else { insert.bindNull(2) }
       try insert.run()
     }
   }

@@ -23,9 +23,9 @@ struct PutOrder {
   /// The position of a tile, not necessarily without gaps; nil when there is no such tile.
   func position(of tile: TileID) throws -> Int? {
     try bundle.reading {
-      position.bind(tile.zoom, at: 1)
-      position.bind(tile.column, at: 2)
-      position.bind(MBTilesRow.flipped(tile.row, matrixHeight: bundle.matrixSet[tile.zoom].matrixHeight), at: 3)
+      position.bind(1, tile.zoom)
+      position.bind(2, tile.column)
+      position.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: bundle.matrixSet[tile.zoom].matrixHeight))
       defer { position.reset() }
       return try position.step() ? position.int(0) : nil
     }

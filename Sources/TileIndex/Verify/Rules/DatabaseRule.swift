@@ -14,7 +14,7 @@ struct DatabaseRule: BundleRule {
     do {
       let check = try connection.prepare("PRAGMA integrity_check(\(Findings.keptMax + 1))")
       while try check.step() {
-        guard let text = check.text(0), text != "ok" else { continue }
+        guard let text = check.optionalText(0), text != "ok" else { continue }
         findings.error(
           "integrity_check: \(text)", remedy: "make or copy the bundle again; sqlite3's .recover may save a part")
       }
@@ -31,7 +31,7 @@ struct DatabaseRule: BundleRule {
     }
     while try bundle.reader.reading({ try virtual.step() }) {
       findings.error(
-        "the table \(virtual.text(0) ?? "") needs an SQLite extension", remedy: "drop it, readers may not have it")
+        "the table \(virtual.text(0)) needs an SQLite extension", remedy: "drop it, readers may not have it")
     }
   }
 }

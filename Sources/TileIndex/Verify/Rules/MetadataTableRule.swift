@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// MBTiles 1.3, "Metadata", "Schema".
 struct MetadataTableRule: BundleRule {
@@ -29,7 +30,7 @@ struct MetadataTableRule: BundleRule {
         findings.error("the column \(column) is \(type)", remedy: "declare it as text")
       }
       let encoding = try connection.prepare("PRAGMA encoding")
-      if try encoding.step(), let name = encoding.text(0), name != "UTF-8" {
+      if try encoding.step(), let name = encoding.optionalText(0), name != "UTF-8" {
         findings.error("the database's text is \(name)", remedy: "write it with PRAGMA encoding = 'UTF-8'")
       }
       try checkRows(connection, &findings)
@@ -40,9 +41,9 @@ struct MetadataTableRule: BundleRule {
     var seen = Set<String>()
     let rows = try connection.prepare("SELECT name, value FROM metadata")
     while try rows.step() {
-      let isText = rows.type(0) == SQLITE_TEXT && rows.type(1) == SQLITE_TEXT
+      let isText = rows.type(0) == .text && rows.type(1) == .text
       let isUTF8 = (0..<2).allSatisfy { String(validating: rows.bytes($0), as: UTF8.self) != nil }
-      let name = rows.text(0) ?? "NULL"
+      let name = rows.optionalText(0) ?? "NULL"
       if !isText { findings.error("the row \"\(name)\" is not text", remedy: "store name and value as text") }
       if !isUTF8 { findings.error("the row \"\(name)\" is not UTF-8", remedy: "store the text in UTF-8") }
       if !seen.insert(name).inserted {

@@ -1,3 +1,5 @@
+import Support
+
 /// In a bundle whose tiles share blobs, every tile has a blob and every blob a tile.
 struct OrphanRule: BundleRule {
   static let rule = VerificationRule("orphans", .practice, "every tile has its image and every image a tile")
@@ -12,7 +14,7 @@ struct OrphanRule: BundleRule {
         "SELECT tile_id FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map WHERE tile_id IS NOT NULL)")
       while try unused.step() {
         findings.error(
-          "the image \(unused.text(0) ?? "NULL") belongs to no tile",
+          "the image \(unused.optionalText(0) ?? "NULL") belongs to no tile",
           remedy: "delete it: DELETE FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)")
       }
       let missing = try reader.connection.prepare(
@@ -23,7 +25,7 @@ struct OrphanRule: BundleRule {
       while try missing.step() {
         let place = MBTilesReader.StoredKey(zoom: missing.int(0), column: missing.int(1), storedRow: missing.int(2))
         findings.error(
-          "its image \(missing.text(3) ?? "NULL") is missing", tile: reader.tile(at: place),
+          "its image \(missing.optionalText(3) ?? "NULL") is missing", tile: reader.tile(at: place),
           remedy: "make the tile again, or delete its row in map")
       }
     }

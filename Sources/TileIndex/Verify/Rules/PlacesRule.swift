@@ -1,4 +1,5 @@
 import CSQLite
+import Support
 
 /// The tables of places are as docs/bundle-format.md specifies.
 struct PlacesRule: BundleRule {
@@ -16,9 +17,9 @@ struct PlacesRule: BundleRule {
         "SELECT id, name, kind, longitude, latitude, importance, typeof(longitude), typeof(latitude) FROM places")
       while try rows.step() {
         let place = Place(
-          name: rows.text(1) ?? "", kind: rows.text(2) ?? "", longitude: rows.double(3), latitude: rows.double(4),
+          name: rows.text(1), kind: rows.text(2), longitude: rows.double(3), latitude: rows.double(4),
           importance: rows.double(5))
-        let isNumber = rows.text(6) != "text" && rows.text(7) != "text"
+        let isNumber = rows.optionalText(6) != "text" && rows.optionalText(7) != "text"
         guard let fault = isNumber ? place.fault : "has no longitude and latitude" else { continue }
         findings.error(
           "the place with the id \(rows.int(0)) \(fault)", remedy: "correct its row, or make the bundle again")

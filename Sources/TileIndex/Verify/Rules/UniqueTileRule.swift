@@ -1,3 +1,5 @@
+import Support
+
 /// MBTiles 1.3, "Tiles": the unique index is a SHOULD; that no tile occurs twice is implied.
 struct UniqueTileRule: BundleRule {
   static let rule = VerificationRule("unique-tiles", .must, "no tile is there twice, by a unique index")
@@ -29,9 +31,9 @@ struct UniqueTileRule: BundleRule {
         "SELECT name FROM pragma_index_list('\(table)') WHERE \"unique\" AND NOT partial")
       let columns = try connection.prepare("SELECT lower(name) FROM pragma_index_info(?1)")
       while try indexes.step() {
-        try columns.bind(indexes.text(0) ?? "", at: 1)
+        columns.bind(1, indexes.text(0))
         var names = Set<String>()
-        while try columns.step() { names.insert(columns.text(0) ?? "") }
+        while try columns.step() { names.insert(columns.text(0)) }
         columns.reset()
         if names == ["zoom_level", "tile_column", "tile_row"] { return true }
       }

@@ -1,21 +1,26 @@
 import CSQLite
-import Support
 
 /// A failed sqlite3 call. Callers convert it to an error that names the file and the operation.
 package struct SQLiteError: Error, CustomStringConvertible {
   /// Extended result code.
-  let code: Int32
-  let message: String
+  package let code: Int32
+  package let message: String
   /// errno of the call behind an I/O error, or 0.
-  let systemError: Int32
+  package let systemError: Int32
+
+  package init(code: Int32, message: String, systemError: Int32 = 0) {
+    self.code = code
+    self.message = message
+    self.systemError = systemError
+  }
 
   /// Result code without its extension.
-  var primary: Int32 { code & 0xff }
+  package var primary: Int32 { code & 0xff }
   package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   package var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
   package var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
-  var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
+  package var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
 
   package var description: String {
     systemError == 0 ? message : "\(message) (\(FileSystem.SystemError(number: systemError)))"
