@@ -261,7 +261,7 @@ let package = Package(
     .testTarget(
       name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "GazetteerTests", dependencies: ["Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
+      name: "GazetteerTests", dependencies: ["Support", "Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),

@@ -1,5 +1,6 @@
 import Foundation
 import Gazetteer
+import Support
 import TestSupport
 import Testing
 import TileIndex

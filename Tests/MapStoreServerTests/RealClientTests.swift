@@ -4,6 +4,7 @@ import Foundation
 import MapStoreClient
 import MapStoreServer
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 import TileIndex

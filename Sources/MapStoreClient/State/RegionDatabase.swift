@@ -168,7 +168,8 @@ enum RegionDatabaseSchema {
     }
     guard found == 0 else {
       throw MapStoreError(
-        .storage, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"
+        .storage, path, "was written by a newer version of this software",
+        remedy: "update the app, or use another folder"
       )
     }
     try connection.execute("BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version); COMMIT")

@@ -36,7 +36,8 @@ extension Accounts {
       }
       if let renewed { try Self.replace(renewed, of: row.number, at: recorder.now, in: recorder.db) }
       try Self.removeExpired(at: recorder.now, of: row.number, in: recorder.db)
-      let insert = try recorder.db.cached("INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
+      let insert = try recorder.db.cached(
+        "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
       insert.bind(1, token.sha256)
       insert.bind(2, row.number)
       insert.bind(3, recorder.now)
@@ -52,7 +53,8 @@ extension Accounts {
   /// - Throws: `LedgerError` with code `wrong-password`, also for an account that is erased.
   public func check(_ password: String, of account: AccountID) async throws {
     let stored = try ledger.readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT c.login FROM credential AS c JOIN account AS a ON a.number = c.account WHERE a.id = ?
         """)
       select.bind(1, account.uuid)
@@ -68,7 +70,8 @@ extension Accounts {
   /// The account of a session; nil if the session has expired or ended, or the account is erased.
   public func account(for token: SessionToken) throws -> AccountID? {
     try ledger.readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT a.id FROM session AS s JOIN account AS a ON a.number = s.account
         WHERE s.token_sha256 = ? AND s.expires_at > ? AND a.erased_seq IS NULL
         """)
@@ -106,7 +109,8 @@ extension Accounts {
 
   /// - Parameter token: The newest session's, which is kept whatever the clock says.
   private static func endOldest(of account: Int64, but token: SessionToken, in db: SQLiteConnection) throws {
-    let delete = try db.cached("""
+    let delete = try db.cached(
+      """
       DELETE FROM session WHERE account = ?1 AND token_sha256 IN (
         SELECT token_sha256 FROM session WHERE account = ?1
         ORDER BY token_sha256 = ?2 DESC, opened_at DESC LIMIT -1 OFFSET \(sessionsMax))

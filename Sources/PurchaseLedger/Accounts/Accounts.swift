@@ -64,7 +64,8 @@ public struct Accounts: Sendable {
   /// All accounts, also erased ones, in the order in which they were opened.
   public func list() throws -> [AccountSummary] {
     try ledger.readStatement { db in
-      try db.cached("""
+      try db.cached(
+        """
         SELECT a.id, c.login, a.token, (SELECT recorded_at FROM event WHERE seq = a.opened_seq),
           (SELECT recorded_at FROM event WHERE seq = a.erased_seq)
         FROM account AS a LEFT JOIN credential AS c ON c.account = a.number ORDER BY a.number
@@ -193,7 +194,8 @@ extension Accounts {
   }
 
   static func credential(_ db: SQLiteConnection, login: String) throws -> Credential? {
-    let select = try db.cached("""
+    let select = try db.cached(
+      """
       SELECT c.account, a.id, c.salt, c.hash, c.rounds, c.block_size, c.parallelism
       FROM credential AS c JOIN account AS a ON a.number = c.account WHERE c.login = ?
       """)
@@ -209,8 +211,11 @@ extension Accounts {
     } ?? nil
   }
 
-  static func store(_ hash: PasswordHash, of account: Int64, login: String, at now: Int64, in db: SQLiteConnection) throws {
-    let insert = try db.cached("""
+  static func store(_ hash: PasswordHash, of account: Int64, login: String, at now: Int64, in db: SQLiteConnection)
+    throws
+  {
+    let insert = try db.cached(
+      """
       INSERT INTO credential (login, account, salt, hash, rounds, block_size, parallelism, changed_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
@@ -220,7 +225,8 @@ extension Accounts {
   }
 
   static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64, in db: SQLiteConnection) throws {
-    let update = try db.cached("""
+    let update = try db.cached(
+      """
       UPDATE credential SET salt = ?3, hash = ?4, rounds = ?5, block_size = ?6, parallelism = ?7, changed_at = ?8
       WHERE account = ?2
       """)

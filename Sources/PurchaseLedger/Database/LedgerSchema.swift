@@ -14,39 +14,40 @@ enum LedgerSchema {
   }
 
   static func createPrimary(_ db: SQLiteConnection) throws {
-    try db.execute("""
-        CREATE TABLE evidence_prefix (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE);
-        CREATE TABLE evidence (
-          id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, outcome INTEGER NOT NULL,
-          reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL,
-          event INTEGER);
-        CREATE INDEX evidence_quarantined ON evidence (id) WHERE outcome = 2;
-        \(quarantinedTransactions);
-        CREATE TABLE event (
-          seq INTEGER PRIMARY KEY, type INTEGER NOT NULL, version INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
-          key BLOB NOT NULL UNIQUE, evidence BLOB, body BLOB NOT NULL, hash BLOB NOT NULL);
-        CREATE TABLE credential (
-          account INTEGER PRIMARY KEY, login TEXT NOT NULL UNIQUE, salt BLOB NOT NULL, hash BLOB NOT NULL,
-          rounds INTEGER NOT NULL, block_size INTEGER NOT NULL, parallelism INTEGER NOT NULL,
-          changed_at INTEGER NOT NULL);
-        CREATE TABLE session (
-          token_sha256 BLOB PRIMARY KEY, account INTEGER NOT NULL, opened_at INTEGER NOT NULL,
-          expires_at INTEGER NOT NULL) WITHOUT ROWID;
-        CREATE INDEX session_account ON session (account);
-        CREATE TABLE store_snapshot (
-          store INTEGER, environment INTEGER, transaction_id TEXT, digest BLOB NOT NULL, token BLOB,
-          fact BLOB NOT NULL, evidence BLOB NOT NULL,
-          PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
-        CREATE TABLE cursor (name TEXT PRIMARY KEY, value TEXT NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID;
-        CREATE TABLE lookup (
-          store INTEGER, environment INTEGER, transaction_id TEXT, product_id TEXT, purchase_token TEXT,
-          asked_at INTEGER NOT NULL, rank INTEGER NOT NULL DEFAULT 0, source INTEGER NOT NULL DEFAULT 0,
-          PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
-        \(lookupIndex);
-        CREATE TABLE progress (
-          run INTEGER PRIMARY KEY, command TEXT NOT NULL, input TEXT NOT NULL, position TEXT NOT NULL,
-          started_at INTEGER NOT NULL, finished_at INTEGER);
-        """)
+    try db.execute(
+      """
+      CREATE TABLE evidence_prefix (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE);
+      CREATE TABLE evidence (
+        id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, outcome INTEGER NOT NULL,
+        reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL,
+        event INTEGER);
+      CREATE INDEX evidence_quarantined ON evidence (id) WHERE outcome = 2;
+      \(quarantinedTransactions);
+      CREATE TABLE event (
+        seq INTEGER PRIMARY KEY, type INTEGER NOT NULL, version INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
+        key BLOB NOT NULL UNIQUE, evidence BLOB, body BLOB NOT NULL, hash BLOB NOT NULL);
+      CREATE TABLE credential (
+        account INTEGER PRIMARY KEY, login TEXT NOT NULL UNIQUE, salt BLOB NOT NULL, hash BLOB NOT NULL,
+        rounds INTEGER NOT NULL, block_size INTEGER NOT NULL, parallelism INTEGER NOT NULL,
+        changed_at INTEGER NOT NULL);
+      CREATE TABLE session (
+        token_sha256 BLOB PRIMARY KEY, account INTEGER NOT NULL, opened_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL) WITHOUT ROWID;
+      CREATE INDEX session_account ON session (account);
+      CREATE TABLE store_snapshot (
+        store INTEGER, environment INTEGER, transaction_id TEXT, digest BLOB NOT NULL, token BLOB,
+        fact BLOB NOT NULL, evidence BLOB NOT NULL,
+        PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
+      CREATE TABLE cursor (name TEXT PRIMARY KEY, value TEXT NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID;
+      CREATE TABLE lookup (
+        store INTEGER, environment INTEGER, transaction_id TEXT, product_id TEXT, purchase_token TEXT,
+        asked_at INTEGER NOT NULL, rank INTEGER NOT NULL DEFAULT 0, source INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
+      \(lookupIndex);
+      CREATE TABLE progress (
+        run INTEGER PRIMARY KEY, command TEXT NOT NULL, input TEXT NOT NULL, position TEXT NOT NULL,
+        started_at INTEGER NOT NULL, finished_at INTEGER);
+      """)
   }
 
   /// The transactions that quarantined evidence names; for pulled evidence no event records them.
@@ -82,43 +83,44 @@ enum LedgerSchema {
   static let tokenEnd = "substr(purchase_token, -12)"
 
   static func createProjections(_ db: SQLiteConnection) throws {
-    try db.execute("""
-        CREATE TABLE account (
-          number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, token BLOB NOT NULL UNIQUE,
-          opened_seq INTEGER NOT NULL, erased_seq INTEGER);
-        CREATE INDEX account_erased ON account (erased_seq) WHERE erased_seq IS NOT NULL;
-        CREATE TABLE claim (
-          store INTEGER, environment INTEGER, transaction_id TEXT, seq INTEGER, account INTEGER NOT NULL,
-          mode INTEGER NOT NULL, PRIMARY KEY (store, environment, transaction_id, seq)) WITHOUT ROWID;
-        CREATE INDEX claim_account ON claim (account);
-        CREATE TABLE store_transaction (
-          store INTEGER, environment INTEGER, transaction_id TEXT, digest BLOB NOT NULL,
-          token BLOB, token_date INTEGER, original_id TEXT NOT NULL, product_id TEXT NOT NULL,
-          product_type TEXT NOT NULL, purchase_date INTEGER NOT NULL, expires_date INTEGER,
-          quantity INTEGER NOT NULL, ownership TEXT NOT NULL, price_milli INTEGER, currency TEXT,
-          reason TEXT NOT NULL, purchase_token TEXT, signed_date INTEGER NOT NULL, statement INTEGER NOT NULL,
-          trust INTEGER NOT NULL, revocation_date INTEGER, revocation_reason TEXT, revocation_milli INTEGER,
-          revocation_type TEXT, revocation_quantity INTEGER, voided BLOB, acknowledged INTEGER NOT NULL DEFAULT 0,
-          described BLOB,
-          PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
-        CREATE INDEX transaction_copies ON store_transaction (store, environment, original_id)
-          WHERE transaction_id <> original_id;
-        CREATE INDEX transaction_unacknowledged ON store_transaction (purchase_date) WHERE \(isUnacknowledged);
-        CREATE INDEX transaction_order ON store_transaction (environment, \(tokenEnd)) WHERE \(isOrder);
-        CREATE INDEX transaction_token_only ON store_transaction (environment) WHERE \(isTokenOnly);
-        CREATE TABLE entitlement (
-          store INTEGER, environment INTEGER, original_id TEXT, account INTEGER, product_id TEXT NOT NULL,
-          product_type TEXT NOT NULL, status INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
-          refunded_milli INTEGER NOT NULL, token BLOB,
-          PRIMARY KEY (store, environment, original_id)) WITHOUT ROWID;
-        CREATE INDEX entitlement_account ON entitlement
-          (account, product_id, product_type, status, reason, since, refunded_milli, token) WHERE account IS NOT NULL;
-        CREATE INDEX entitlement_orphan ON entitlement (token) WHERE token IS NOT NULL;
-        CREATE TABLE posting (
-          store INTEGER, environment INTEGER, transaction_id TEXT, entry INTEGER, date INTEGER NOT NULL,
-          debit INTEGER NOT NULL, credit INTEGER NOT NULL, amount INTEGER NOT NULL CHECK (amount >= 0),
-          currency TEXT NOT NULL, PRIMARY KEY (store, environment, transaction_id, entry)) WITHOUT ROWID;
-        CREATE TABLE policy (name TEXT PRIMARY KEY, value TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
-        """)
+    try db.execute(
+      """
+      CREATE TABLE account (
+        number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, token BLOB NOT NULL UNIQUE,
+        opened_seq INTEGER NOT NULL, erased_seq INTEGER);
+      CREATE INDEX account_erased ON account (erased_seq) WHERE erased_seq IS NOT NULL;
+      CREATE TABLE claim (
+        store INTEGER, environment INTEGER, transaction_id TEXT, seq INTEGER, account INTEGER NOT NULL,
+        mode INTEGER NOT NULL, PRIMARY KEY (store, environment, transaction_id, seq)) WITHOUT ROWID;
+      CREATE INDEX claim_account ON claim (account);
+      CREATE TABLE store_transaction (
+        store INTEGER, environment INTEGER, transaction_id TEXT, digest BLOB NOT NULL,
+        token BLOB, token_date INTEGER, original_id TEXT NOT NULL, product_id TEXT NOT NULL,
+        product_type TEXT NOT NULL, purchase_date INTEGER NOT NULL, expires_date INTEGER,
+        quantity INTEGER NOT NULL, ownership TEXT NOT NULL, price_milli INTEGER, currency TEXT,
+        reason TEXT NOT NULL, purchase_token TEXT, signed_date INTEGER NOT NULL, statement INTEGER NOT NULL,
+        trust INTEGER NOT NULL, revocation_date INTEGER, revocation_reason TEXT, revocation_milli INTEGER,
+        revocation_type TEXT, revocation_quantity INTEGER, voided BLOB, acknowledged INTEGER NOT NULL DEFAULT 0,
+        described BLOB,
+        PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
+      CREATE INDEX transaction_copies ON store_transaction (store, environment, original_id)
+        WHERE transaction_id <> original_id;
+      CREATE INDEX transaction_unacknowledged ON store_transaction (purchase_date) WHERE \(isUnacknowledged);
+      CREATE INDEX transaction_order ON store_transaction (environment, \(tokenEnd)) WHERE \(isOrder);
+      CREATE INDEX transaction_token_only ON store_transaction (environment) WHERE \(isTokenOnly);
+      CREATE TABLE entitlement (
+        store INTEGER, environment INTEGER, original_id TEXT, account INTEGER, product_id TEXT NOT NULL,
+        product_type TEXT NOT NULL, status INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
+        refunded_milli INTEGER NOT NULL, token BLOB,
+        PRIMARY KEY (store, environment, original_id)) WITHOUT ROWID;
+      CREATE INDEX entitlement_account ON entitlement
+        (account, product_id, product_type, status, reason, since, refunded_milli, token) WHERE account IS NOT NULL;
+      CREATE INDEX entitlement_orphan ON entitlement (token) WHERE token IS NOT NULL;
+      CREATE TABLE posting (
+        store INTEGER, environment INTEGER, transaction_id TEXT, entry INTEGER, date INTEGER NOT NULL,
+        debit INTEGER NOT NULL, credit INTEGER NOT NULL, amount INTEGER NOT NULL CHECK (amount >= 0),
+        currency TEXT NOT NULL, PRIMARY KEY (store, environment, transaction_id, entry)) WITHOUT ROWID;
+      CREATE TABLE policy (name TEXT PRIMARY KEY, value TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+      """)
   }
 }

@@ -90,7 +90,8 @@ struct EventWriter {
     self.recordedAt = recordedAt
     chain = try Self.head(db)
     select = try db.cached("SELECT 1 FROM event WHERE key = ?")
-    insert = try db.cached("""
+    insert = try db.cached(
+      """
       INSERT INTO event (seq, type, version, recorded_at, key, evidence, body, hash)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
       """)

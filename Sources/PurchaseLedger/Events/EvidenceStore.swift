@@ -25,7 +25,8 @@ struct EvidenceStore {
   init(_ db: SQLiteConnection, recordedAt: Int64) throws {
     self.db = db
     self.recordedAt = recordedAt
-    insert = try db.cached("""
+    insert = try db.cached(
+      """
       INSERT INTO evidence (sha256, kind, outcome, reason, received_at, prefix_id, bytes, event)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (sha256) DO UPDATE SET
@@ -70,7 +71,8 @@ struct EvidenceStore {
         try db.cached("SELECT 1 FROM evidence WHERE outcome = 2 LIMIT 1").first { _ in true } ?? false
     }
     guard hasQuarantined == true else { return false }
-    let update = try db.cached("""
+    let update = try db.cached(
+      """
       UPDATE evidence SET outcome = CASE WHEN event IS NULL THEN ? ELSE 1 END, kind = ?, reason = NULL
       WHERE sha256 = ? AND outcome = 2
       """)

@@ -13,7 +13,8 @@ struct EvidenceCheck {
   }
 
   func run(_ report: inout VerifyReport) throws {
-    let select = try db.cached("""
+    let select = try db.cached(
+      """
       SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id,
         v.evidence = e.sha256 AND v.type IN \(EventType.list(EventType.vouching))
       FROM \(EvidenceRow.source) LEFT JOIN event AS v ON v.seq = e.event
@@ -34,7 +35,8 @@ struct EvidenceCheck {
     for id in try db.cached("SELECT id FROM evidence_prefix").all({ $0.int64(0) }) where !prefixes.contains(id) {
       report.find("evidence_prefix \(id)", "belongs to no evidence")
     }
-    let missing = try db.cached("""
+    let missing = try db.cached(
+      """
       SELECT seq FROM event AS e WHERE evidence IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM evidence WHERE sha256 = e.evidence)
       """)
@@ -79,7 +81,8 @@ struct UnchainedRowsCheck {
         (SELECT evidence FROM event WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL)
       """, &report)
     for table in ["credential", "session"] {
-      let strangers = try db.cached("""
+      let strangers = try db.cached(
+        """
         SELECT DISTINCT account FROM \(table)
         WHERE account NOT IN (SELECT number FROM account WHERE erased_seq IS NULL)
         """)
@@ -97,7 +100,8 @@ struct UnchainedRowsCheck {
 
   /// Checks the snapshot, because `reconcile --apply` records its facts.
   private func checkSnapshot(_ report: inout VerifyReport) throws {
-    let select = try db.cached("SELECT store, environment, transaction_id, digest, token, fact, evidence FROM store_snapshot")
+    let select = try db.cached(
+      "SELECT store, environment, transaction_id, digest, token, fact, evidence FROM store_snapshot")
     let evidence = try db.cached("SELECT 1 FROM evidence WHERE sha256 = ?")
     defer { select.reset() }
     while try select.step() {

@@ -29,7 +29,8 @@ struct FileCheck {
     // Blobs are left out of the location, because they are not readable.
     let key = columns.filter { $0.primaryKeyIndex > 0 && $0.type != "BLOB" }
       .sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }.map(\.name)
-    let select = try db.cached("""
+    let select = try db.cached(
+      """
       SELECT \(key.isEmpty ? "''" : key.joined(separator: " || '/' || ")), \(names) FROM \(table)
       WHERE \(others.map(\.isSo).joined(separator: " OR "))
       """)

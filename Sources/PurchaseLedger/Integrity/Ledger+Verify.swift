@@ -28,8 +28,7 @@ extension Ledger {
           for comparison in ProjectionComparison.all { try comparison.run(db, beside, report: &report) }
           try UnchainedRowsCheck(db).run(&report)
         }
-      } catch let error as SQLiteError where [SQLITE_CORRUPT, SQLITE_ERROR].contains(error.primary) && !report.isClean
-      {
+      } catch let error as SQLiteError where [SQLITE_CORRUPT, SQLITE_ERROR].contains(error.primary) && !report.isClean {
         // The check of the file has reported the damage already.
         report.find(
           "file", "cannot be read to its end (\(error.message)), so the rest was not checked; restore a backup")
@@ -52,7 +51,8 @@ extension Ledger {
   }
 
   private static func checkPostings(_ db: SQLiteConnection, report: inout VerifyReport) throws {
-    let unknown = try db.cached("""
+    let unknown = try db.cached(
+      """
       SELECT store, environment, transaction_id, entry FROM posting
       WHERE (entry, debit % 10, credit % 10, debit / 10, credit / 10) NOT IN
         (VALUES (1, 1, 2, 0, 0), (1, 1, 2, 1, 1), (2, 3, 1, 0, 0), (2, 3, 1, 1, 1)) OR amount < 0
@@ -61,7 +61,8 @@ extension Ledger {
       report.find("posting \(key)", "does not balance: its accounts are not those of a sale or refund")
     }
     // Summed in halves, because a sum of amounts may exceed 64 bits.
-    report.totals = try db.cached("""
+    report.totals = try db.cached(
+      """
       SELECT currency, sum((amount >> 32) * (entry = 1)), sum((amount & 0xffffffff) * (entry = 1)),
         sum((amount >> 32) * (entry = 2)), sum((amount & 0xffffffff) * (entry = 2)) FROM posting
       WHERE environment = 1 AND currency <> 'XXX' GROUP BY currency ORDER BY currency
@@ -119,7 +120,8 @@ private struct EventCheck {
       if policy.unsignedEvidence == .refuse { refused[fact.key, default: []].append(event.seq) }
     case .correction(_, _, let key): refused[key] = nil
     case .policy(let name, let value, _): try? policy.set(name, to: value)
-    case .audit(let kind, _, let subject?, _, _, _) where [EvidenceRecorder.released, EvidenceRecorder.dismissed].contains(kind):
+    case .audit(let kind, _, let subject?, _, _, _)
+    where [EvidenceRecorder.released, EvidenceRecorder.dismissed].contains(kind):
       leftQuarantine[kind, default: []].insert(subject)
     default: break
     }

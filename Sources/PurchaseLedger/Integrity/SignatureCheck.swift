@@ -172,7 +172,8 @@ private struct SignatureCheck: Sendable {
 
   private func verdict(on sha256: [UInt8], in contexts: Set<EvidenceContext>) async throws -> Verdict? {
     let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
         FROM \(EvidenceRow.source) WHERE e.sha256 = ?
         """)
@@ -240,7 +241,8 @@ private struct SignatureCheck: Sendable {
 
   private func events(after seq: Int64) throws -> (statements: [Statement], last: Int64)? {
     try ledger.readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT \(LedgerEvent.columns) FROM \(Self.statingEvents) AND seq > ? ORDER BY seq LIMIT \(Self.batch)
         """)
       select.bind(1, seq)
@@ -256,7 +258,8 @@ private struct SignatureCheck: Sendable {
 
   private func evidence(after id: Int64) throws -> (statements: [Statement], last: Int64)? {
     try ledger.readStatement { db in
-      let select = try db.cached("SELECT e.id, e.sha256 FROM \(Self.silentEvidence) AND e.id > ? ORDER BY e.id LIMIT \(Self.batch)")
+      let select = try db.cached(
+        "SELECT e.id, e.sha256 FROM \(Self.silentEvidence) AND e.id > ? ORDER BY e.id LIMIT \(Self.batch)")
       select.bind(1, id)
       var last = id
       let statements = try select.all { row -> Statement in
@@ -269,7 +272,8 @@ private struct SignatureCheck: Sendable {
 
   private func snapshot(after key: RowKey) throws -> (statements: [Statement], last: RowKey)? {
     try ledger.readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT store, environment, transaction_id, fact, evidence FROM store_snapshot
         WHERE (store, environment, transaction_id) > (?, ?, ?) ORDER BY store, environment, transaction_id
         LIMIT \(Self.batch)

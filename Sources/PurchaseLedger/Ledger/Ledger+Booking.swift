@@ -189,7 +189,8 @@ extension Ledger {
   /// - Returns: The run's position, which is empty for a new run.
   package func startRun(of command: String, input: String) throws -> ImportPosition {
     try write { recorder in
-      let select = try recorder.db.cached("""
+      let select = try recorder.db.cached(
+        """
         SELECT run, position FROM progress WHERE command = ? AND input = ? AND finished_at IS NULL
         ORDER BY run DESC LIMIT 1
         """)
@@ -200,7 +201,8 @@ extension Ledger {
       }) {
         return known
       }
-      let insert = try recorder.db.cached("INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
+      let insert = try recorder.db.cached(
+        "INSERT INTO progress (command, input, position, started_at) VALUES (?, ?, '', ?)")
       insert.bind(1, command)
       insert.bind(2, input)
       insert.bind(3, recorder.now)

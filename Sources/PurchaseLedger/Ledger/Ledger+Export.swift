@@ -49,7 +49,8 @@ extension Ledger {
   private func exportJournal(_ db: SQLiteConnection, to write: (String) throws -> Void, _ count: () -> Void) throws {
     try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n\n")
     try writeDeclarations(db, to: write)
-    let select = try db.cached("""
+    let select = try db.cached(
+      """
       SELECT p.store, p.transaction_id, p.entry, p.date, p.debit, p.credit, p.amount, p.currency, t.product_id
       FROM posting AS p JOIN store_transaction AS t USING (store, environment, transaction_id)
       ORDER BY p.date, p.store, p.environment, p.transaction_id, p.entry

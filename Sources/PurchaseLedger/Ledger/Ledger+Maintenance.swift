@@ -126,7 +126,8 @@ extension Ledger {
   /// A page of quarantined evidence after a row number. The context of its submission is not stored.
   func quarantinedEvidence(after last: Int64) throws -> [(number: Int64, bytes: [UInt8])] {
     try readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT e.id, p.bytes, e.bytes FROM \(EvidenceRow.source)
         WHERE e.outcome = 2 AND e.id > ? ORDER BY e.id LIMIT 256
         """)

@@ -38,7 +38,8 @@ extension Ledger {
   public func entitlement(of grant: TransactionKey) throws -> Entitlement? {
     guard let key = RowKey(grant) else { return nil }
     return try readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT \(EntitlementRow.columns), (SELECT id FROM account WHERE number = account) FROM entitlement
         WHERE store = ? AND environment = ? AND original_id = ?
         """)
@@ -58,7 +59,8 @@ extension Ledger {
   /// - Complexity: O(events): events are not indexed by transaction.
   public func history(of transaction: String) throws -> [LedgerEvent] {
     try read { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT \(LedgerEvent.columns) FROM event WHERE instr(body, CAST(? AS BLOB)) > 0 ORDER BY seq
         """)
       select.bind(1, transaction)
@@ -69,7 +71,8 @@ extension Ledger {
   /// Google purchases older than `milliseconds` that are not acknowledged; Google refunds them after three days.
   public func unacknowledged(olderThan milliseconds: Int64) throws -> [LookupHint] {
     try readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT store, environment, transaction_id, product_id, purchase_token FROM store_transaction
         WHERE \(LedgerSchema.isUnacknowledged) AND purchase_date <= ? ORDER BY purchase_date
         """)
@@ -82,7 +85,8 @@ extension Ledger {
   /// In the order in which to send them: the ledger's own first, those about unknown transactions last.
   public func lookups() throws -> [LookupHint] {
     try readStatement { db in
-      try db.cached("""
+      try db.cached(
+        """
         SELECT l.store, l.environment, l.transaction_id, coalesce(l.product_id, nullif(t.product_id, '')),
           coalesce(l.purchase_token, t.purchase_token)
         FROM lookup AS l LEFT JOIN store_transaction AS t USING (store, environment, transaction_id)
@@ -115,7 +119,8 @@ extension Ledger {
   /// An account counts as one customer; a grant without owner counts as a customer of its own.
   package func customers(of store: Store, in environment: StoreEnvironment) throws -> [String] {
     try readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT min(original_id) FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NOT NULL
         GROUP BY account
         UNION ALL SELECT original_id FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NULL
@@ -129,7 +134,8 @@ extension Ledger {
   /// Every Google purchase with what a query needs; revoked ones too, because Google's voided list covers only 30 days.
   package func googlePurchases(in environment: StoreEnvironment) throws -> [LookupHint] {
     try readStatement { db in
-      let select = try db.cached("""
+      let select = try db.cached(
+        """
         SELECT transaction_id, product_id, purchase_token FROM store_transaction
         WHERE store = 2 AND environment = ? AND purchase_token IS NOT NULL
         """)

@@ -29,18 +29,20 @@ enum LedgerUpgrade {
   static let migrationTable = "grdb_migrations"
 
   private static func hasMigrationTable(_ db: SQLiteConnection) throws -> Bool {
-    try db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(migrationTable)'").first { _ in true }
+    try db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(migrationTable)'").first { _ in true
+    }
       ?? false
   }
 
   /// Marks evidence that no event names as pulled: version 1 does not tell whether it was recorded, so it is recorded as new
   /// when it is presented again. The rest is the same as in version 2.
   static func fromFirstVersion(_ db: SQLiteConnection) throws {
-    try db.execute("""
-        UPDATE evidence SET outcome = 4
-        WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL);
-        PRAGMA user_version = 2
-        """)
+    try db.execute(
+      """
+      UPDATE evidence SET outcome = 4
+      WHERE outcome = 1 AND sha256 NOT IN (SELECT evidence FROM event WHERE evidence IS NOT NULL);
+      PRAGMA user_version = 2
+      """)
   }
 
   /// 1. Evidence gets the number of the first event recorded from it. Evidence without such an event is recorded as new when it
@@ -52,17 +54,18 @@ enum LedgerUpgrade {
   ///    date, and version 1's digests cover fewer fields.
   /// 5. Queries to the stores get a rank and a source.
   static func fromSecondVersion(_ db: SQLiteConnection, path: String) throws {
-    try db.execute("""
-        ALTER TABLE evidence ADD COLUMN event INTEGER;
-        UPDATE evidence SET event = named.seq FROM
-          (SELECT evidence AS sha256, min(seq) AS seq FROM event
-            WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL GROUP BY evidence) AS named
-        WHERE evidence.sha256 = named.sha256 AND outcome = 1;
-        UPDATE evidence SET outcome = 4, event = NULL WHERE outcome = 1 AND (event IS NULL
-          OR (kind = 2 AND sha256 NOT IN (SELECT evidence FROM event WHERE type = 2 AND evidence IS NOT NULL))
-          OR (kind = 4 AND EXISTS (SELECT 1 FROM event WHERE type = 9)));
-        UPDATE progress SET input = '', position = '' WHERE command = 'import';
-        """)
+    try db.execute(
+      """
+      ALTER TABLE evidence ADD COLUMN event INTEGER;
+      UPDATE evidence SET event = named.seq FROM
+        (SELECT evidence AS sha256, min(seq) AS seq FROM event
+          WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL GROUP BY evidence) AS named
+      WHERE evidence.sha256 = named.sha256 AND outcome = 1;
+      UPDATE evidence SET outcome = 4, event = NULL WHERE outcome = 1 AND (event IS NULL
+        OR (kind = 2 AND sha256 NOT IN (SELECT evidence FROM event WHERE type = 2 AND evidence IS NOT NULL))
+        OR (kind = 4 AND EXISTS (SELECT 1 FROM event WHERE type = 9)));
+      UPDATE progress SET input = '', position = '' WHERE command = 'import';
+      """)
     try nameQuarantined(db, path: path)
     try digestSnapshot(db)
     for (table, _) in LedgerSchema.projections { try db.execute("DROP TABLE \(table)") }
@@ -77,7 +80,8 @@ enum LedgerUpgrade {
   /// Fills `quarantined_transaction` from the events of imported evidence.
   private static func nameQuarantined(_ db: SQLiteConnection, path: String) throws {
     try db.execute(LedgerSchema.quarantinedTransactions)
-    let select = try db.cached("""
+    let select = try db.cached(
+      """
       SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.quarantine.rawValue)
       AND evidence IN (SELECT sha256 FROM evidence WHERE outcome = 2)
       """)
@@ -92,23 +96,26 @@ enum LedgerUpgrade {
 
   /// Ranks queued queries as first queries of messages, because their sources are not known.
   private static func rankLookUps(_ db: SQLiteConnection) throws {
-    try db.execute("""
-        ALTER TABLE lookup ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE lookup ADD COLUMN source INTEGER NOT NULL DEFAULT 0;
-        \(LedgerSchema.lookupIndex);
-        UPDATE lookup SET rank = CASE WHEN EXISTS (
-          SELECT 1 FROM store_transaction AS t
-          WHERE (t.store, t.environment, t.transaction_id) = (lookup.store, lookup.environment, lookup.transaction_id)
-        ) THEN 1 ELSE 1001 END;
-        """)
+    try db.execute(
+      """
+      ALTER TABLE lookup ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE lookup ADD COLUMN source INTEGER NOT NULL DEFAULT 0;
+      \(LedgerSchema.lookupIndex);
+      UPDATE lookup SET rank = CASE WHEN EXISTS (
+        SELECT 1 FROM store_transaction AS t
+        WHERE (t.store, t.environment, t.transaction_id) = (lookup.store, lookup.environment, lookup.transaction_id)
+      ) THEN 1 ELSE 1001 END;
+      """)
   }
 
   private static func digestSnapshot(_ db: SQLiteConnection) throws {
-    let select = try db.cached("""
+    let select = try db.cached(
+      """
       SELECT store, environment, transaction_id, fact, evidence FROM store_snapshot
       WHERE (store, environment, transaction_id) > (?, ?, ?) ORDER BY store, environment, transaction_id LIMIT 4096
       """)
-    let update = try db.cached("UPDATE store_snapshot SET digest = ? WHERE store = ? AND environment = ? AND transaction_id = ?")
+    let update = try db.cached(
+      "UPDATE store_snapshot SET digest = ? WHERE store = ? AND environment = ? AND transaction_id = ?")
     var last: RowKey? = RowKey(store: 0, environment: 0, id: "")
     while let from = last {
       select.bind(1, from)

@@ -40,21 +40,25 @@ final class LookupQueue {
   init(_ db: SQLiteConnection, now: Int64) throws {
     self.db = db
     self.now = now
-    count = try db.cached("""
+    count = try db.cached(
+      """
       SELECT source, count(*), sum(rank > \(Self.guess)), min(asked_at) FROM lookup
       WHERE store = ? AND environment = ? AND rank > 0 GROUP BY source
       """)
     select = try db.cached("SELECT rank, source FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
-    update = try db.cached("""
+    update = try db.cached(
+      """
       UPDATE lookup SET product_id = coalesce(product_id, ?4), purchase_token = coalesce(purchase_token, ?5),
         rank = ?6, source = ?7, asked_at = ?8
       WHERE store = ?1 AND environment = ?2 AND transaction_id = ?3
       """)
-    insert = try db.cached("""
+    insert = try db.cached(
+      """
       INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, rank, source, asked_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
-    last = try db.cached("""
+    last = try db.cached(
+      """
       SELECT rank, transaction_id FROM lookup WHERE store = ? AND environment = ? AND source = ? AND rank > 0
       ORDER BY rank DESC, asked_at LIMIT 1
       """)
@@ -141,7 +145,9 @@ final class LookupQueue {
     count.bind(1, scope.store)
     count.bind(2, scope.environment)
     let found = LookupShares()
-    for (source, all, guesses, askedAt) in try count.all({ ($0.int64(0), Int($0.int64(1)), Int($0.int64(2)), $0.int64(3)) }) {
+    for (source, all, guesses, askedAt) in try count.all({
+      ($0.int64(0), Int($0.int64(1)), Int($0.int64(2)), $0.int64(3))
+    }) {
       found.add(source, isGuess: false, all - guesses, askedAt: askedAt)
       found.add(source, isGuess: true, guesses, askedAt: askedAt)
     }
@@ -184,7 +190,8 @@ final class LookupQueue {
 
   /// The key of the hash, random for each file, so that outsiders cannot compute which sources share a number.
   private func secret() throws -> [UInt8] {
-    let insert = try db.cached("INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES ('lookup.secret', hex(randomblob(32)), ?)")
+    let insert = try db.cached(
+      "INSERT OR IGNORE INTO cursor (name, value, updated_at) VALUES ('lookup.secret', hex(randomblob(32)), ?)")
     insert.bind(1, now)
     try insert.run()
     return Array(

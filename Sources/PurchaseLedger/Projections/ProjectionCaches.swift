@@ -97,10 +97,12 @@ struct ClaimCache {
 
   init(_ db: SQLiteConnection) throws {
     hasAny = try db.cached("SELECT EXISTS (SELECT 1 FROM claim)").first { $0.int64(0) != 0 } ?? false
-    select = try db.cached("""
+    select = try db.cached(
+      """
       SELECT seq, account, mode FROM claim WHERE store = ? AND environment = ? AND transaction_id = ? ORDER BY seq
       """)
-    insert = try db.cached("INSERT INTO claim (store, environment, transaction_id, seq, account, mode) VALUES (?, ?, ?, ?, ?, ?)")
+    insert = try db.cached(
+      "INSERT INTO claim (store, environment, transaction_id, seq, account, mode) VALUES (?, ?, ?, ?, ?, ?)")
   }
 
   mutating func claims(of key: RowKey) throws -> [ClaimRow] {

@@ -43,7 +43,8 @@ extension Projections {
   }
 
   private func setPolicy(_ name: String, _ value: String, seq: Int64) throws {
-    let write = try db.cached("""
+    let write = try db.cached(
+      """
       INSERT INTO policy (name, value, seq) VALUES (?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, seq = excluded.seq
       """)
@@ -64,7 +65,8 @@ extension Projections {
   private func foldAllGrants() throws {
     try flush()
     var last: RowKey? = RowKey(store: 0, environment: 0, id: "")
-    let page = try db.cached("""
+    let page = try db.cached(
+      """
       SELECT store, environment, original_id FROM entitlement
       WHERE (store, environment, original_id) > (?, ?, ?) ORDER BY store, environment, original_id LIMIT 4096
       """)
@@ -100,7 +102,8 @@ struct EventReplay {
   /// The policies after the last event: replay folds every grant once, with these.
   func finalPolicy() throws -> LedgerPolicy {
     var policy = LedgerPolicy()
-    let events = try db.cached("SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.policy.rawValue) ORDER BY seq"
+    let events = try db.cached(
+      "SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.policy.rawValue) ORDER BY seq"
     ).all { try? LedgerEvent($0, in: path) }
     for case .policy(let name, let value, _)? in events.map(\.?.content) { try? policy.set(name, to: value) }
     return policy

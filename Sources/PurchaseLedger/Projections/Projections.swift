@@ -55,21 +55,24 @@ final class Projections {
     accounts = try AccountCache(db)
     claims = try ClaimCache(db)
     orders = try OrderTokens(db)
-    selectRow = try db.cached("""
+    selectRow = try db.cached(
+      """
       SELECT \(TransactionRow.columns) FROM store_transaction
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
     upsertRow = try db.cached(TransactionRow.upsert)
     hasStoredCopies =
       try db.cached(Self.selectAnyCopy).first { $0.int64(0) != 0 } ?? false
-    selectCopies = try db.cached("""
+    selectCopies = try db.cached(
+      """
       SELECT transaction_id FROM store_transaction
       WHERE store = ? AND environment = ? AND original_id = ? AND transaction_id <> original_id
       """)
     upsertGrant = try db.cached(EntitlementRow.upsert)
     deleteGrant = try db.cached("DELETE FROM entitlement WHERE store = ? AND environment = ? AND original_id = ?")
     upsertPosting = try db.cached(Posting.upsert)
-    deletePosting = try db.cached("DELETE FROM posting WHERE store = ? AND environment = ? AND transaction_id = ? AND entry = ?")
+    deletePosting = try db.cached(
+      "DELETE FROM posting WHERE store = ? AND environment = ? AND transaction_id = ? AND entry = ?")
   }
 
   // MARK: Transactions

@@ -84,7 +84,8 @@ final class Corrections {
 extension EvidenceRecorder {
   /// Queues a query for every active purchase, because any may have been voided during a gap of the voided list.
   fileprivate func askForActivePurchases() throws {
-    try db.cached("""
+    try db.cached(
+      """
       INSERT INTO lookup (store, environment, transaction_id, product_id, purchase_token, asked_at)
       SELECT store, environment, transaction_id, product_id, purchase_token, \(now) FROM store_transaction
       WHERE store = 2 AND statement IN (1, 3)

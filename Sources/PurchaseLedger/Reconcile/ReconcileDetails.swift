@@ -16,8 +16,10 @@ struct ReconcileDetails {
   init(_ db: SQLiteConnection, _ theirs: SQLiteConnection) throws {
     projections = try ReconcileProjections(db)
     refusesUnknownTokens = try EvidenceRecorder.policy(db).unknownToken == .refuse
-    selectFact = try theirs.cached("SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
-    selectRow = try db.cached("""
+    selectFact = try theirs.cached(
+      "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+    selectRow = try db.cached(
+      """
       SELECT \(TransactionRow.columns) FROM store_transaction
       WHERE store = ? AND environment = ? AND transaction_id = ?
       """)
@@ -28,7 +30,8 @@ struct ReconcileDetails {
     }
     selectEvidence = try theirs.cached(EvidenceRow.select)
     selectNames = try (theirs === db ? [db] : [db, theirs]).map { try $0.cached(EvidenceRow.selectNames) }
-    selectWaiting = try theirs.cached("""
+    selectWaiting = try theirs.cached(
+      """
       SELECT 1 FROM quarantined_transaction AS q JOIN evidence AS e ON e.sha256 = q.evidence
       WHERE q.store = ? AND q.environment = ? AND q.transaction_id = ? AND e.outcome = 2
       """)
@@ -173,7 +176,8 @@ private struct ReconcileProjections {
 
   init(_ db: SQLiteConnection) throws {
     let columns = "a.number, a.id, a.token, a.opened_seq, a.erased_seq"
-    selectOwner = try db.cached("""
+    selectOwner = try db.cached(
+      """
       SELECT \(columns) FROM entitlement AS e JOIN account AS a ON a.number = e.account
       WHERE e.store = ? AND e.environment = ? AND e.original_id = ?
       """)

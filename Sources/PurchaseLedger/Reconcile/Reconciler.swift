@@ -109,7 +109,8 @@ public struct Reconciler: Sendable {
   }
 
   private static func scopes(_ db: SQLiteConnection) throws -> [ReconcileReport.Scope] {
-    let cursors = try db.cached("SELECT name, value, updated_at FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name"
+    let cursors = try db.cached(
+      "SELECT name, value, updated_at FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name"
     ).all { ($0.text(0), $0.text(1), $0.int64(2)) }
     return cursors.compactMap { name, value, updatedAt in
       let parts = name.split(separator: ".").compactMap { UInt8($0) }
@@ -141,7 +142,8 @@ public struct Reconciler: Sendable {
     let lost = try db.cached("SELECT value FROM cursor WHERE name = '\(Snapshot.lostWindow)'")
       .first { Int64($0.text(0)) ?? 0 }
     if let lost { return lost }
-    return try db.cached("SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
+    return try db.cached(
+      "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
     ).first { $0.optionalInt64(0) }?.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
   }
 }
@@ -162,7 +164,8 @@ struct SnapshotMerge {
 
   init(ours: SQLiteConnection, theirs: SQLiteConnection, store: UInt8, environment: UInt8) throws {
     func select(_ db: SQLiteConnection, _ table: String) throws -> SQLiteStatement {
-      let statement = try db.cached("""
+      let statement = try db.cached(
+        """
         SELECT transaction_id, digest, token FROM \(table) WHERE store = ? AND environment = ? ORDER BY transaction_id
         """)
       statement.bind(1, store)

@@ -155,7 +155,8 @@ extension EvidenceRecorder {
   }
 
   func setCursor(_ name: String, to value: String) throws {
-    let upsert = try db.cached("""
+    let upsert = try db.cached(
+      """
       INSERT INTO cursor (name, value, updated_at) VALUES (?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
       """)
@@ -187,8 +188,10 @@ private struct SnapshotWriter {
   private let upsert: SQLiteStatement
 
   init(_ db: SQLiteConnection) throws {
-    select = try db.cached("SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
-    upsert = try db.cached("""
+    select = try db.cached(
+      "SELECT fact, evidence FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
+    upsert = try db.cached(
+      """
       INSERT INTO store_snapshot (store, environment, transaction_id, digest, token, fact, evidence)
       VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (store, environment, transaction_id) DO UPDATE SET

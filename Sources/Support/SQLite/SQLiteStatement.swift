@@ -156,7 +156,9 @@ package final class SQLiteStatement {
   }
 
   package var columnCount: Int32 { sqlite3_column_count(raw) }
-  package func columnName(_ column: Int32) -> String { sqlite3_column_name(raw, column).map { String(cString: $0) } ?? "" }
+  package func columnName(_ column: Int32) -> String {
+    sqlite3_column_name(raw, column).map { String(cString: $0) } ?? ""
+  }
 
   @inlinable package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 

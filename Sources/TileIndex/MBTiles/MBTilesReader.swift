@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// Reads the tiles of an MBTiles bundle from any producer: flat tables and views, integer and text ids, with or without metadata, from read-only media,
 /// with changes still in a write-ahead log. Never writes to the bundle or beside it.

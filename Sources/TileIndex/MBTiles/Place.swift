@@ -1,4 +1,4 @@
-import Support
+package import Support
 
 /// A named place on a map. A bundle may hold a table of them (``PlaceTable``); the module Gazetteer searches it.
 public struct Place: Hashable, Sendable, Codable {
@@ -52,7 +52,7 @@ extension Place {
   /// Reads the columns of a result row without checking them; see ``fault``.
   package init(_ statement: SQLiteStatement, from column: Int32) {
     self.init(
-      name: statement.text(column) ?? "", kind: statement.text(column + 1) ?? "",
+      name: statement.text(column), kind: statement.text(column + 1),
       longitude: statement.double(column + 2), latitude: statement.double(column + 3),
       importance: statement.double(column + 4))
   }

@@ -1,5 +1,6 @@
 import CSQLite
 import CSystemShim
+import Support
 
 #if canImport(Darwin)
   import Darwin

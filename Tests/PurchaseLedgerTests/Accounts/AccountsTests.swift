@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 import Testing
 

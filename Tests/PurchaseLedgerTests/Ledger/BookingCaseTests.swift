@@ -100,7 +100,7 @@ import Testing
     #expect(booking.outcome == .accepted)
     #expect(try test.projections() == before)
     let stored = try test.ledger.read { db in
-      try SQLStatement(db, "SELECT \(LedgerEvent.columns) FROM event ORDER BY seq DESC LIMIT 1")
+      try db.cached("SELECT \(LedgerEvent.columns) FROM event ORDER BY seq DESC LIMIT 1")
         .first { try LedgerEvent($0, in: "") }
     }
     #expect(stored?.content == .notification(notification))

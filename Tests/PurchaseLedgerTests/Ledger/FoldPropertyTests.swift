@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 import Testing
 
@@ -111,15 +111,15 @@ extension Revision {
     return row
   }
 
-  private static func plain(_ db: Database) throws -> [[String]] {
+  private static func plain(_ db: SQLiteConnection) throws -> [[String]] {
     try LedgerSchema.projections.map { table, key in
-      try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))").map(\.description)
+      try db.rows("SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))")
     }
   }
 
-  private func rebuilt(_ database: DatabaseQueue) throws -> [[String]] {
+  private func rebuilt(_ database: SerializedConnection) throws -> [[String]] {
     try database.read { db in
-      try DatabaseQueue().write { beside in
+      try LedgerDatabase.scratch().write { beside in
         try LedgerSchema.createProjections(beside)
         let replay = try EventReplay(db, path: "")
         let projections = try Projections(beside, policy: try replay.finalPolicy())

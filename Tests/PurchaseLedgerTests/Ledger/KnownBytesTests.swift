@@ -1,6 +1,6 @@
 import CryptoExtras
 import Foundation
-import GRDB
+import Support
 import TestSupport
 import Testing
 
@@ -155,12 +155,14 @@ import Testing
     let forged = try transaction(stranger)
     let genuine = try transaction(authority)
     for (id, text) in [(71, forged), (72, genuine)] {
-      try await ledger.pool.write { db in
-        try db.execute(
-          sql: "INSERT INTO evidence (id, sha256, kind, outcome, received_at, bytes) VALUES (?, ?, 1, ?, 0, ?)",
-          arguments: [
-            id, Data(EvidenceDigest(Array(text.utf8)).sha256), outcome, Data(text.utf8),
-          ])
+      try ledger.database.write { db in
+        let insert = try db.prepare(
+          "INSERT INTO evidence (id, sha256, kind, outcome, received_at, bytes) VALUES (?, ?, 1, ?, 0, ?)")
+        insert.bind(1, id)
+        insert.bind(2, EvidenceDigest(Array(text.utf8)).sha256)
+        insert.bind(3, outcome)
+        insert.bind(4, Array(text.utf8))
+        try insert.run()
       }
     }
     if outcome == 1 {
@@ -297,7 +299,7 @@ import Testing
       + "\"environment\":\"Production\"}"
     #expect(try await book(hint, as: nil).outcome == .accepted)
     #expect(try await book(hint, as: nil).outcome == .duplicate)
-    let kept = try ledger.readStatement { try SQLStatement($0, "SELECT bytes FROM evidence").all { $0.blob(0) } }
+    let kept = try ledger.readStatement { try $0.cached("SELECT bytes FROM evidence").all { $0.blob(0) } }
     #expect(
       kept.count == 1
         && String(decoding: kept[0], as: UTF8.self) == hint.replacing(secret, with: String(repeating: "*", count: 32)))
@@ -311,7 +313,7 @@ import Testing
       "latest_receipt_info":[],"pending":[[1,{"password":"\(secret)"}]],"pass\\u0077ord":"\(secret)"},"password":5}
       """
     #expect(try await book(hint, as: nil).outcome == .accepted)
-    let kept = try ledger.readStatement { try SQLStatement($0, "SELECT bytes FROM evidence").all { $0.blob(0) } }
+    let kept = try ledger.readStatement { try $0.cached("SELECT bytes FROM evidence").all { $0.blob(0) } }
     #expect(
       kept.map { String(decoding: $0, as: UTF8.self) }
         == [hint.replacing(secret, with: String(repeating: "*", count: 32))])

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 import Testing
 
@@ -10,11 +10,11 @@ import Testing
   @Test func theWriterSyncsEveryCommit() throws {
     let test = try TestLedger()
     for ledger in [test.ledger, try Ledger.open(at: test.path, policy: nil, clock: .system)] {
-      let values = try ledger.pool.writeWithoutTransaction { db in
+      let values = try ledger.database.writeWithoutTransaction { db in
         try [
           "journal_mode", "synchronous", "foreign_keys", "secure_delete", "page_size", "application_id", "user_version",
         ]
-        .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
+        .flatMap { try db.rows("PRAGMA \($0)") }
       }
       #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "3"])
     }
@@ -23,7 +23,7 @@ import Testing
   @Test func otherFilesAreRefusedAndNotChanged() throws {
     let folder = try TemporaryFolder()
     let other = folder.file("other.sqlite")
-    try DatabaseQueue(path: other).write { try $0.execute(sql: "CREATE TABLE t (a)") }
+    try SQLiteConnection(creating: other).execute("CREATE TABLE t (a)")
     let bytes = try folder.bytes("other.sqlite")
     let text = try folder.write("notes.txt", "not a database")
     for path in [other, text] {
@@ -56,7 +56,7 @@ import Testing
   @Test func anUnfinishedLedgerIsReplaced() throws {
     let folder = try TemporaryFolder()
     for suffix in ["", "-journal", "-wal", "-shm"] { _ = try folder.write(".l.unfinished" + suffix, "half a page") }
-    for other in ["l.new", "k"] { try DatabaseQueue(path: folder.file(other)).close() }
+    for other in ["l.new", "k"] { try SQLiteConnection(creating: folder.file(other)).close() }
     let others = folder.names.filter { !$0.contains("unfinished") }
     #expect(try Ledger.create(at: folder.file("l"), policy: .init(), clock: .system).verify().isClean)
     #expect(folder.names.filter { $0 != "l" && $0 != "l-wal" && $0 != "l-shm" } == others)
@@ -129,10 +129,9 @@ import Testing
   func frequentQueriesUseAnIndex(_ sql: String, _ index: String) throws {
     let test = try TestLedger()
     let plan = try test.ledger.read { db in
-      try Row.fetchAll(
-        db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: StatementArguments(sql.filter { $0 == "?" }.map { _ in "x" })
-      )
-      .map { $0["detail"] as String }
+      let select = try db.prepare("EXPLAIN QUERY PLAN \(sql)")
+      for index in 0..<sql.count(where: { $0 == "?" }) { select.bind(Int32(index) + 1, "x") }
+      return try select.all { $0.text(3) }
     }
     #expect(plan.contains { $0.contains(index) }, "\(plan)")
   }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 import Testing
 
@@ -44,7 +44,7 @@ import Testing
     let booked = try test.ledger.commit([message(1_000, ["genuine"])], progress: nil)[0]
     #expect(booked.outcome == .accepted && booked.notes == ["look-up"], "\(booked)")
     // The same holds after a restart.
-    try test.ledger.pool.close()
+    try test.ledger.database.close()
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now + 1))
     try flood(ledger, from: 2_000)
     let waiting = try ids(ledger)
@@ -60,11 +60,11 @@ import Testing
   private func fill(_ ledger: Ledger, _ ids: Range<Int>, rank: Int, askedAt: Int64, source: Int = 0) throws {
     try ledger.write { recorder in
       try recorder.db.execute(
-        sql: """
-          WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(ids.upperBound))
-          INSERT INTO lookup (store, environment, transaction_id, asked_at, rank, source)
-          SELECT 1, 1, 'waiting-' || i, \(askedAt), \(rank), \(source) FROM n
-          """)
+        """
+        WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(ids.upperBound))
+        INSERT INTO lookup (store, environment, transaction_id, asked_at, rank, source)
+        SELECT 1, 1, 'waiting-' || i, \(askedAt), \(rank), \(source) FROM n
+        """)
     }
   }
 
@@ -99,10 +99,10 @@ import Testing
     // The flood continues and displaces only its own queries, the oldest first.
     try test.ledger.write { recorder in
       try recorder.db.execute(
-        sql: """
-          UPDATE lookup SET source = (SELECT source FROM lookup WHERE transaction_id = 'forged-100'),
-            asked_at = asked_at - 9 WHERE source = 70000
-          """)
+        """
+        UPDATE lookup SET source = (SELECT source FROM lookup WHERE transaction_id = 'forged-100'),
+          asked_at = asked_at - 9 WHERE source = 70000
+        """)
     }
     _ = try test.ledger.commit((700..<900).map { message($0, ["more-\($0)"], from: "198.51.100.0") }, progress: nil)
     waiting = Set(try ids(test.ledger))
@@ -120,7 +120,7 @@ import Testing
     try fill(test.ledger, 0..<LookupQueue.questionsMax, rank: 1_001, askedAt: TestLedger.now - 1000)
     try test.ledger.write { recorder in
       try recorder.db.execute(
-        sql: "UPDATE lookup SET asked_at = asked_at - 1000 WHERE transaction_id IN ('waiting-5', 'waiting-6')")
+        "UPDATE lookup SET asked_at = asked_at - 1000 WHERE transaction_id IN ('waiting-5', 'waiting-6')")
     }
     _ = try test.ledger.commit([message(1, ["waiting-5"]), message(2, ["young"])], progress: nil)
     let waiting = try ids(test.ledger)
@@ -153,7 +153,7 @@ import Testing
     let test = try TestLedger()
     try test.book(.sample("1"))
     _ = try test.ledger.commit([message(1, ["1"]), message(2, ["guess"])], progress: nil)
-    try test.ledger.pool.close()
+    try test.ledger.database.close()
     try TestLedger.ageToSecondVersion(test.path)
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
     #expect(try ids(ledger) == ["1", "guess"])

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 
 @testable import PurchaseLedger
@@ -126,7 +126,7 @@ struct RandomHistory {
   }
 
   /// Records everything: the evidence in random order, some of it twice, between the accounts' actions and in batches of random length.
-  func book(using random: inout SeededGenerator) throws -> DatabaseQueue {
+  func book(using random: inout SeededGenerator) throws -> SerializedConnection {
     let shuffled = (evidence + evidence.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
     var work: [(EvidenceRecorder) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }
     // Redelivered at any time, before or after the fact arrived by itself.
@@ -142,7 +142,7 @@ struct RandomHistory {
       work.append { recorder in _ = try recorder.append(.acknowledgement(key)) }
     }
 
-    let database = try DatabaseQueue()
+    let database = try LedgerDatabase.scratch()
     try database.write { db in
       try LedgerSchema.createPrimary(db)
       try LedgerSchema.createProjections(db)
@@ -185,19 +185,19 @@ struct RandomHistory {
 }
 
 /// The projections as text. Event numbers are replaced by their ranks, because they depend on the evidence in between.
-func rankedProjections(_ db: Database) throws -> [String: [String]] {
-  let numbers = try Int64.fetchAll(
-    db,
-    sql:
-      "SELECT seq FROM claim UNION SELECT opened_seq FROM account UNION SELECT erased_seq FROM account WHERE erased_seq > 0"
-  )
+func rankedProjections(_ db: SQLiteConnection) throws -> [String: [String]] {
+  let numbers = try db.prepare(
+    "SELECT seq FROM claim UNION SELECT opened_seq FROM account UNION SELECT erased_seq FROM account WHERE erased_seq > 0"
+  ).all { $0.int64(0) }
   var tables: [String: [String]] = [:]
   for (table, key) in LedgerSchema.projections where table != "policy" {
-    tables[table] = try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))").map {
-      $0.map { name, value in
-        let isNumber = name.hasSuffix("seq")
-        return
-          "\(name)=\(isNumber ? Int64.fromDatabaseValue(value).flatMap { numbers.firstIndex(of: $0) }.map(String.init) ?? "-" : value.description)"
+    let select = try db.prepare("SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))")
+    tables[table] = try select.all { row in
+      (0..<row.columnCount).map { column in
+        let name = row.columnName(column)
+        guard name.hasSuffix("seq") else { return "\(name)=\(row.printed(column))" }
+        let rank = row.optionalInt64(column).flatMap { numbers.firstIndex(of: $0) }
+        return "\(name)=\(rank.map(String.init) ?? "-")"
       }.joined(separator: " ")
     }
   }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 
 @testable import PurchaseLedger
@@ -67,14 +67,17 @@ final class TestLedger: Sendable {
     try ledger.read { db in
       var tables: [String: [String]] = [:]
       for (table, key) in LedgerSchema.projections {
-        tables[table] = try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))")
-          .map { $0.description }
+        tables[table] = try db.rows("SELECT * FROM \(table) ORDER BY \(key.joined(separator: ", "))")
       }
       return tables
     }
   }
 
-  func count(_ sql: String) throws -> Int { try ledger.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+  func count(_ sql: String) throws -> Int { try count(sql, in: ledger) }
+
+  func count(_ sql: String, in ledger: Ledger) throws -> Int {
+    try ledger.read { try $0.prepare(sql).first { $0.int(0) } ?? 0 }
+  }
 
   func events(_ type: EventType) throws -> Int {
     try count("SELECT count(*) FROM event WHERE type = \(type.rawValue)")
@@ -91,8 +94,27 @@ final class TestLedger: Sendable {
   /// The amounts of a transaction's postings, by entry.
   func amounts(_ id: String) throws -> [Int64: Int64] {
     try ledger.read { db in
-      try Row.fetchAll(db, sql: "SELECT entry, amount FROM posting WHERE transaction_id = ?", arguments: [id])
-        .reduce(into: [:]) { $0[$1["entry"]] = $1["amount"] }
+      let select = try db.prepare("SELECT entry, amount FROM posting WHERE transaction_id = ?")
+      select.bind(1, id)
+      return Dictionary(uniqueKeysWithValues: try select.all { ($0.int64(0), $0.int64(1)) })
+    }
+  }
+}
+
+extension SQLiteConnection {
+  /// The rows of a query, as text.
+  func rows(_ sql: String) throws -> [String] {
+    try prepare(sql).all { row in (0..<row.columnCount).map { row.printed($0) }.joined(separator: " | ") }
+  }
+}
+
+extension SQLiteStatement {
+  /// A value as text: bytes in hexadecimal.
+  func printed(_ column: Int32) -> String {
+    switch type(column) {
+    case .null: "NULL"
+    case .blob: "x'\(blob(column).hexadecimal)'"
+    default: text(column)
     }
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import Support
 import TestSupport
 import Testing
 
@@ -8,31 +8,35 @@ import Testing
 extension TestLedger {
   /// Converts a closed ledger's file to the form of version 2.
   static func ageToSecondVersion(_ path: String) throws {
-    try DatabaseQueue(path: path).write { db in
+    let db = try SQLiteConnection(creating: path)
+    try db.transaction(.immediate) {
       try db.execute(
-        sql: """
-          ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
-          ALTER TABLE evidence DROP COLUMN event; DROP INDEX lookup_rank; ALTER TABLE lookup DROP COLUMN rank;
-          ALTER TABLE lookup DROP COLUMN source;
-          INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', 1);
-          DELETE FROM grdb_migrations WHERE identifier = 'ledger 3'; PRAGMA user_version = 2;
-          """)
+        """
+        CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+        INSERT INTO grdb_migrations VALUES ('ledger 1'), ('ledger 2');
+        ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
+        ALTER TABLE evidence DROP COLUMN event; DROP INDEX lookup_rank; ALTER TABLE lookup DROP COLUMN rank;
+        ALTER TABLE lookup DROP COLUMN source;
+        INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', 1);
+        PRAGMA user_version = 2;
+        """)
     }
   }
 
   /// Converts the file to the form of version 1.
   static func ageToFirstVersion(_ path: String) throws {
     try ageToSecondVersion(path)
-    try DatabaseQueue(path: path).write { db in
+    let db = try SQLiteConnection(creating: path)
+    try db.transaction(.immediate) {
       try db.execute(
-        sql: """
-          DROP INDEX transaction_order; DROP INDEX transaction_token_only; DROP INDEX entitlement_account;
-          ALTER TABLE store_transaction DROP COLUMN voided;
-          CREATE INDEX entitlement_account ON entitlement (account) WHERE account IS NOT NULL;
-          UPDATE store_transaction SET digest = zeroblob(16); UPDATE store_snapshot SET digest = zeroblob(16);
-          UPDATE evidence SET outcome = 1 WHERE outcome = 4;
-          DELETE FROM grdb_migrations WHERE identifier = 'ledger 2'; PRAGMA user_version = 1;
-          """)
+        """
+        DROP INDEX transaction_order; DROP INDEX transaction_token_only; DROP INDEX entitlement_account;
+        ALTER TABLE store_transaction DROP COLUMN voided;
+        CREATE INDEX entitlement_account ON entitlement (account) WHERE account IS NOT NULL;
+        UPDATE store_transaction SET digest = zeroblob(16); UPDATE store_snapshot SET digest = zeroblob(16);
+        UPDATE evidence SET outcome = 1 WHERE outcome = 4;
+        DELETE FROM grdb_migrations WHERE identifier = 'ledger 2'; PRAGMA user_version = 1;
+        """)
     }
   }
 }
@@ -46,7 +50,7 @@ extension TestLedger {
     let pulled = TestLedger.piece([.sample("3"), .sample("1")], nil, nil, true, .operatorImport, [3])
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try pulled.1.get())], cursor: nil))
     let before = try test.projections()
-    try test.ledger.pool.close()
+    try test.ledger.database.close()
     try TestLedger.ageToFirstVersion(test.path)
 
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
@@ -55,14 +59,16 @@ extension TestLedger {
     // Evidence that an event names is still known, and file names are removed.
     #expect(
       try ledger.knownEvidence([EvidenceDigest(Array("1".utf8)).sha256]) == [.init(kind: .transaction, isBooked: true)])
-    #expect(try ledger.read { try String.fetchAll($0, sql: "SELECT input || position FROM progress") } == [""])
+    #expect(try ledger.read { try $0.rows("SELECT input || position FROM progress") } == [""])
     #expect(try TestLedger.projections(ledger) == before)
     #expect(try ledger.entitlements(of: account).map(\.status) == [.active, .active])
     let reconciled = try Reconciler(ledger: ledger).run(apply: false)
     #expect(reconciled[.matched] == 1 && reconciled[.storeOnly] == 1 && reconciled.staleSnapshots == 0)
     // Evidence that was only pulled counts as new when it is imported.
     #expect(try ledger.commit([pulled], progress: nil).map(\.outcome) == [.accepted])
-    #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == Int(LedgerSchema.version))
+    #expect(test.count("PRAGMA user_version", in: ledger) == Int(LedgerSchema.version))
+    // The table of migrations that earlier versions kept is gone.
+    #expect(try test.count("SELECT count(*) FROM sqlite_schema WHERE name = 'grdb_migrations'", in: ledger) == 0)
   }
 
   /// Version 1 does not distinguish pulled evidence from imported evidence: of a pulled notification
@@ -78,7 +84,7 @@ extension TestLedger {
     try test.book(.sample("4"), notification: message("4"), bytes: [4])
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try pulled.1.get())], cursor: nil))
     #expect(try Reconciler(ledger: test.ledger).run(apply: true).applied == 1)
-    try test.ledger.pool.close()
+    try test.ledger.database.close()
     try TestLedger.ageToFirstVersion(test.path)
 
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
@@ -101,13 +107,14 @@ extension TestLedger {
     let piece = TestLedger.piece([.sample("1") { $0.productID = "region.zzz" }, later])
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
     let before = try test.projections()
-    try test.ledger.pool.close()
-    try DatabaseQueue(path: test.path).write { db in
+    try test.ledger.database.close()
+    let db = try SQLiteConnection(creating: test.path)
+    try db.transaction(.immediate) {
       try db.execute(
-        sql: """
-          UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
-          UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
-          """)
+        """
+        UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
+        UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
+        """)
     }
     try TestLedger.ageToSecondVersion(test.path)
 
@@ -119,6 +126,6 @@ extension TestLedger {
     var lines: [ReconcileLine] = []
     let report = try Reconciler(ledger: ledger).run(apply: false, each: { lines.append($0) })
     #expect(report[.matched] == 1 && lines.map(\.transaction?.id) == ["q"])
-    #expect(try ledger.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+    #expect(test.count("PRAGMA user_version", in: ledger) == 3)
   }
 }

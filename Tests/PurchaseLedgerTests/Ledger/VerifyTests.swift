@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Support
 import TestSupport
 import Testing
@@ -49,7 +48,7 @@ import Testing
     try test.ledger.rebuild()
     #expect(try test.projections() == before)
     for (table, _) in LedgerSchema.projections {
-      try test.ledger.pool.write { try $0.execute(sql: "DELETE FROM \(table)") }
+      try test.ledger.database.write { try $0.execute("DELETE FROM \(table)") }
     }
     #expect(try test.ledger.verify().findingCount >= 80)
     try test.ledger.rebuild()
@@ -109,7 +108,7 @@ import Testing
   ])
   func case44_anEditedRowIsReported(_ edit: Edit) throws {
     let test = try filled()
-    try test.ledger.pool.write { try $0.execute(sql: edit.sql) }
+    try test.ledger.database.write { try $0.execute(edit.sql) }
     let report = try test.ledger.verify()
     #expect(report.findings.contains { $0.location.hasPrefix(edit.location) }, "\(report.findings)")
   }
@@ -124,8 +123,8 @@ import Testing
     let account = try test.account()
     try test.book(.sample("500"), as: account)
     let root = try test.count("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
-    try test.ledger.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-    try test.ledger.pool.close()
+    try test.ledger.database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    try test.ledger.database.close()
 
     // Twelve bytes of a key at the end of the page, or the text of an entry.
     var file = try test.folder.bytes("ledger.sqlite")
@@ -250,7 +249,7 @@ import Testing
   @Test func aTruncatedChainIsDetectedByAHeadKeptElsewhere() throws {
     let test = try filled()
     let head = try test.ledger.verify().head
-    try test.ledger.pool.write { try $0.execute(sql: "DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)") }
+    try test.ledger.database.write { try $0.execute("DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)") }
     try test.ledger.rebuild()
     #expect(try test.ledger.verify().isClean)
     #expect(try test.ledger.verify(head: head).findings.map(\.location) == ["head"])

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Support
 import TestSupport
 import Testing
@@ -28,7 +27,9 @@ import Testing
   }
 
   /// An export in a temporary database.
-  private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: VerificationError? = nil) throws -> Snapshot {
+  private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: VerificationError? = nil) throws
+    -> Snapshot
+  {
     let snapshot = try Snapshot(apartFrom: test.ledger)
     var pieces = facts.map { TestLedger.piece([$0]) }
     if let quarantined {
@@ -46,7 +47,7 @@ import Testing
     let tables = ["store_snapshot", "cursor", "evidence", "event", "progress", "lookup"]
     func contents(_ tables: [String]) throws -> [[String]] {
       try test.ledger.read { db in
-        try tables.map { try Row.fetchAll(db, sql: "SELECT * FROM \($0)").map(\.description) }
+        try tables.map { try db.rows("SELECT * FROM \($0)") }
       }
     }
     let before = try contents(tables)
@@ -151,8 +152,8 @@ import Testing
     try test.book(.sample("3"))
     try put(test, .sample("GPA.1") { $0.store = .google }, cursor: ("google.voided.Production", "1"))
     #expect(try reconcile(test).1.windowLostSince == nil)
-    try test.ledger.pool.write {
-      try $0.execute(sql: "UPDATE cursor SET updated_at = updated_at - 31 * 86400000 WHERE name LIKE 'google.voided%'")
+    try test.ledger.database.write {
+      try $0.execute("UPDATE cursor SET updated_at = updated_at - 31 * 86400000 WHERE name LIKE 'google.voided%'")
     }
     // Reported before the next pull, and still after it, because it reads only the last 30 days.
     #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
@@ -224,7 +225,7 @@ import Testing
     let test = try TestLedger()
     try test.book(.sample("1"))
     try put(test, .sample("1"), cursor: ("google.voided.Production", "1"))
-    try test.ledger.pool.write { try $0.execute(sql: "UPDATE cursor SET updated_at = 0 WHERE name LIKE 'google%'") }
+    try test.ledger.database.write { try $0.execute("UPDATE cursor SET updated_at = 0 WHERE name LIKE 'google%'") }
     let snapshot = try export(test, [.sample("1")])
     #expect(try Reconciler(ledger: test.ledger, snapshot: snapshot).run(apply: false).isAgreed)
     #expect(try !reconcile(test).1.isAgreed)

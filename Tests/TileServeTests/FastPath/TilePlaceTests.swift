@@ -1,5 +1,6 @@
 import CSQLite
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -133,10 +134,8 @@ struct TilePlaceTests {
         isPair
           ? "INSERT INTO images VALUES (\(id), ?1)"
           : "INSERT INTO tiles (\(key), tile_data) VALUES (\(zoom), \(column), \(row), ?1)")
-      try bytes.withUnsafeBytes { bytes in
-        try insert.bind(bytes, at: 1)
-        try insert.run()
-      }
+      insert.bind(1, bytes)
+      try insert.run()
     }
     try connection.execute("COMMIT")
   }
