@@ -1,5 +1,6 @@
 import Foundation
 import MapStoreWire
+import Support
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
         try await onThread {
           try ledger.read { db in
             // From its first statement on it reads one state of the file.
-            _ = try SQLStatement(db, "SELECT count(*) FROM credential").first { $0.int(0) }
+            _ = try db.cached("SELECT count(*) FROM credential").first { $0.int(0) }
             reads.withLock { $0 = true }
             #expect(eventually(seconds: 120) { isDone.withLock { $0 } })
           }

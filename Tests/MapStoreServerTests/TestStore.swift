@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MapStoreServer
 import MapStoreWire
+import Support
 import TestSupport
 import TileIndex
 
@@ -191,8 +192,8 @@ extension Ledger {
     try write { booker in
       try booker.append(.accountOpened(account, token: token))
       let row = try booker.projections.accounts.account(id: account)
-      let insert = try SQLStatement(
-        booker.db, "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
+      let insert = try booker.db.cached(
+        "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
       insert.bind(1, session.sha256)
       insert.bind(2, row?.number ?? 0)
       insert.bind(3, booker.now)

@@ -44,7 +44,7 @@ import Testing
     let booked = try test.ledger.commit([message(1_000, ["genuine"])], progress: nil)[0]
     #expect(booked.outcome == .accepted && booked.notes == ["look-up"], "\(booked)")
     // The same holds after a restart.
-    try test.ledger.database.close()
+    test.ledger.database.close()
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now + 1))
     try flood(ledger, from: 2_000)
     let waiting = try ids(ledger)
@@ -153,7 +153,7 @@ import Testing
     let test = try TestLedger()
     try test.book(.sample("1"))
     _ = try test.ledger.commit([message(1, ["1"]), message(2, ["guess"])], progress: nil)
-    try test.ledger.database.close()
+    test.ledger.database.close()
     try TestLedger.ageToSecondVersion(test.path)
     let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
     #expect(try ids(ledger) == ["1", "guess"])

@@ -124,7 +124,7 @@ import Testing
     try test.book(.sample("500"), as: account)
     let root = try test.count("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
     try test.ledger.database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-    try test.ledger.database.close()
+    test.ledger.database.close()
 
     // Twelve bytes of a key at the end of the page, or the text of an entry.
     var file = try test.folder.bytes("ledger.sqlite")
