@@ -108,14 +108,11 @@ extension TestLedger {
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
     let before = try test.projections()
     test.ledger.database.close()
-    let db = try SQLiteConnection(creating: test.path)
-    try db.transaction(.immediate) {
-      try db.execute(
-        """
-        UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
-        UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
-        """)
-    }
+    try SQLiteConnection(creating: test.path).execute(
+      """
+      UPDATE store_transaction SET digest = zeroblob(16), product_id = 'region.zzz';
+      UPDATE entitlement SET product_id = 'region.zzz'; UPDATE store_snapshot SET digest = zeroblob(16);
+      """)
     try TestLedger.ageToSecondVersion(test.path)
 
     // Opening it read-only migrates it too.
