@@ -7,6 +7,7 @@ import Testing
 import TileIndex
 
 @testable import MapStoreClient
+import RegionCatalog
 
 /// A server that lies. Whatever it says, the library neither traps nor touches anything outside of its folder, and names the server as the culprit.
 @Suite(.ownThread) struct HostileServerTests {
@@ -142,7 +143,7 @@ import TileIndex
     client = try Device(store).client
   }
 
-  private func folder() throws -> OfflineRegionManager {
+  private func manager() throws -> OfflineRegionManager {
     try OfflineRegionManager(
       folder: folder.file("maps/device"), options: Device.options(), grants: .init(keysChanged: { _ in }))
   }
@@ -180,7 +181,7 @@ import TileIndex
 
   /// Does what asks the route.
   private func ask(_ route: String) async throws {
-    let manager = try manager()
+    let manager = try self.manager()
     switch route {
     case Self.page: _ = try await client.catalogue()
     case "GET /v1/account": _ = try await client.account()
@@ -306,7 +307,7 @@ import TileIndex
   /// A pack may not take the place of another region, which has a good name as well.
   @Test func noFileTakesAnothersPlace() async throws {
     store.book.withLock { $0.owned = ["alps", "coast"] }
-    let manager = try manager()
+    let manager = try self.manager()
     let coast = try await manager.install("coast", from: client)
     change(Self.region, "region.packs.0.file", #""Coast.mbtiles""#)
     await #expect {
@@ -330,7 +331,7 @@ import TileIndex
         """)
     }
     let before = try files(except: "maps/device")
-    let manager = try manager()
+    let manager = try self.manager()
     #expect(try await manager.install("alps", from: client).edition == "2")
     try await manager.uninstall("../precious/other")
     #expect(try files(except: "maps/device") == before)
