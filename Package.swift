@@ -104,10 +104,12 @@ let package = Package(
     // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
     .target(
-      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
+      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict
+    ),
     .target(
       name: "TileCut",
-      dependencies: ["Support", 
+      dependencies: [
+        "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
       ],
       swiftSettings: strict),
@@ -221,7 +223,8 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "MapStoreCommand",
-      dependencies: ["Support", 
+      dependencies: [
+        "Support",
         "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
         "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -230,7 +233,8 @@ let package = Package(
       path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),
 
     .executableTarget(
-      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
+      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench",
+      swiftSettings: strict),
     .executableTarget(
       name: "StoreBench",
       dependencies: ["Support", "PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
@@ -245,7 +249,8 @@ let package = Package(
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      name: "TestSupport",
+      dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -263,7 +268,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
+      name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "GazetteerTests", dependencies: ["Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -307,7 +313,8 @@ let package = Package(
       swiftSettings: strict),
     // A device's process, for tests that kill it.
     .executableTarget(
-      name: "CatalogProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/CatalogProbe", swiftSettings: strict),
+      name: "CatalogProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/CatalogProbe",
+      swiftSettings: strict),
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
@@ -334,7 +341,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["Support", 
+      dependencies: [
+        "Support",
         "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
         "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
         "TestSupport", "CSQLite",

@@ -1,8 +1,8 @@
 import Synchronization
 import TileIndex
 
-/// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on the
-/// disk.
+/// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on
+/// the disk.
 ///
 /// All calls throw ``MapStoreError`` with `.storage` or `.noSpace`.
 final class RegionDatabase: Sendable {
@@ -15,8 +15,8 @@ final class RegionDatabase: Sendable {
       do {
         connection = Mutex(try Self.open(path, isAlone: false))
       } catch let error as SQLiteError where error.isDiskFull {
-        // There is no room for SQLite's shared-memory file. In exclusive mode its index of the log is in memory; the folder
-        // is locked by this process anyway.
+        // There is no room for SQLite's shared-memory file. In exclusive mode its index of the log is in memory; the
+        // folder is locked by this process anyway.
         connection = Mutex(try Self.open(path, isAlone: true))
       }
     } catch let error as SQLiteError {
@@ -171,7 +171,8 @@ enum RegionDatabaseSchema {
     }
     guard found == 0 else {
       throw MapStoreError(
-        .storage, path, "was written by a newer version of this software", remedy: "update the app, or use another folder"
+        .storage, path, "was written by a newer version of this software",
+        remedy: "update the app, or use another folder"
       )
     }
     try connection.execute("BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version); COMMIT")

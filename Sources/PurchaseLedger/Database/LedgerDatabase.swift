@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Creates, opens and copies the ledger's SQLite file: write-ahead log, `synchronous=FULL`, one writer, several readers.
+/// Creates, opens and copies the ledger's SQLite file: write-ahead log, `synchronous=FULL`, one writer, several
+/// readers.
 enum LedgerDatabase {
   /// The size of the write-ahead log, in pages, at which SQLite checkpoints it: 128 MB.
   private static let checkpointPages = 16_384
@@ -48,7 +49,8 @@ enum LedgerDatabase {
     }
   }
 
-  /// Opens a ledger read-only, without waiting for writers; nil for a file of an older version, which has to be migrated first.
+  /// Opens a ledger read-only, without waiting for writers; nil for a file of an older version, which has to be
+  /// migrated first.
   static func openToRead(at path: String) throws -> DatabasePool? {
     try reporting(path) {
       guard try checkHeader(path) == LedgerSchema.version else { return nil }
@@ -58,8 +60,8 @@ enum LedgerDatabase {
     }
   }
 
-  /// The name by which SQLite opens a file to read. SQLite creates a log and its index beside the file; on read-only media it
-  /// needs `immutable=1` instead.
+  /// The name by which SQLite opens a file to read. SQLite creates a log and its index beside the file; on read-only
+  /// media it needs `immutable=1` instead.
   static func nameToRead(_ path: String) -> String {
     func size(_ suffix: String) -> Int? {
       (try? FileManager.default.attributesOfItem(atPath: path + suffix))?[.size] as? Int
@@ -71,7 +73,8 @@ enum LedgerDatabase {
     return URL(fileURLWithPath: path).absoluteString + "?immutable=1"
   }
 
-  /// A temporary database that is deleted when it is closed; what does not fit into memory is in the folder for temporary files.
+  /// A temporary database that is deleted when it is closed; what does not fit into memory is in the folder for
+  /// temporary files.
   static func scratch() throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.prepareDatabase { db in
@@ -109,9 +112,11 @@ enum LedgerDatabase {
     try db.execute(sql: "PRAGMA cache_size = -\((isBulk ? 320 : 128) << 10)")
   }
 
-  /// Checkpoints the write-ahead log and truncates it. Does not wait for readers or writers, so that no writer has to wait for it.
+  /// Checkpoints the write-ahead log and truncates it. Does not wait for readers or writers, so that no writer has to
+  /// wait for it.
   ///
-  /// - Throws: `DatabaseError` if a reader or another process was active; the log is then checkpointed as far as possible.
+  /// - Throws: `DatabaseError` if a reader or another process was active; the log is then checkpointed as far as
+  ///   possible.
   static func emptyLog(_ db: Database) throws {
     let patience = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
     try db.execute(sql: "PRAGMA busy_timeout = 0")

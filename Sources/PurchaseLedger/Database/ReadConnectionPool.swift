@@ -2,7 +2,8 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// A pool of read-only connections for single statements: GRDB's pool costs several times as much as a primary-key query.
+/// A pool of read-only connections for single statements: GRDB's pool costs several times as much as a primary-key
+/// query.
 ///
 /// Any thread may read at any time; the pool keeps as many connections as were in use at once.
 final class ReadConnectionPool: Sendable {
@@ -50,8 +51,8 @@ final class ReadConnection: StatementConnection, @unchecked Sendable {
     sqliteConnection = connection
     sqlite3_extended_result_codes(connection, 1)
     sqlite3_busy_timeout(connection, 30_000)
-    // Reads touch few pages all over the file, so a cache per connection rarely hits; memory mapping uses the system's page cache
-    // instead. It is safe because the file never shrinks while it is open.
+    // Reads touch few pages all over the file, so a cache per connection rarely hits; memory mapping uses the system's
+    // page cache instead. It is safe because the file never shrinks while it is open.
     sqlite3_exec(connection, "PRAGMA cache_size = -16384; PRAGMA mmap_size = \(1 << 34)", nil, nil, nil)
   }
 

@@ -17,9 +17,11 @@ extension Database: StatementConnection {
   }
 }
 
-/// A prepared statement of one connection, bound and stepped through SQLite's C functions, which cost less than GRDB's rows in hot loops.
+/// A prepared statement of one connection, bound and stepped through SQLite's C functions, which cost less than GRDB's
+/// rows in hot loops.
 ///
-/// Use it only inside a closure in which GRDB or `ReadConnectionPool` gives access to the connection, and leave it reset.
+/// Use it only inside a closure in which GRDB or `ReadConnectionPool` gives access to the connection, and leave it
+/// reset.
 struct SQLStatement {
   private let raw: OpaquePointer
   private let connection: OpaquePointer?

@@ -36,7 +36,8 @@ enum BundleAccess {
       let connection = try open(realPath: real, path: path)
       // Mapped pages measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
       try connection.execute("PRAGMA mmap_size = 0")
-      // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default of 2 MB for each would dominate its memory.
+      // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default
+      // of 2 MB for each would dominate its memory.
       try connection.execute("PRAGMA cache_size = -512")
       // The schema is untrusted input.
       try connection.execute("PRAGMA trusted_schema = OFF")
@@ -105,7 +106,8 @@ enum BundleAccess {
   }
 }
 
-/// Checks that an SQLite file has all its pages. SQLite itself reports a missing page only when it reads it, perhaps hours after opening.
+/// Checks that an SQLite file has all its pages. SQLite itself reports a missing page only when it reads it, perhaps
+/// hours after opening.
 enum DatabaseLength {
   /// The header of a database (SQLite file format, section 1.3).
   private static let headerBytes = 100

@@ -1,6 +1,7 @@
 import CSQLite
 
-/// Writes a patch's file: an SQLite database with small pages, because most patches are small. See docs/bundle-format.md.
+/// Writes a patch's file: an SQLite database with small pages, because most patches are small. See
+/// docs/bundle-format.md.
 final class PatchTables {
   /// `MPTP`
   static let applicationID = 0x4D50_5450
@@ -119,7 +120,8 @@ final class PatchTables {
   }
 }
 
-/// Run-length encodes a sequence of base positions and new items: a step is a run of consecutive base positions, or of new items.
+/// Run-length encodes a sequence of base positions and new items: a step is a run of consecutive base positions, or of
+/// new items.
 struct StepList {
   struct Step: Hashable {
     /// The first position in the base; nil for items of the patch.

@@ -22,7 +22,8 @@ package final class SQLiteConnection {
     handle = opened
   }
 
-  /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's lock.
+  /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's
+  /// lock.
   package convenience init(creating path: String) throws {
     try self.init(
       uri: Self.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -62,8 +63,8 @@ package final class SQLiteConnection {
     guard code == SQLITE_OK else { throw error(code) }
   }
 
-  /// A `file:` URI (RFC 8089) of a path. Every byte other than a letter, digit or separator is escaped, so that `%`, `?` and `#` in names remain
-  /// part of the name.
+  /// A `file:` URI (RFC 8089) of a path. Every byte other than a letter, digit or separator is escaped, so that `%`,
+  /// `?` and `#` in names remain part of the name.
   static func uri(path: String, parameters: [String]) -> String {
     var uri = "file:"
     // Text after two slashes would be parsed as a host.

@@ -61,7 +61,8 @@ import Testing
     try ledger.write { recorder in
       try recorder.db.execute(
         sql: """
-          WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(ids.upperBound))
+          WITH RECURSIVE n(i) AS (SELECT \(ids.lowerBound) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \
+          \(ids.upperBound))
           INSERT INTO lookup (store, environment, transaction_id, asked_at, rank, source)
           SELECT 1, 1, 'waiting-' || i, \(askedAt), \(rank), \(source) FROM n
           """)

@@ -14,7 +14,8 @@ extension TestLedger {
           ALTER TABLE store_transaction DROP COLUMN described; DROP TABLE quarantined_transaction;
           ALTER TABLE evidence DROP COLUMN event; DROP INDEX lookup_rank; ALTER TABLE lookup DROP COLUMN rank;
           ALTER TABLE lookup DROP COLUMN source;
-          INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', 1);
+          INSERT INTO progress (command, input, position, started_at) VALUES ('import', 'jane.jsonl', 'jane.jsonl 7', \
+          1);
           DELETE FROM grdb_migrations WHERE identifier = 'ledger 3'; PRAGMA user_version = 2;
           """)
     }

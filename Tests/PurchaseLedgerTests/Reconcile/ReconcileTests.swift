@@ -28,7 +28,9 @@ import Testing
   }
 
   /// An export in a temporary database.
-  private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: VerificationError? = nil) throws -> Snapshot {
+  private func export(_ test: TestLedger, _ facts: [StoreTransaction], quarantined: VerificationError? = nil) throws
+    -> Snapshot
+  {
     let snapshot = try Snapshot(apartFrom: test.ledger)
     var pieces = facts.map { TestLedger.piece([$0]) }
     if let quarantined {
@@ -166,7 +168,8 @@ import Testing
     #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
   }
 
-  /// The store names an erased account's token for another account's grant. An operator has to decide, because claims from before the erasure would be void.
+  /// The store names an erased account's token for another account's grant. An operator has to decide, because claims
+  /// from before the erasure would be void.
   @Test func anErasedAccountsTokenTakesNoGrant() throws {
     let test = try TestLedger()
     let (tom, bob) = (try test.account(), try test.account())
