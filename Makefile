@@ -12,12 +12,13 @@
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
+# make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
 # make fuzz    runs libFuzzer on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Release binaries contain Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
 RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan fuzz soak soak-short clean
+.PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
 
 all: build
 
@@ -45,6 +46,7 @@ tests-built:
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 
+DOCUMENTED := TileIndex TilePrefetch MapStoreClient PurchaseLedger TileServe
 RUN_TESTS := swift test --skip-build --disable-xctest
 test: tests-built
 	@$(RUN_TESTS) 2>&1 | scripts/quiet-tests.sh
@@ -65,6 +67,16 @@ bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests|BuildHelp" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
+
+# swift-docc-plugin takes the symbols from a build of the target.
+docs: packages
+	@mkdir -p .build/docs
+	@for library in $(DOCUMENTED); do \
+	  echo "documentation of $$library"; \
+	  swift package --allow-writing-to-directory .build/docs generate-documentation --target $$library \
+	    --warnings-as-errors --output-path .build/docs/$$library.doccarchive 2>&1 | scripts/quiet-build.sh; \
+	done
+	@echo "written: .build/docs"
 
 lint:
 	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz Package.swift

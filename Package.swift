@@ -82,7 +82,8 @@ let package = Package(
 
     .target(name: "CSystemShim"),
 
-    // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start of commands.
+    // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
+    // of commands.
     .target(name: "Support", dependencies: ["CSQLite", "CZlib"], swiftSettings: strict),
     .target(
       name: "TileIndex",
@@ -103,10 +104,12 @@ let package = Package(
     // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
     .target(
-      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict),
+      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict
+    ),
     .target(
       name: "TileCut",
-      dependencies: ["Support", 
+      dependencies: [
+        "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
       ],
       swiftSettings: strict),
@@ -217,7 +220,8 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "MapStoreCommand",
-      dependencies: ["Support", 
+      dependencies: [
+        "Support",
         "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
         "CommandSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -226,7 +230,8 @@ let package = Package(
       path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),
 
     .executableTarget(
-      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench", swiftSettings: strict),
+      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench",
+      swiftSettings: strict),
     .executableTarget(
       name: "StoreBench",
       dependencies: ["Support", "PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
@@ -241,7 +246,8 @@ let package = Package(
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
-      name: "TestSupport", dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
+      name: "TestSupport",
+      dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport", "CSQLite"], swiftSettings: strict),
     .testTarget(
@@ -259,7 +265,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"], swiftSettings: strict),
+      name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "GazetteerTests", dependencies: ["Support", "Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -302,7 +309,8 @@ let package = Package(
       swiftSettings: strict),
     // A device's process, for tests that kill it.
     .executableTarget(
-      name: "CatalogProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/CatalogProbe", swiftSettings: strict),
+      name: "CatalogProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/CatalogProbe",
+      swiftSettings: strict),
     .testTarget(
       name: "MapStoreClientTests",
       dependencies: [
@@ -329,7 +337,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["Support", 
+      dependencies: [
+        "Support",
         "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
         "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
         "TestSupport", "CSQLite",
@@ -348,7 +357,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `make fuzz` names libFuzzer's runtime here. Its target needs flags that a package must not have where others depend on it.
+// `make fuzz` names libFuzzer's runtime here. Its target needs flags that a package must not have where others depend
+// on it.
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets += [
     .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),

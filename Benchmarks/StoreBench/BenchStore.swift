@@ -30,9 +30,11 @@ enum BenchStore {
     try write(
       Data(
         """
-        {"catalogue": "catalogue", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": "\(bundleID)", "linkSeconds": 86400,
+        {"catalogue": "catalogue", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": \
+        "\(bundleID)", "linkSeconds": 86400,
          "limits": {"passwordsByAddressPerMinute": 100000, "requestsByAddressPerMinute": 100000000,
-         "requestsByAccountPerMinute": 100000000, "evidencesByAccountPerMinute": 100000000, "transfersByAccount": 1000, "connectionsByAddress": 10000}}
+         "requestsByAccountPerMinute": 100000000, "evidencesByAccountPerMinute": 100000000, "transfersByAccount": \
+         1000, "connectionsByAddress": 10000}}
 
         """.utf8), "\(folder)/store.json")
     try writePurchases("\(folder)/signed", count: purchases, authority)
@@ -56,7 +58,8 @@ enum BenchStore {
       let hash = Hexadecimal.text(SHA256.hash(data: bytes))
       let (west, south) = (Double(number % 17) * 20 - 170, Double(number / 17) * 12 - 60)
       return """
-        {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\
+        {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \
+        \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\
         "bounds":[\(west),\(south),\(west + 15),\(south + 10)],"grid":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
         "file":"\(id)-2026.1.mbtiles","bytes":\(bytes.count),"sha256":"\(hash)","tileCount":9,"tilesHash":"00","edition":"2026.1",\
         "priceTier":"tier-1","packs":[],"patches":[]}

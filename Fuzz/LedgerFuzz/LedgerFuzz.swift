@@ -35,7 +35,8 @@ struct LedgerFuzz {
       })
   }
 
-  /// libFuzzer calls synchronously and wants the work done on return; verifying may suspend, so it runs on the pool as it does in the command.
+  /// libFuzzer calls synchronously and wants the work done on return; verifying may suspend, so it runs on the pool as
+  /// it does in the command.
   private static func `try`(_ bytes: [UInt8]) {
     guard let subject else { return }
     let done = DispatchSemaphore(value: 0)

@@ -5,10 +5,11 @@ public import TileIndex
 public enum GazetteerFile {
   /// Reads the places of a file, in its order. The format is detected from the content: GeoJSON begins with a brace.
   ///
-  /// - **GeoJSON**: a FeatureCollection or Feature. The property `name` is the name; features without it, or without geometry, are skipped. `kind` is
-  ///   copied. `importance` is a number from 0 to 1; without it `population` gives one, as for GeoNames. A line or area is represented by one of its points.
-  /// - **GeoNames**: one place a line, 19 tab-separated columns (geonames.org's `allCountries.txt` and the countries' files). The feature code gives the kind,
-  ///   code and population the importance.
+  /// - **GeoJSON**: a FeatureCollection or Feature. The property `name` is the name; features without it, or without
+  ///   geometry, are skipped. `kind` is copied. `importance` is a number from 0 to 1; without it `population` gives
+  ///   one, as for GeoNames. A line or area is represented by one of its points.
+  /// - **GeoNames**: one place a line, 19 tab-separated columns (geonames.org's `allCountries.txt` and the countries'
+  ///   files). The feature code gives the kind, code and population the importance.
   ///
   /// - Throws: ``GazetteerError``, which names the line or the position in the document.
   /// - Complexity: O(bytes), in time and memory.

@@ -122,7 +122,8 @@ extension Polygon {
     abs(zip(rings[0], rings[0].dropFirst()).reduce(0) { $0 + ($1.0.x * $1.1.y - $1.1.x * $1.0.y) })
   }
 
-  /// The centroid of the outer ring if it lies inside; otherwise the middle of the widest section at half the ring's height.
+  /// The centroid of the outer ring if it lies inside; otherwise the middle of the widest section at half the ring's
+  /// height.
   fileprivate var innerPoint: SIMD2<Double> {
     let origin = rings[0][0]
     var sum = SIMD2(0.0, 0.0)

@@ -1,6 +1,7 @@
 import TileIndex
 
-/// Reads places from tables of geonames.org: UTF-8, one place a line, 19 tab-separated columns, as described in their readme.txt.
+/// Reads places from tables of geonames.org: UTF-8, one place a line, 19 tab-separated columns, as described in their
+/// readme.txt.
 enum GeoNamesGazetteer {
   private static let columnCount = 19
   private static let (nameColumn, latitudeColumn, longitudeColumn) = (1, 4, 5)

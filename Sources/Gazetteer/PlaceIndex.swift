@@ -18,13 +18,14 @@ public final class PlaceIndex {
   /// The number of places.
   public func count() throws -> Int { try table.count() }
 
-  /// All places in the order of the table, which in our own bundles is that of falling importance. Invalid rows are left out.
+  /// All places in the order of the table, which in our own bundles is that of falling importance. Invalid rows are
+  /// left out.
   public func places() throws -> [Place] { try table.places() }
 
   /// Finds places whose names contain all words of a query, the last as a prefix; the best matches first.
   ///
-  /// - Complexity: bounded: at most ``workMax`` steps of SQLite's virtual machine for each of up to three queries, and some hundred candidates. Further matches
-  ///   are not found.
+  /// - Complexity: bounded: at most ``workMax`` steps of SQLite's virtual machine for each of up to three queries, and
+  ///   some hundred candidates. Further matches are not found.
   /// - Throws: ``BundleError``; `.malformed` when the places have no index, or this SQLite no FTS5.
   public func search(_ query: PlaceQuery) throws -> [PlaceMatch] {
     guard let words = query.match else { return [] }

@@ -86,8 +86,8 @@ extension PlaceQuery {
 
 /// Ranks places: by how well the name matches, by importance, and by nearness if the query has a position.
 ///
-/// The score is a sum. A name equal to the query counts 1, one that begins with its words 0.6, one that begins with its text 0.5, any other 0.25; importance
-/// counts up to 0.5; nearness up to 0.5, half of it at 10 kilometres.
+/// The score is a sum. A name equal to the query counts 1, one that begins with its words 0.6, one that begins with its
+/// text 0.5, any other 0.25; importance counts up to 0.5; nearness up to 0.5, half of it at 10 kilometres.
 struct PlaceRanking {
   private let query: PlaceQuery
   private let wanted: String
@@ -120,7 +120,8 @@ struct PlaceRanking {
   fileprivate static func plain(_ text: String) -> String {
     var plain = String.UnicodeScalarView()
     for character in text.lowercased() {
-      // Combining marks are dropped. A precomposed letter gives its base letter by its Unicode name, since the standard library does not expose decompositions.
+      // Combining marks are dropped. A precomposed letter gives its base letter by its Unicode name, since the standard
+      // library does not expose decompositions.
       for scalar in character.unicodeScalars where scalar.properties.canonicalCombiningClass == .notReordered {
         plain.append(base(scalar))
       }

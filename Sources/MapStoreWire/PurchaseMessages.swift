@@ -11,7 +11,8 @@ public struct PurchaseSubmission: Sendable, Hashable, Codable {
   }
 }
 
-/// The answer, sent after everything accepted is committed. Posting again gives the same state and records nothing twice.
+/// The answer, sent after everything accepted is committed. Posting again gives the same state and records nothing
+/// twice.
 public struct PurchaseResults: Sendable, Hashable, Codable {
   /// One for each posted transaction, in the same order.
   public var results: [PurchaseResult]

@@ -28,8 +28,8 @@ public struct StoreRoute: Sendable, Hashable {
     (self.method, self.path, self.access) = (method, path, access)
   }
 
-  /// Whether a client that has a session sends it. True for public routes too: a region that is no longer sold is visible
-  /// to its owners only. False for sign-in and registration, signed URLs, and notifications of the app stores.
+  /// Whether a client that has a session sends it. True for public routes too: a region that is no longer sold is
+  /// visible to its owners only. False for sign-in and registration, signed URLs, and notifications of the app stores.
   public var takesSession: Bool {
     ![Self.register, .signIn, .file, .appleNotifications, .googleNotifications].contains(self)
   }

@@ -1,5 +1,4 @@
 import Support
-
 internal import TileIndex
 
 /// Messages as bytes: JSON in UTF-8, members in the order of their declaration, absent ones left out.
@@ -58,8 +57,8 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
     public static let wrongCredentials = Self("wrong-credentials")
     /// 403: the account does not own the region.
     public static let notOwned = Self("not-owned")
-    /// 403: a signed URL that has expired, is used up, was altered, belongs to another account, or to an entitlement that
-    /// has ended. Ask for another one.
+    /// 403: a signed URL that has expired, is used up, was altered, belongs to another account, or to an entitlement
+    /// that has ended. Ask for another one.
     public static let linkRefused = Self("link-refused")
     /// 404: no such region, file or path; also a region that is not for sale, for accounts that do not own it.
     public static let notFound = Self("not-found")

@@ -10,7 +10,8 @@ public enum BundleFile {
     case folder
   }
 
-  /// The format of a file or folder, from its first bytes or its entries; nil if it is not a bundle, empty, missing or unreadable.
+  /// The format of a file or folder, from its first bytes or its entries; nil if it is not a bundle, empty, missing or
+  /// unreadable.
   ///
   /// Opens a file only once. The bundle may still turn out to be damaged.
   public static func kind(_ path: String) -> Kind? {
@@ -97,7 +98,8 @@ public enum BundleFile {
 
   private static func head(_ path: String) throws -> [UInt8] {
     do {
-      // Only databases have these side files, and other connections in this process may hold locks on one that is being written.
+      // Only databases have these side files, and other connections in this process may hold locks on one that is being
+      // written.
       let real = try FileSystem.realPath(path)
       if FileSystem.size(real + "-wal") > 0 || FileSystem.size(real + "-journal") > 0 { return BundleMagic.sqlite }
       return try BundleMagic.head(path)

@@ -11,7 +11,8 @@ import Testing
   /// A line is shown at once, not when a buffer is full.
   @Test func progressOfTheTestsIsShownWhileTheyRun() throws {
     let runner = """
-      for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do echo "✔ Test a$i$j() passed after 0.1 seconds."; done; done
+      for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do echo "✔ Test a$i$j() passed after 0.1 seconds."; done; \
+      done
       until [ -e "$1" ]; do sleep 0.05; done
       echo "ssTheAntimeridian(number:) started."
       echo "✔ Test run with 50 tests in 1 suite passed after 1 seconds."

@@ -51,7 +51,8 @@ func expectValid(_ bundle: String, sourceLocation: SourceLocation = #_sourceLoca
   #expect(!run.stdout.contains("warning"), "\(run)", sourceLocation: sourceLocation)
 }
 
-/// The Web Mercator tiles that a box of degrees touches, as `z/x/y`, by the formulas of the OpenStreetMap wiki and not by ours.
+/// The Web Mercator tiles that a box of degrees touches, as `z/x/y`, by the formulas of the OpenStreetMap wiki and not
+/// by ours.
 func mercatorTiles(west: Double, south: Double, east: Double, north: Double, _ zooms: ClosedRange<Int>) -> Set<String> {
   var tiles: Set<String> = []
   for zoom in zooms {

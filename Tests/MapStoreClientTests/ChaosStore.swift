@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import TileIndex
 
-/// A server on loopback that speaks the store's language about a ``SampleShop``, and does to downloads what networks, proxies and bad servers do.
+/// A server on loopback that speaks the store's language about a ``SampleShop``, and does to downloads what networks,
+/// proxies and bad servers do.
 ///
 /// It believes every purchase (the evidence is a product's id), and every session token that it has given out.
 final class ChaosStore: Sendable {

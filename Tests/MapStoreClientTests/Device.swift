@@ -45,7 +45,8 @@ final class Device: Sendable {
     try OfflineRegionManager(folder: folder.path, options: Self.options(change))
   }
 
-  /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is none of the shop's.
+  /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is none of the
+  /// shop's.
   func edition(_ region: String, of editions: [Catalog.Region]) throws -> String? {
     guard folder.names.contains("\(region).mbtiles") else { return nil }
     let sha256 = try FileHash.sha256(ofFile: folder.file("\(region).mbtiles"))

@@ -29,7 +29,8 @@ import TileIndex
     store.book.withLock { $0.files = [] }
     store.fault.withLock { $0 = { $0.number == 1 ? .cut(20_000) : .none } }
     let phases = Locked<Set<InstallProgress.Phase>>([])
-    let file = try await manager.install("alps", from: device.client) { p in phases.withLock { _ = $0.insert(p.phase) } }
+    let file = try await manager.install("alps", from: device.client) { p in phases.withLock { _ = $0.insert(p.phase) }
+    }
     #expect(file.edition == "2")
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(next.file))
     #expect(store.book.withLock { $0.files.allSatisfy(\.isPatch) && $0.files.count == 2 })
@@ -129,7 +130,8 @@ import TileIndex
     #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
   }
 
-  /// Killed after the whole was installed, and before its packs went: they go at the next opening. Those of an edition that the whole does not have stay.
+  /// Killed after the whole was installed, and before its packs went: they go at the next opening. Those of an edition
+  /// that the whole does not have stay.
   @Test func packsThatTheWholeHas() async throws {
     try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
@@ -162,7 +164,8 @@ import TileIndex
     #expect(try open().installed().map(\.part.pack) == [nil] + new.packs.map(\.file))
   }
 
-  /// Packs give way to those of the new edition that have their ground, and to no others; old ones stay until all of the new are there.
+  /// Packs give way to those of the new edition that have their ground, and to no others; old ones stay until all of
+  /// the new are there.
   @Test func packsComeUpToDate() async throws {
     let old = try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }

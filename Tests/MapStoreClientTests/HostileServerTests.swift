@@ -1,15 +1,16 @@
 import Crypto
 import Foundation
 import MapStoreWire
+import RegionCatalog
 import Support
 import TestSupport
 import Testing
 import TileIndex
 
 @testable import MapStoreClient
-import RegionCatalog
 
-/// A server that lies. Whatever it says, the library neither traps nor touches anything outside of its folder, and names the server as the culprit.
+/// A server that lies. Whatever it says, the library neither traps nor touches anything outside of its folder, and
+/// names the server as the culprit.
 @Suite(.ownThread) struct HostileServerTests {
   /// A member of an answer, and what it is not.
   struct Member: Sendable, CustomTestStringConvertible {

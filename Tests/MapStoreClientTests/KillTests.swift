@@ -7,7 +7,8 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// A device's process that is killed (-9) at any instant: each region is there in its old or its new edition, and what was loaded counts.
+/// A device's process that is killed (-9) at any instant: each region is there in its old or its new edition, and what
+/// was loaded counts.
 @Suite(.ownThread) struct KillTests {
   private let shop: SampleShop
   private let store: ChaosStore

@@ -170,7 +170,8 @@ import TileIndex
     }
   }
 
-  /// The server signs with another key from some day on: an app that fetches keys asks once, one that has them built in takes no other.
+  /// The server signs with another key from some day on: an app that fetches keys asks once, one that has them built in
+  /// takes no other.
   @Test(arguments: [true, false])
   func keysRotate(isFetching: Bool) async throws {
     let kept = Locked<[GrantKey]>([])

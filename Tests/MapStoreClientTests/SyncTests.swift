@@ -58,7 +58,8 @@ import TileIndex
       order.dropFirst(2).allSatisfy { $0.contains("regions") || $0.contains("downloads") || $0.contains("files") })
   }
 
-  /// Killed before the request, after the answer was lost, between the answer and the store: bought once, finished once.
+  /// Killed before the request, after the answer was lost, between the answer and the store: bought once, finished
+  /// once.
   @Test(arguments: ["before", "answer lost", "before finishing", "after the first was finished"])
   func cutOffAtEveryPoint(point: String) async throws {
     let queue = Queue(["alps", "coast"])
@@ -105,7 +106,8 @@ import TileIndex
     #expect(report.regions.map(\.status) == [.pendingApproval, .forSale, .ownedNotInstalled])
   }
 
-  /// The phone's last owner bought something and never came back: it is left to that account, and nothing is missing to this one.
+  /// The phone's last owner bought something and never came back: it is left to that account, and nothing is missing to
+  /// this one.
   @Test func anotherAccountsPurchaseIsLeftToIt() async throws {
     store.book.withLock { ($0.others, $0.refused) = (["alps"], ["coast"]) }
     let queue = Queue(["alps", "coast", "delta"])

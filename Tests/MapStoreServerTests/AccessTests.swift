@@ -46,7 +46,8 @@ import Testing
     }
   }
 
-  /// A new password, a sign-out everywhere and an erasure need the person's own password, and end nobody else's sessions.
+  /// A new password, a sign-out everywhere and an erasure need the person's own password, and end nobody else's
+  /// sessions.
   @Test func passwordsAndErasuresAreOnesOwn() async throws {
     try await TestStore.run { store in
       let anna = try await store.person(registering: "anna")

@@ -57,7 +57,8 @@ import Testing
     }
   }
 
-  /// What a device asks at each start grows nothing: grants that say the same are one event a day, and `HEAD` writes nothing, also after a restart.
+  /// What a device asks at each start grows nothing: grants that say the same are one event a day, and `HEAD` writes
+  /// nothing, also after a restart.
   @Test func askingAgainIsNoEvent() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()

@@ -34,7 +34,8 @@ import TileIndex
     }
   }
 
-  /// What is near, how near, whether the place is inside, and which packs have it; also by an outline, and across the antimeridian.
+  /// What is near, how near, whether the place is inside, and which packs have it; also by an outline, and across the
+  /// antimeridian.
   @Test func whatIsAroundAPlace() async throws {
     try await TestStore.run { store in
       let around = try await page(store, "near=-15,45").regions
@@ -127,7 +128,8 @@ import TileIndex
     }
   }
 
-  /// A town finds the regions whose bundles name it, behind those that have its name in their texts; retired regions are not found by what lies in them.
+  /// A town finds the regions whose bundles name it, behind those that have its name in their texts; retired regions
+  /// are not found by what lies in them.
   @Test func placesFindTheirRegions() async throws {
     let ready = TestCatalog.regions.filter { $0 != "retired" }.map { "\(TestCatalog.product($0)),ready" }
     try await TestStore.run(products: ready.joined(separator: "\n")) { store in
@@ -177,7 +179,8 @@ import TileIndex
     #expect(store.snapshot.isForSale[0] && store.snapshot.places.regions(having: ["basel"]).keys.elementsEqual([0]))
   }
 
-  /// Words in any order, some in the region's own texts and the rest in the name of one of its places; beginnings of words before what stands within them.
+  /// Words in any order, some in the region's own texts and the rest in the name of one of its places; beginnings of
+  /// words before what stands within them.
   @Test(arguments: [
     ("longs", ["rockies", "alps"]), ("estes park rockies", ["rockies"]), ("Rockies, Estes-Park!", ["rockies"]),
     ("peak longs", ["rockies"]), ("est par", ["rockies"]), ("longs estes", []), ("säntis alps", ["alps"]),

@@ -35,7 +35,8 @@ import Testing
     #expect(try text("store.md").contains("`\(route.method.rawValue) \(route.path)`"))
   }
 
-  /// The running server knows each operation of the document: whatever it says of empty hands, it is not that there is no such path or method.
+  /// The running server knows each operation of the document: whatever it says of empty hands, it is not that there is
+  /// no such path or method.
   @Test func serverAnswersEveryOperation() async throws {
     let operations = try operations()
     try await TestStore.run { store in

@@ -8,7 +8,8 @@ import Testing
 
 /// Who may try passwords when others try them too.
 @Suite(.ownThread) struct KnownDeviceTests {
-  /// Whoever knows a login can keep strangers from it, and never a device that has signed in before: not by its login's attempts, not by its address's.
+  /// Whoever knows a login can keep strangers from it, and never a device that has signed in before: not by its login's
+  /// attempts, not by its address's.
   @Test func knownDevicesAreNotLockedOut() async throws {
     try await TestStore.run {
       $0.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)

@@ -160,7 +160,8 @@ import Testing
     }
   }
 
-  /// Whatever a login is written like, it has the attempts of one login; and a login that is written like an account's id takes none of that account's.
+  /// Whatever a login is written like, it has the attempts of one login; and a login that is written like an account's
+  /// id takes none of that account's.
   @Test func loginsAreCountedAsTheLedgerReadsThem() async throws {
     try await TestStore.run { options in
       options.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)
@@ -182,7 +183,8 @@ import Testing
     }
   }
 
-  /// So many searches wait at most, of one address and of all; nothing else waits for them, and a ledger that is lost meanwhile is noticed.
+  /// So many searches wait at most, of one address and of all; nothing else waits for them, and a ledger that is lost
+  /// meanwhile is noticed.
   @Test(arguments: [true, false]) func searchesHoldUpNothingElse(isOneAddress: Bool) async throws {
     try await TestStore.run {
       if isOneAddress { $0.limits.searchesByAddress = 3 } else { $0.limits.searches = 3 }
@@ -274,7 +276,8 @@ import Testing
     }
   }
 
-  /// Behind a proxy that is trusted, a flood of one address, or of one customer's many, is refused, and others are served meanwhile.
+  /// Behind a proxy that is trusted, a flood of one address, or of one customer's many, is refused, and others are
+  /// served meanwhile.
   @Test func aFloodBehindAProxyHoldsNobodyElse() async throws {
     try await TestStore.run {
       $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1)
@@ -411,7 +414,7 @@ import Testing
     ("GET", "/v1/regions/%zz", 404, nil), ("POST", "/v1/regions/%zz", 404, nil), ("GET", "/v1/regions/", 404, nil),
     ("GET", "/v1/catalogue/", 404, nil), ("GET", "//v1/catalogue", 404, nil), ("GET", "/v1//catalogue", 404, nil),
     ("GET", "/", 200, nil), ("GET", "/nothing", 404, nil), ("POST", "/v1/catalogue", 405, "GET, HEAD"),
-    ("BREW", "/v1/catalogue", 405, "GET, HEAD"), ("GET", "/v1/sessions", 405, "POST, DELETE"),
+    ("PATCH", "/v1/catalogue", 405, "GET, HEAD"), ("GET", "/v1/sessions", 405, "POST, DELETE"),
     ("PUT", "/v1/library", 405, "GET, HEAD, POST"), ("POST", "/v1/catalogue/", 404, nil),
   ])
   func pathsAndMethodsFindTheirRoute(method: String, path: String, status: Int, allow: String?) async throws {

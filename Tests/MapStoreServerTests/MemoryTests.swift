@@ -8,7 +8,8 @@ import Testing
 
 /// What the bodies of many requests take together.
 @Suite(.ownThread) struct MemoryTests {
-  /// Connections that each send a large body and never the last byte of it, with and without a session: the real process stays small.
+  /// Connections that each send a large body and never the last byte of it, with and without a session: the real
+  /// process stays small.
   @Test(
     .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "the system tells no process's memory"),
     arguments: [(StoreRoute.appleNotifications, false), (.purchases, true)])
@@ -73,7 +74,8 @@ import Testing
     }
   }
 
-  /// Beyond the budget the answer is 503, for one account and for one address, until there is room again. Others are served meanwhile.
+  /// Beyond the budget the answer is 503, for one account and for one address, until there is room again. Others are
+  /// served meanwhile.
   @Test(arguments: [true, false]) func beyondTheBudgetIsTold(hasSession: Bool) async throws {
     try await TestStore.run {
       $0.limits.bodiesBytes = 1 << 20

@@ -33,7 +33,8 @@ struct NginxTests {
           access_log off; \(paths.joined(separator: " "))
           server {
             listen 127.0.0.1:\(port);
-            location / { proxy_pass http://127.0.0.1:\(store.server.port); proxy_set_header X-Forwarded-For $remote_addr; }
+            location / { proxy_pass http://127.0.0.1:\(store.server.port); proxy_set_header X-Forwarded-For \
+            $remote_addr; }
             location /catalogue/ { internal; alias \(store.catalog.path)/; }
           }
         }

@@ -18,7 +18,8 @@ import TileIndex
     return Array("{\"signedPayload\":\"\(String(decoding: payload, as: UTF8.self))\"}".utf8)
   }
 
-  /// A refund that comes by message takes the region, however often it comes; case 35's second half: what was not acknowledged comes again and changes nothing.
+  /// A refund that comes by message takes the region, however often it comes; case 35's second half: what was not
+  /// acknowledged comes again and changes nothing.
   @Test func refundTakesTheRegionOnce() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -77,7 +78,8 @@ import TileIndex
     #"{"notification_type":"REFUND","environment":"PROD","bid":"org.example.maps","unified_receipt":{"status":0,"latest_receipt_info":[]}}"#
       .utf8)
 
-  /// What nobody signed is kept, so there is little of it: nothing for an app that is not sold, no large messages, and few in a minute.
+  /// What nobody signed is kept, so there is little of it: nothing for an app that is not sold, no large messages, and
+  /// few in a minute.
   @Test func unsignedMessagesCannotFillTheLedger() async throws {
     @Sendable func send(_ store: TestStore, _ route: StoreRoute, _ body: [UInt8]) async throws -> Int {
       try await store.send("POST", route.path, body: body).status

@@ -79,7 +79,8 @@ import TileIndex
     #expect(isMended)
   }
 
-  /// Bundles that are missing, of another size or of another hash are not sold, and are named; a whole one is sold again.
+  /// Bundles that are missing, of another size or of another hash are not sold, and are named; a whole one is sold
+  /// again.
   @Test func bundlesThatAreNotWhole() throws {
     let shop = try ServerProcess.Shop()
     func path(_ region: String) -> String { "\(shop.catalog.path)/\(region)-1.mbtiles" }
@@ -135,7 +136,8 @@ import TileIndex
     #expect(isNotReady && isSoldAgain && isReady(server))
   }
 
-  /// Of files that are as they were a new process knows the hashes, and so the faults; what has changed is hashed again.
+  /// Of files that are as they were a new process knows the hashes, and so the faults; what has changed is hashed
+  /// again.
   @Test func hashesAreRemembered() throws {
     let folder = try TemporaryFolder()
     let catalog = try TestCatalog(folder)
@@ -194,7 +196,8 @@ import TileIndex
     withExtendedLifetime((idle, busy, silent)) {}
   }
 
-  /// A link gives its file a few times, whatever the ranges leave out: over restarts, and with a second process beside. Another link goes on where it ended.
+  /// A link gives its file a few times, whatever the ranges leave out: over restarts, and with a second process beside.
+  /// Another link goes on where it ended.
   @Test func aLinkIsUsedUpByRanges() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()

@@ -58,7 +58,8 @@ import Testing
     }
   }
 
-  /// What cannot be read is tried again until it can, though nothing of the file shows that it can; the log says it once.
+  /// What cannot be read is tried again until it can, though nothing of the file shows that it can; the log says it
+  /// once.
   @Test func aFaultThatPassesUnseen() throws {
     let folder = try TemporaryFolder()
     let catalog = try TestCatalog(folder)

@@ -44,7 +44,8 @@ import Testing
     }
   }
 
-  /// Case 14: a sandbox purchase sent to production is booked, grants nothing, and the app gets an answer that it can use.
+  /// Case 14: a sandbox purchase sent to production is booked, grants nothing, and the app gets an answer that it can
+  /// use.
   @Test func case14SandboxIsBookedWithoutGrant() async throws {
     try await TestStore.run { store in
       let person = try store.person()
@@ -73,7 +74,8 @@ import Testing
     }
   }
 
-  /// Case 40: a retired product is downloaded by its owner and hidden from everybody else; the list is read again when it changes.
+  /// Case 40: a retired product is downloaded by its owner and hidden from everybody else; the list is read again when
+  /// it changes.
   @Test func case40RetiredProduct() async throws {
     let ready = TestCatalog.regions.map { "\(TestCatalog.product($0)),ready" }.joined(separator: "\n")
     try await TestStore.run(products: "# product,state\n\(ready)\n") { store in

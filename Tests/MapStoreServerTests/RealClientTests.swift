@@ -26,7 +26,8 @@ import TileIndex
     return try OfflineRegionManager(folder: store.folder.file(name), options: options, grants: grants)
   }
 
-  /// The client keeps what it is known by beyond the session: strangers who use up the login's attempts do not keep it out.
+  /// The client keeps what it is known by beyond the session: strangers who use up the login's attempts do not keep it
+  /// out.
   @Test func aClientIsKnownAgain() async throws {
     try await TestStore.run {
       $0.limits.passwordsByLoginEverywhere = .init(burst: 1, perMinute: 1)
@@ -67,7 +68,8 @@ import TileIndex
     }
   }
 
-  /// A region that its publisher takes from the catalogue, though somebody owns it: what is installed opens as before, also after the next sync.
+  /// A region that its publisher takes from the catalogue, though somebody owns it: what is installed opens as before,
+  /// also after the next sync.
   @Test func whatIsTakenFromTheCatalogStaysUsable() async throws {
     try await TestStore.run { store in
       let (anna, bert) = (try store.person(), try store.person())
@@ -143,7 +145,8 @@ import TileIndex
     }
   }
 
-  /// Two phones of one account, and room for one download: the second waits for as long as the server says, and loses nothing.
+  /// Two phones of one account, and room for one download: the second waits for as long as the server says, and loses
+  /// nothing.
   @Test func aSecondPhoneWaitsForTheFirst() async throws {
     try await TestStore.run(alpsBytes: 20_000_000) { options in
       options.limits.transfersByAccount = 1
@@ -207,7 +210,8 @@ import TileIndex
     #expect(ids[0] != ids[1] && ids[1] == ids[2])
   }
 
-  /// A purchase that somebody has to approve, or is paid at a counter: it waits, is not finished with the store, and is there once it was paid.
+  /// A purchase that somebody has to approve, or is paid at a counter: it waits, is not finished with the store, and is
+  /// there once it was paid.
   @Test func whatWaitsForApproval() async throws {
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     @Sendable func signed(_ state: Int, for person: TestStore.Person) throws -> String {

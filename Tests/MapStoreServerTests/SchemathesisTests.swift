@@ -6,8 +6,9 @@ import Testing
 
 @testable import MapStoreServer
 
-/// schemathesis (from PyPI) makes up requests from docs/openapi.yaml and compares the running server's answers with what the document says. It is the one that `make test` installs unless
-/// `SCHEMATHESIS` names another; `SCHEMATHESIS_EXAMPLES` has it try more of each operation.
+/// schemathesis (from PyPI) makes up requests from docs/openapi.yaml and compares the running server's answers with
+/// what the document says. It is the one that `make test` installs unless `SCHEMATHESIS` names another;
+/// `SCHEMATHESIS_EXAMPLES` has it try more of each operation.
 @Suite(
   .ownThread, .long,
   .enabled(

@@ -10,8 +10,8 @@ import Testing
     try shop.evidence(TestCatalog.regions[id % 4], id: id)
   }
 
-  /// Case 35: the server is killed with -9 while purchases are under way, at whatever point each of them is. What was answered is there, what was not is
-  /// presented again, and everything is granted once.
+  /// Case 35: the server is killed with -9 while purchases are under way, at whatever point each of them is. What was
+  /// answered is there, what was not is presented again, and everything is granted once.
   @Test func case35KilledWhilePurchasesAreBooked() throws {
     let shop = try ServerProcess.Shop()
     let all = try (0..<60).map { try evidence(shop, $0) }
@@ -63,7 +63,8 @@ import Testing
     #expect(try ledger.entitlements(of: account).count == all.count)
   }
 
-  /// Case 35 for messages: the server is killed while a store tells of refunds. What was acknowledged is there, what was not comes again, and each counts once.
+  /// Case 35 for messages: the server is killed while a store tells of refunds. What was acknowledged is there, what
+  /// was not comes again, and each counts once.
   @Test func killedWhileMessagesAreBooked() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
@@ -148,7 +149,8 @@ import Testing
     }
   }
 
-  /// The key of links is changed as docs/store.md says: the new one before the old one, and the old one goes after a while.
+  /// The key of links is changed as docs/store.md says: the new one before the old one, and the old one goes after a
+  /// while.
   @Test func linkKeysRotate() throws {
     let shop = try ServerProcess.Shop()
     try shop.folder.write("new.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })

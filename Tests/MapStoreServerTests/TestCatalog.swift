@@ -45,7 +45,8 @@ final class TestCatalog: Sendable {
         return "{\"fromEdition\":\"\(from)\",\"fromTilesHash\":\"00\",\(patch)}"
       }
       return """
-        {"id":"\(id)","productId":"\(Self.product(id))","title":"The \(id.capitalized)","category":"\(index % 2 == 0 ? "park" : "state")",\
+        {"id":"\(id)","productId":"\(Self.product(id))","title":"The \
+        \(id.capitalized)","category":"\(index % 2 == 0 ? "park" : "state")",\
         "bounds":\(bounds),"grid":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),"tileCount":9,"tilesHash":"00",\
         "edition":"\(edition)","preview":{\(preview)},"priceTier":"tier-\(index)",\
         "packs":[{\(pack),"bounds":\(bounds),"zooms":[0,5],"roots":["0/0/0"],"tileCount":9,"isOverview":true}],\

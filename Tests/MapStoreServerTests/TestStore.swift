@@ -8,7 +8,8 @@ import TileIndex
 
 @testable import PurchaseLedger
 
-/// A shop over loopback: a real server over a fake catalogue and a real ledger, with a store's authority that lives as long as the test.
+/// A shop over loopback: a real server over a fake catalogue and a real ledger, with a store's authority that lives as
+/// long as the test.
 final class TestStore: Sendable {
   static let now: Int64 = 1_790_000_000_000
   static let bundleID = "org.example.maps"

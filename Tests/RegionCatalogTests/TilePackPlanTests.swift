@@ -4,7 +4,8 @@ import TileIndex
 
 @testable import RegionCatalog
 
-/// Tile packs partition a region: for all grids and tiles, each tile is in exactly one pack, and the catalogue's rule finds it.
+/// Tile packs partition a region: for all grids and tiles, each tile is in exactly one pack, and the catalogue's rule
+/// finds it.
 @Suite(.ownThread) struct TilePackPlanTests {
   static let levels = try! TileMatrixSet(
     identifier: "Levels", uri: "urn:tile-matrix-set:Levels",

@@ -3,7 +3,8 @@ public import Testing
 
 /// How much the tests try: the variable `LONG_TESTS`.
 ///
-/// - not set (`make test`): everything but suites and tests with the trait ``Testing/Trait/long`` or ``Testing/Trait/veryLong``;
+/// - not set (`make test`): everything but suites and tests with the trait ``Testing/Trait/long`` or
+///   ``Testing/Trait/veryLong``;
 /// - `1` (`make test-long`): also those with ``Testing/Trait/long``, which take some minutes by themselves;
 /// - `full`: everything, and tests that try a number of rounds, seeds or cases try many more.
 public enum TestEffort: Int, Comparable, Sendable {
@@ -25,7 +26,8 @@ public enum TestEffort: Int, Comparable, Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// `make test` leaves the suite or test out, and `make test-long` runs it. scripts/long-tests.sh finds them by this name.
+  /// `make test` leaves the suite or test out, and `make test-long` runs it. scripts/long-tests.sh finds them by this
+  /// name.
   public static var long: Self {
     .enabled(if: TestEffort.current >= .long, "takes long: make test-long runs it")
   }

@@ -2,7 +2,8 @@ package import ArgumentParser
 
 /// What a process tells its caller. Numbers from 64 are those of sysexits.h.
 ///
-/// One type for all commands; which of these a command ends with, and for which errors, stands in its `--help` and beside its root command.
+/// One type for all commands; which of these a command ends with, and for which errors, stands in its `--help` and
+/// beside its root command.
 package struct ExitStatus: RawRepresentable, Hashable, Sendable {
   package let rawValue: Int32
 

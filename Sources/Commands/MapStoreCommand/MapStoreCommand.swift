@@ -10,9 +10,10 @@ import TileIndex
 struct MapStoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mapstore",
-    abstract: "Sells regions from a catalogue: catalogue, accounts, purchases, downloads.",
+    abstract: "Sells the regions of a catalogue: accounts, purchases, downloads.",
     discussion: """
-      Exit codes: 0 done, or ended by a signal after all requests were answered; 2 an option, the configuration file or a file that it names cannot be used; \
+      Exit codes: 0 done, or ended by a signal after all requests were answered; 2 an option, the configuration file \
+      or a file that it names cannot be used; \
       3 the ledger cannot be opened; 64 wrong usage; 69 the address cannot be listened on; 70 internal error.
       """,
     version: "0.1.0",

@@ -10,10 +10,12 @@ import TileIndex
 struct BuildCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "build",
-    abstract: "Builds the catalogue of a manifest: a bundle for each region, and the catalogue.",
+    abstract: "Builds the catalogue of a manifest: a bundle for each region, and catalogue.json.",
     discussion: """
-      What has not changed since the last build is kept, also when that one was killed. The catalogue changes only when every \
-      region is there: catalogue.json never names a file that is missing or not whole. Bundles of earlier editions stay \
+      What has not changed since the last build is kept, also when that one was killed. The catalogue changes only \
+      when every \
+      region is there: catalogue.json never names a file that is missing or not whole. Bundles of earlier editions \
+      stay \
       until --prune; whatever else the catalogue no longer names is removed.
       """)
 

@@ -13,7 +13,8 @@ struct CutCommand: ParsableCommand {
     commandName: "cut",
     abstract: "Cuts rasters into a bundle.",
     discussion: """
-      SOURCE is a GeoTIFF, or a PNG or JPEG with a world file and .prj beside it; several are drawn one over the other. \
+      SOURCE is a GeoTIFF, or a PNG or JPEG with a world file and .prj beside it; several are drawn one over the \
+      other. \
       A region manifest (.json with one region) stands for all that it says of it; options go over it.
       """)
 

@@ -8,7 +8,8 @@ struct MergeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "merge", abstract: "Puts bundles of one grid and format together, tiles as they are stored.",
     discussion: """
-      A conflict is a tile that two bundles have with different bytes. first and last take one of them, overlay draws later bundles over \
+      A conflict is a tile that two bundles have with different bytes. first and last take one of them, overlay draws \
+      later bundles over \
       earlier ones, error writes nothing.
       """)
 

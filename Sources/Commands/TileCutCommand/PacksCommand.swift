@@ -48,7 +48,9 @@ struct PacksCommand: ParsableCommand {
       throw BundleError(.notFound, path: path, "has no region \"\(unknown)\"", remedy: "choose among its ids")
     }
     let ground = try ground()
-    let found = catalog.regions.filter { region.isEmpty || region.contains($0.id) }.flatMap { $0.files(covering: ground) }
+    let found = catalog.regions.filter { region.isEmpty || region.contains($0.id) }.flatMap {
+      $0.files(covering: ground)
+    }
     if json { printText(try prettyJSON(found)) } else { Self.lines(found).forEach(printLine) }
   }
 

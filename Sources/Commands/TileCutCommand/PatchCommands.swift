@@ -7,7 +7,8 @@ struct DiffCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff", abstract: "Writes the patch that leads from one edition of a bundle to the next.",
     discussion: """
-      A patch holds new and changed tiles, the names of removed ones, and changed metadata and places. It is applied once for trial \
+      A patch holds new and changed tiles, the names of removed ones, and changed metadata and places. It is applied \
+      once for trial \
       before it gets its name.
       """)
 
@@ -40,7 +41,8 @@ struct ApplyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apply", abstract: "Makes the next edition of a bundle from a patch and the last one.",
     discussion: """
-      The patch is refused on any other bundle than the one it was made for, and the result is compared with what the patch promises \
+      The patch is refused on any other bundle than the one it was made for, and the result is compared with what the \
+      patch promises \
       before it gets its name. With --force OLD itself may be the output.
       """)
 

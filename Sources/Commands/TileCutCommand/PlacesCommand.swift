@@ -9,7 +9,8 @@ struct PlacesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "places", abstract: "Looks for places in a bundle by their names.",
     discussion: """
-      A place is found by all words of the query, the last as a beginning; case and accents do not matter. Prints name, kind, longitude, \
+      A place is found by all words of the query, the last as a beginning; case and accents do not matter. Prints \
+      name, kind, longitude, \
       latitude, importance, and the distance where --near is given. Finding nothing is no error.
       """)
 

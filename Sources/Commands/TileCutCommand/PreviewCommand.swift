@@ -8,7 +8,8 @@ struct PreviewCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "preview", abstract: "Draws a place of a bundle as one PNG, or all its zooms on a contact sheet.",
     discussion: """
-      Where the bundle has no tile, the nearest coarser one is enlarged. With --zoom a pixel of the picture is one of that zoom; otherwise \
+      Where the bundle has no tile, the nearest coarser one is enlarged. With --zoom a pixel of the picture is one of \
+      that zoom; otherwise \
       all of the box is shown.
       """)
 

@@ -9,15 +9,21 @@ struct ReplayCommand: ParsableCommand {
     commandName: "tileserve replay",
     abstract: "Replays sessions of people looking at maps, and counts the tiles that they would have seen missing.",
     discussion: """
-      TRACE is a file of one session or a folder of them (.jsonl; docs/prefetch.md describes the format). Without --bundle tiles only cost memory and time: \
-      256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on each of two loaders, or 82 ms on each of six connections with --source network. Time is virtual.
+      TRACE is a file of one session or a folder of them (.jsonl; docs/prefetch.md describes the format). Without \
+      --bundle tiles only cost memory and time: \
+      256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on each of two loaders, or 82 ms on each of six \
+      connections with --source network. Time is virtual.
 
-      blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer to draw instead. \
+      blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer \
+      to draw instead. \
       The table ends with the means of other policies on the same sessions.
 
-      With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the source has loaders, by the clock.       Tiles that the bundle does not have count apart, as absent: there is nothing to draw.
+      With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the \
+      source has loaders, by the clock.       Tiles that the bundle does not have count apart, as absent: there is \
+      nothing to draw.
 
-      Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not there; 74 the output cannot be written.
+      Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not \
+      there; 74 the output cannot be written.
       """)
 
   @Argument(help: ArgumentHelp("Sessions: files, and folders of them.", valueName: "trace"))

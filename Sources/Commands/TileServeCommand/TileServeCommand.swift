@@ -14,12 +14,14 @@ struct TileServeCommand: ParsableCommand {
     commandName: "tileserve",
     abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
     discussion: """
-      Every option can also be given in the configuration file, under its name without the dashes, or in the environment: TILESERVE_PORT for --port. \
+      Every option can also be given in the configuration file, under its name without the dashes, or in the \
+      environment: TILESERVE_PORT for --port. \
       Flags win over the environment, the environment over the file.
 
       tileserve replay --help: replays sessions of people looking at maps, to choose a cache's budget.
 
-      Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there, or certificate and key cannot be used; \
+      Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there, or \
+      certificate and key cannot be used; \
       69 the address cannot be listened on; 70 internal error; 78 the configuration file is wrong.
       """,
     version: TileServer.version)
@@ -32,7 +34,8 @@ struct TileServeCommand: ParsableCommand {
     // Before there are other threads: they must not take the signals.
     let signals = SignalWatch()
     let arguments = CommandLine.arguments.dropFirst()
-    // Not a subcommand of the parser's: `tileserve PATH` is older, and its help stays what it is. A bundle called replay is ./replay.
+    // Not a subcommand of the parser's: `tileserve PATH` is older, and its help stays what it is. A bundle called
+    // replay is ./replay.
     guard arguments.first == "replay" else {
       CommandProcess(Self.self, status: status, outputFailed: nil)
         .runAsynchronously { try await parse().serve(signals) }
@@ -68,7 +71,9 @@ struct TileServeCommand: ParsableCommand {
   }
 
   /// What the command prints when it serves.
-  private static func greeting(_ registry: TilesetRegistry, _ server: TileServer, _ settings: TileServeSettings) -> [String] {
+  private static func greeting(_ registry: TilesetRegistry, _ server: TileServer, _ settings: TileServeSettings)
+    -> [String]
+  {
     let tilesets = registry.readableTilesets
     var lines = ["serving \(counted(tilesets.count, "tileset")) from \(settings.paths.joined(separator: ", "))"]
     if let socket = settings.options.unixSocket {

@@ -4,8 +4,8 @@ import TileIndex
 /// Makes files and state consistent after a kill or a power failure.
 ///
 /// 1. Recorded removals are carried out.
-/// 2. Recorded replacements are carried out: the file was complete and verified. If its rename is done already, only the
-///    record is missing.
+/// 2. Recorded replacements are carried out: the file was complete and verified. If its rename is done already, only
+///    the record is missing.
 /// 3. Files without a download are deleted.
 /// 4. Regions whose file was deleted by others are not installed any more; they stay owned.
 /// 5. Tile packs that are older than their whole region are deleted: it contains them.
@@ -24,7 +24,9 @@ struct InstallRecovery {
     files.sweep(keeping: try state.downloads())
     for file in try state.installed() {
       let status = try FileSystem.status(files.installed(file.part))
-      if status?.kind != .file || status?.bytes != file.bytes { try RegionDatabase.ifRoom { try state.forget(file.part) } }
+      if status?.kind != .file || status?.bytes != file.bytes {
+        try RegionDatabase.ifRoom { try state.forget(file.part) }
+      }
     }
     for file in try state.installed() where file.part.pack != nil {
       guard let whole = try state.installed(RegionPart(region: file.part.region)) else { continue }

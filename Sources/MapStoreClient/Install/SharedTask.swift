@@ -41,7 +41,8 @@ final class SharedTask<Value: Sendable>: Sendable {
     task.cancel()
   }
 
-  /// Waits for the task. A cancelled caller leaves the task to the others; the last one cancels it, and waits for its end.
+  /// Waits for the task. A cancelled caller leaves the task to the others; the last one cancels it, and waits for its
+  /// end.
   ///
   /// - Throws: the task's errors; `CancellationError`.
   func value() async throws -> Value {

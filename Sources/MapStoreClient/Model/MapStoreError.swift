@@ -42,8 +42,8 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   public let message: String
   /// What to do about it.
   public let remedy: String?
-  /// For `.noSpace` and `.overQuota`: the regions to remove, least recently used first. Empty if removing all of them would
-  /// not be enough.
+  /// For `.noSpace` and `.overQuota`: the regions to remove, least recently used first. Empty if removing all of them
+  /// would not be enough.
   public var suggestions: [RemovalSuggestion] = []
 
   package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {

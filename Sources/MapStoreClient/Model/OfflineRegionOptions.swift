@@ -52,8 +52,8 @@ public struct RetryRule: Sendable {
 
   public init() {}
 
-  /// The delay before repetition `number`, counted from 1: random between 0 and the doubled delay, so that many devices do
-  /// not return at the same time, after what the server asked for.
+  /// The delay before repetition `number`, counted from 1: random between 0 and the doubled delay, so that many devices
+  /// do not return at the same time, after what the server asked for.
   func delay(_ number: Int, asked: Double? = nil) -> Double {
     let most = min(delayMax, firstDelay * Double(1 << min(max(number, 1) - 1, 20)))
     return (asked ?? 0) + Double.random(in: 0...most)

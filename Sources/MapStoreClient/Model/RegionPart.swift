@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// The contents of one installed file: a whole region, or one of its tile packs.
 public struct RegionPart: Hashable, Sendable, Codable, CustomStringConvertible {

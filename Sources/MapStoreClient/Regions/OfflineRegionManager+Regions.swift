@@ -82,7 +82,8 @@ public struct OfflineRegion: Hashable, Sendable, Codable {
   public struct OnTheWay: Hashable, Sendable, Codable {
     public let part: RegionPart
     public let edition: String
-    /// Paused by the user; other downloads continue with the next ``OfflineRegionManager/sync(with:queue:onProgress:)``.
+    /// Paused by the user; other downloads continue with the next
+    /// ``OfflineRegionManager/sync(with:queue:onProgress:)``.
     public let isPaused: Bool
     public let isPatch: Bool
     /// The recorded bytes on the disk.

@@ -14,8 +14,8 @@ extension OfflineRegionManager {
   /// A sync that is interrupted at any step is completed by the next one, which does nothing twice.
   ///
   /// - Parameter queue: nil on devices without an app store.
-  /// - Throws: ``MapStoreError`` of steps 1 and 2; the queue's errors; `CancellationError`. Failures of grants and downloads
-  ///   are in the report.
+  /// - Throws: ``MapStoreError`` of steps 1 and 2; the queue's errors; `CancellationError`. Failures of grants and
+  ///   downloads are in the report.
   public func sync(
     with client: StoreClient, queue: (any StoreQueue)? = nil, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> SyncReport {
@@ -35,8 +35,8 @@ extension OfflineRegionManager {
   /// Transactions in one request.
   private static let batchMax = 100
 
-  /// Step 1 alone: after a purchase, or for a restore. If something was recorded, step 3 follows with one attempt, so that
-  /// the purchase opens without network; if that fails, the next sync repeats it.
+  /// Step 1 alone: after a purchase, or for a restore. If something was recorded, step 3 follows with one attempt, so
+  /// that the purchase opens without network; if that fails, the next sync repeats it.
   ///
   /// - Throws: as ``sync(with:queue:onProgress:)``.
   public func submit(_ queue: any StoreQueue, to client: StoreClient) async throws -> [SyncReport.Purchase] {
@@ -111,9 +111,9 @@ extension OfflineRegionManager {
 // MARK: - Updates
 
 extension OfflineRegionManager {
-  /// Updates installed files to the server's editions, and installs nothing else: whole regions by patch if there is one,
-  /// tile packs by those that cover the same area in the new edition. The old tile packs of a region are removed when all
-  /// new ones are installed. Paused downloads stay paused. Call ``refreshLibrary(from:)`` before.
+  /// Updates installed files to the server's editions, and installs nothing else: whole regions by patch if there is
+  /// one, tile packs by those that cover the same area in the new edition. The old tile packs of a region are removed
+  /// when all new ones are installed. Paused downloads stay paused. Call ``refreshLibrary(from:)`` before.
   ///
   /// - Returns: what was installed, and what failed and keeps its old edition.
   /// - Throws: ``MapStoreError`` `.storage`; `CancellationError`.
@@ -209,7 +209,8 @@ public struct SyncReport: Sendable {
   public var resumed: [Resumed] = []
 }
 
-/// The app store's list of transactions that the app has not finished yet: StoreKit's `Transaction.unfinished`, Google Play's purchases that are not acknowledged.
+/// The app store's list of transactions that the app has not finished yet: StoreKit's `Transaction.unfinished`, Google
+/// Play's purchases that are not acknowledged.
 public protocol StoreQueue: Sendable {
   /// The oldest first.
   func outstanding() async throws -> [OutstandingTransaction]

@@ -5,8 +5,8 @@ import TileIndex
 
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.
 ///
-/// One process uses a folder at a time. A kill at any moment leaves each region in its old or its new edition; downloads
-/// continue from the bytes on the disk.
+/// One process uses a folder at a time. A kill at any moment leaves each region in its old or its new edition;
+/// downloads continue from the bytes on the disk.
 public actor OfflineRegionManager {
   /// The folder of the bundles, each with its region's id and `.mbtiles` as its name.
   public nonisolated let folder: String
@@ -22,9 +22,12 @@ public actor OfflineRegionManager {
   /// Opens a folder of regions, or creates it, and completes what a kill has interrupted.
   ///
   /// - Parameter grants: how ownership is verified without network.
-  /// - Throws: ``MapStoreError`` `.busy` if another process uses the folder, `.storage` if it cannot be written, `.noSpace`.
+  /// - Throws: ``MapStoreError`` `.busy` if another process uses the folder, `.storage` if it cannot be written,
+  ///   `.noSpace`.
   /// - Complexity: checks each installed file's size, and reads files whose replacement was interrupted.
-  public init(folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()) throws {
+  public init(
+    folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()
+  ) throws {
     let files = OfflineRegionFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
     do {
       try FileSystem.makeFolders(files.work)
@@ -43,8 +46,8 @@ public actor OfflineRegionManager {
     slots = TransferSlots(options.downloadsMax)
   }
 
-  /// Installs a region or updates it to the server's edition; continues an interrupted install. Cancelling the task stops
-  /// the install, unless other tasks wait for it too; it can be continued later.
+  /// Installs a region or updates it to the server's edition; continues an interrupted install. Cancelling the task
+  /// stops the install, unless other tasks wait for it too; it can be continued later.
   ///
   /// - Throws: ``MapStoreError``; `CancellationError`. The region is then unchanged, and what was downloaded stays.
   @discardableResult
@@ -129,9 +132,9 @@ public actor OfflineRegionManager {
     try removeFiles { $0.region == region }
   }
 
-  /// Removes files in three steps, which recovery completes after a kill: the intention is recorded, the file is deleted,
-  /// the record is deleted. If a full disk has no room for the record, the file is deleted first: recovery drops records
-  /// without a file.
+  /// Removes files in three steps, which recovery completes after a kill: the intention is recorded, the file is
+  /// deleted, the record is deleted. If a full disk has no room for the record, the file is deleted first: recovery
+  /// drops records without a file.
   func removeFiles(where isGoing: (RegionPart) -> Bool) throws {
     for file in try state.installed() where isGoing(file.part) {
       try RegionDatabase.ifRoom { try state.noteRemoval(of: file.part) }
@@ -148,8 +151,8 @@ public actor OfflineRegionManager {
 // MARK: - Tile packs
 
 extension OfflineRegionManager {
-  /// Installs what an area needs of a region: tile packs one by one, the overview first; or the whole region if it is not
-  /// split.
+  /// Installs what an area needs of a region: tile packs one by one, the overview first; or the whole region if it is
+  /// not split.
   ///
   /// - Parameter onInstalled: called for each tile pack once it is installed, also if it was before.
   /// - Returns: all of them; empty if the region does not cover the area.
@@ -180,8 +183,8 @@ extension OfflineRegionManager {
 // MARK: - The account
 
 extension OfflineRegionManager {
-  /// Sets the account that has signed in. The library and grants of another account are deleted; installed files stay, and
-  /// can be used by accounts that own them.
+  /// Sets the account that has signed in. The library and grants of another account are deleted; installed files stay,
+  /// and can be used by accounts that own them.
   ///
   /// Calls with a ``StoreClient`` do this too, so only apps that make no call after signing in need it.
   ///
@@ -225,15 +228,15 @@ extension OfflineRegionManager {
       signed, newKeys: newKeys, accountID: client.session.details?.account.id, now: options.clock.now())
   }
 
-  /// Fetches the grants with one attempt, ignoring errors: after operations that are complete without them. Does nothing if
-  /// no key is trusted.
+  /// Fetches the grants with one attempt, ignoring errors: after operations that are complete without them. Does
+  /// nothing if no key is trusted.
   func tryGrants(from client: StoreClient) async {
     guard grants.trustsSomebody else { return }
     try? await refreshGrants(from: client, attemptsMax: 1)
   }
 
-  /// Fetches the grants if they do not cover a region that was just installed, as on a new phone, so that it opens without
-  /// network.
+  /// Fetches the grants if they do not cover a region that was just installed, as on a new phone, so that it opens
+  /// without network.
   func vouch(for region: String, from client: StoreClient) async {
     if (try? usability(of: region).isUsable) != true { await tryGrants(from: client) }
   }

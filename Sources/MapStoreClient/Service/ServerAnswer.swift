@@ -3,8 +3,8 @@ import RegionCatalog
 import Support
 import TileIndex
 
-/// A message from the server, which is checked before it is used: names become files, sizes ranges, times sums, and texts
-/// reach terminals.
+/// A message from the server, which is checked before it is used: names become files, sizes ranges, times sums, and
+/// texts reach terminals.
 ///
 /// ``StoreClient`` decodes only such types, so that no answer skips the check.
 protocol ServerAnswer: Decodable {

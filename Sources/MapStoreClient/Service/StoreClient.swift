@@ -135,8 +135,8 @@ public final class StoreSession: Sendable {
   private let changed: @Sendable (SessionDetails?) -> Void
 
   /// - Parameters:
-  ///   - session: the stored session of an earlier launch; apps store it in the system's key store, not in the folder of
-  ///     regions.
+  ///   - session: the stored session of an earlier launch; apps store it in the system's key store, not in the folder
+  ///     of regions.
   ///   - deviceToken: of the last sign-in, if its session has expired.
   ///   - credentials: called when the server rejects the session; nil leads to ``MapStoreError/Code/signedOut``.
   ///   - changed: called with each new session, to store it, and with nil at its end.

@@ -14,7 +14,8 @@ public struct OfflineGrants: Sendable {
     /// The trusted keys: built into the app, or fetched at sign-in and stored.
     public var keys: [GrantKey] = []
     /// For apps that fetch the keys: called with new keys, to store them. If a document is signed with an unknown key,
-    /// ``OfflineRegionManager/refreshGrants(from:)`` fetches the server's keys once. Nil for built-in keys: no others are trusted.
+    /// ``OfflineRegionManager/refreshGrants(from:)`` fetches the server's keys once. Nil for built-in keys: no others
+    /// are trusted.
     public var keysChanged: (@Sendable ([GrantKey]) -> Void)?
     /// The longest validity of a document, whatever it says itself.
     public var offlineMax: Int64 = 90 * 86_400_000
@@ -47,8 +48,8 @@ public struct OfflineGrants: Sendable {
   ///   - accountID: the expected account; nil for any.
   ///   - newKeys: the server's current keys; they replace the trusted ones if the document verifies.
   ///   - now: milliseconds since 1970 by the device's clock.
-  /// - Throws: ``MapStoreError`` `.grant` if it does not verify, belongs to another account, or is older than the stored
-  ///   one.
+  /// - Throws: ``MapStoreError`` `.grant` if it does not verify, belongs to another account, or is older than the
+  ///   stored one.
   func accept(_ signed: SignedGrants, newKeys: [GrantKey]? = nil, accountID: String?, now: Int64) throws {
     let document = try GrantVerifier(newKeys ?? keys.current).document(signed)
     if let accountID, document.accountId != accountID {
@@ -67,8 +68,8 @@ public struct OfflineGrants: Sendable {
       keys.current = newKeys
       rule.keysChanged?(newKeys)
     }
-    // The server has signed the time, which corrects a device whose clock was wrong in either direction. Small differences
-    // are ignored.
+    // The server has signed the time, which corrects a device whose clock was wrong in either direction. Small
+    // differences are ignored.
     let isPlausible = abs(now - document.issuedAt) <= rule.setBackMax
     try state.set(Self.timeName, String(isPlausible ? max(now, document.issuedAt) : document.issuedAt))
   }

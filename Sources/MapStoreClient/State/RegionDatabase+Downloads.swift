@@ -37,7 +37,8 @@ extension RegionDatabase {
     try change { connection in
       let insert = try connection.prepare(
         """
-        INSERT OR REPLACE INTO download (region, pack, kind, edition, from_edition, bytes, sha256, result_bytes, result_sha256,
+        INSERT OR REPLACE INTO download (region, pack, kind, edition, from_edition, bytes, sha256, result_bytes, \
+        result_sha256,
         tiles_hash, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'fetching') RETURNING id
         """)
       insert.bind(1, wanted.part)

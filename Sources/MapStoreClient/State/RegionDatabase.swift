@@ -2,8 +2,8 @@ import Support
 import Synchronization
 import TileIndex
 
-/// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on the
-/// disk.
+/// The state of the device's regions: a small SQLite database, for all threads. A call returns when its change is on
+/// the disk.
 ///
 /// All calls throw ``MapStoreError`` with `.storage` or `.noSpace`.
 final class RegionDatabase: Sendable {
@@ -16,8 +16,8 @@ final class RegionDatabase: Sendable {
       do {
         connection = Mutex(try Self.open(path, isAlone: false))
       } catch let error as SQLiteError where error.isDiskFull {
-        // There is no room for SQLite's shared-memory file. In exclusive mode its index of the log is in memory; the folder
-        // is locked by this process anyway.
+        // There is no room for SQLite's shared-memory file. In exclusive mode its index of the log is in memory; the
+        // folder is locked by this process anyway.
         connection = Mutex(try Self.open(path, isAlone: true))
       }
     } catch let error as SQLiteError {

@@ -1,5 +1,5 @@
-import TileIndex
 import RegionCatalog
+import TileIndex
 
 /// An installed bundle: complete and verified.
 public struct InstalledFile: Hashable, Sendable, Codable {
@@ -68,7 +68,8 @@ enum InstallPlan {
   /// The whole bundle.
   static func whole(_ region: Catalog.Region) -> WantedFile {
     WantedFile(
-      part: RegionPart(region: region.id), kind: .bundle, edition: region.edition, fromEdition: nil, bytes: region.bytes,
+      part: RegionPart(region: region.id), kind: .bundle, edition: region.edition, fromEdition: nil,
+      bytes: region.bytes,
       sha256: region.sha256, resultBytes: region.bytes, resultSHA256: region.sha256, tilesHash: region.tilesHash)
   }
 

@@ -50,8 +50,8 @@ final class PartFile: Sendable {
 
 /// Writes bytes as they arrive, and records pieces of them once they are on the disk.
 ///
-/// The checksum is updated with each write, so nothing is read again for it. Bytes after the last recorded piece are lost
-/// if the process is killed.
+/// The checksum is updated with each write, so nothing is read again for it. Bytes after the last recorded piece are
+/// lost if the process is killed.
 struct PieceWriter {
   let file: PartFile
   let state: RegionDatabase

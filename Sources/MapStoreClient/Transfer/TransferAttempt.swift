@@ -30,7 +30,8 @@ struct TransferAttempt {
 
   /// Receives until the end of the answer.
   ///
-  /// - Throws: ``TransferFault``; `CancellationError`; ``MapStoreError`` for the disk. What arrived is recorded in any case.
+  /// - Throws: ``TransferFault``; `CancellationError`; ``MapStoreError`` for the disk. What arrived is recorded in any
+  ///   case.
   mutating func run(url: String, asksForRange: Bool) async throws {
     guard let wanted = missing.ranges.first else { return }
     let isWhole = wanted == 0..<transfer.wanted.bytes

@@ -1,5 +1,5 @@
-import MapStoreWire
 import Gazetteer
+import MapStoreWire
 import RegionCatalog
 import Support
 import TileIndex

@@ -39,7 +39,8 @@ final class CatalogSnapshot: Sendable {
   ///   - places: of the catalogue's bundles.
   ///   - faults: files that do not match the catalogue; regions with such a bundle are not for sale.
   init(
-    _ catalogue: Catalog, products: ProductStates?, places: PlaceDirectory, faults: [String: CatalogFileVerifier.Fault] = [:]
+    _ catalogue: Catalog, products: ProductStates?, places: PlaceDirectory,
+    faults: [String: CatalogFileVerifier.Fault] = [:]
   ) {
     self.places = places
     regions = catalogue.regions

@@ -6,8 +6,8 @@ import Support
 import Synchronization
 import TileIndex
 
-/// A full-text index of the places of all bundles in the catalogue, so that a search is one query instead of one for each
-/// bundle. It is a temporary database, which SQLite deletes when it is closed.
+/// A full-text index of the places of all bundles in the catalogue, so that a search is one query instead of one for
+/// each bundle. It is a temporary database, which SQLite deletes when it is closed.
 final class PlaceDirectory: Sendable {
   /// How many places of each bundle are indexed: the most important ones.
   private static let placesMax = 10_000

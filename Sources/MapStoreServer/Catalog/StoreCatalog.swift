@@ -4,8 +4,8 @@ import Support
 import Synchronization
 import TileIndex
 
-/// The folder of the catalogue and the list of products. Both are checked every second: new editions and retired products
-/// need no restart, and a region whose bundle is missing is not for sale.
+/// The folder of the catalogue and the list of products. Both are checked every second: new editions and retired
+/// products need no restart, and a region whose bundle is missing is not for sale.
 final class StoreCatalog: Sendable {
   let folder: String
   let files: CatalogFileVerifier
@@ -54,8 +54,8 @@ final class StoreCatalog: Sendable {
 
   func path(of file: String) -> String { "\(folder)/\(file)" }
 
-  /// Reads files that were replaced. If they cannot be read, the last state stays, and they are tried again each time: a
-  /// corrected permission does not change a file's stamp.
+  /// Reads files that were replaced. If they cannot be read, the last state stays, and they are tried again each time:
+  /// a corrected permission does not change a file's stamp.
   func refresh() {
     // Stamps before contents, so that a change in between is seen the next time.
     let stamps = Self.stamps(folder, products)
@@ -121,7 +121,8 @@ final class StoreCatalog: Sendable {
     guard faults != before else { return }
     let bundles = Self.bundles(catalogue)
     for (file, fault) in faults.sorted(by: { $0.key < $1.key }) where before[file] != fault {
-      logger.error("\(folder)/\(Self.text(file, fault, bundles[file])); build the catalogue again, or copy it there whole")
+      logger.error(
+        "\(folder)/\(Self.text(file, fault, bundles[file])); build the catalogue again, or copy it there whole")
     }
     let mended = before.keys.filter { faults[$0] == nil }.sorted()
     for file in mended where catalogue.regions.contains(where: { $0.file == file }) {

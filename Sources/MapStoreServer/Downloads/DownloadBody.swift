@@ -13,8 +13,8 @@ import Synchronization
 enum DownloadBody {
   /// - Parameters:
   ///   - seat: kept as long as the body.
-  ///   - whenOver: called after the last byte was handed to the system, or the connection has ended, with the end of the
-  ///     last piece that was begun. How much arrived of a piece that was cut off is unknown.
+  ///   - whenOver: called after the last byte was handed to the system, or the connection has ended, with the end of
+  ///     the last piece that was begun. How much arrived of a piece that was cut off is unknown.
   static func make(
     _ file: RegularFile, _ range: Range<Int>, slot: ConcurrencyLimiter<AccountID>.Slot, channel: any Channel,
     metrics: StoreMetrics, whenOver: @escaping @Sendable (Int) async -> Void
@@ -63,8 +63,8 @@ enum DownloadBody {
 /// Writes a part of a file to a connection, piece by piece, on the connection's event loop. A piece is written when the
 /// one before was accepted.
 private final class FileSender {
-  /// Large pieces cost less, but delay the detection of slow clients (``StoreLimits/stallSeconds``). So pieces grow while
-  /// the client is fast.
+  /// Large pieces cost less, but delay the detection of slow clients (``StoreLimits/stallSeconds``). So pieces grow
+  /// while the client is fast.
   private static let pieceBytesMin = 1 << 18
   private static let pieceBytesMax = 1 << 21
   private static let fastTime = TimeAmount.milliseconds(200)

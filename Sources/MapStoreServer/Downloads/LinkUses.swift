@@ -8,8 +8,8 @@ import TileIndex
 /// The service's own database beside the ledger: what was sent through each link, which parts of each file each account
 /// has, and the hashes of the catalogue's files. It is shared by processes and survives restarts.
 ///
-/// It needs no backup: links expire soon, and whatever matters in a dispute is in the ledger. So commits do not wait for
-/// the disk.
+/// It needs no backup: links expire soon, and whatever matters in a dispute is in the ledger. So commits do not wait
+/// for the disk.
 final class LinkUses: Sendable {
   enum Answer: Sendable {
     case granted
@@ -19,7 +19,8 @@ final class LinkUses: Sendable {
     case spent
   }
 
-  /// A link sends its file this many times at most, all ranges together: a client that resumes needs little more than one.
+  /// A link sends its file this many times at most, all ranges together: a client that resumes needs little more than
+  /// one.
   static let timesMax = 3
   private static let partsLastMilliseconds: Int64 = 86_400_000
   private static let partsMax = 64
@@ -41,7 +42,8 @@ final class LinkUses: Sendable {
   init(path: String) throws {
     self.path = path
     do {
-      // Private, like the ledger. An existing file is not opened here: closing it would release this process's POSIX locks.
+      // Private, like the ledger. An existing file is not opened here: closing it would release this process's POSIX
+      // locks.
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor >= 0 { close(descriptor) }
       database = try Database(path, version: Self.version)
@@ -143,7 +145,8 @@ private final class Database {
       BEGIN IMMEDIATE;
       CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS link (
-        nonce TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, sent INTEGER NOT NULL, is_used INTEGER NOT NULL) WITHOUT ROWID;
+        nonce TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, sent INTEGER NOT NULL, is_used INTEGER NOT NULL) WITHOUT \
+        ROWID;
       CREATE TABLE IF NOT EXISTS parts (
         account TEXT, file TEXT, sha256_start TEXT, ranges TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY (account, file, sha256_start)) WITHOUT ROWID;

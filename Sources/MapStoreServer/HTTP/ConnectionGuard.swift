@@ -120,8 +120,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     return promise
   }
 
-  /// A client is too slow if, within ``StoreLimits/stallSeconds``, the system accepted none of the writes and the client
-  /// acknowledged less than ``stallBytes`` of what the system had.
+  /// A client is too slow if, within ``StoreLimits/stallSeconds``, the system accepted none of the writes and the
+  /// client acknowledged less than ``stallBytes`` of what the system had.
   private func watchStall(_ context: ChannelHandlerContext) {
     guard stallCheck == nil, pendingWrites > 0 else { return }
     let (writes, bytes) = (takenWrites, AcknowledgedBytes.count(on: context.channel))

@@ -8,11 +8,11 @@ import Support
 import Synchronization
 import TileIndex
 
-/// Verifies the tokens that Pub/Sub sends with Google's notifications (OpenID Connect, a JWT with RS256), by public keys
-/// in a file of the operator's.
+/// Verifies the tokens that Pub/Sub sends with Google's notifications (OpenID Connect, a JWT with RS256), by public
+/// keys in a file of the operator's.
 ///
-/// Google changes the keys every few days. The file (https://www.googleapis.com/oauth2/v3/certs, a JSON Web Key Set, RFC
-/// 7517) is read again after it was replaced.
+/// Google changes the keys every few days. The file (https://www.googleapis.com/oauth2/v3/certs, a JSON Web Key Set,
+/// RFC 7517) is read again after it was replaced.
 final class GooglePush: Sendable {
   private let options: StoreOptions.PushRule
   private let logger: Logger

@@ -2,8 +2,8 @@ import Crypto
 import PurchaseLedger
 import Support
 
-/// Secrets that sign download links and device tokens (HMAC-SHA-256). The first signs, all verify: for a rotation, a new
-/// secret is put first until what the old one signed has expired.
+/// Secrets that sign download links and device tokens (HMAC-SHA-256). The first signs, all verify: for a rotation, a
+/// new secret is put first until what the old one signed has expired.
 struct HMACKeys: Sendable {
   private struct Key: Sendable {
     let id: String
@@ -55,8 +55,8 @@ struct HMACKeys: Sendable {
   }
 }
 
-/// Tokens that identify a device at its next sign-in to the same account. Attempts of known devices have a limit of their
-/// own, so that an attacker who knows a login cannot lock out its owner.
+/// Tokens that identify a device at its next sign-in to the same account. Attempts of known devices have a limit of
+/// their own, so that an attacker who knows a login cannot lock out its owner.
 ///
 /// The server stores nothing about them. A token names its account, and is useless without the password.
 struct DeviceTokens: Sendable {

@@ -4,8 +4,8 @@ import Synchronization
 /// The memory for bodies of requests under way, of all connections together: with thousands of connections, a limit for
 /// each is not enough.
 ///
-/// Requests without a session get at most half of it, one address a 64th, one account an eighth, so that no client takes
-/// the memory of all others.
+/// Requests without a session get at most half of it, one address a 64th, one account an eighth, so that no client
+/// takes the memory of all others.
 final class BodyBudget: Sendable {
   enum Holder: Hashable, Sendable {
     case address(String)

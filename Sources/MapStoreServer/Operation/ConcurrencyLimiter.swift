@@ -20,7 +20,9 @@ final class ConcurrencyLimiter<Holder: Hashable & Sendable>: Sendable {
     private let limiter: ConcurrencyLimiter
     private let holder: Holder
 
-    fileprivate init(_ limiter: ConcurrencyLimiter, _ holder: Holder) { (self.limiter, self.holder) = (limiter, holder) }
+    fileprivate init(_ limiter: ConcurrencyLimiter, _ holder: Holder) {
+      (self.limiter, self.holder) = (limiter, holder)
+    }
 
     deinit { limiter.leave(holder) }
   }

@@ -11,13 +11,13 @@ public struct StoreOptions: Sendable {
   public var products: String?
   /// Where clients reach the service, without a slash at the end; with nil, links are paths.
   public var publicURL: String?
-  /// Files with the secrets of download links: the first signs, all of them verify. Without any, a random secret is used,
-  /// and links end with the process.
+  /// Files with the secrets of download links: the first signs, all of them verify. Without any, a random secret is
+  /// used, and links end with the process.
   public var linkKeys: [String] = []
   /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any, a random key is used.
   public var grantKeys: [String] = []
-  /// Whose pushes of Google's notifications are accepted; nil accepts anybody's, within ``StoreLimits/unsignedMessages``:
-  /// they only cause look-ups.
+  /// Whose pushes of Google's notifications are accepted; nil accepts anybody's, within
+  /// ``StoreLimits/unsignedMessages``: they only cause look-ups.
   public var googlePush: PushRule?
   /// Whether Apple's notifications of version 1 are refused: they are not signed.
   public var refusesAppleV1 = false
@@ -63,7 +63,8 @@ public struct StoreLimits: Sendable {
     public init(burst: Int, perMinute: Int) { (self.burst, self.perMinute) = (burst, perMinute) }
   }
 
-  /// Attempts with passwords (sign-in, registration) from one address: each costs a tenth of a second of processor time.
+  /// Attempts with passwords (sign-in, registration) from one address: each costs a tenth of a second of processor
+  /// time.
   public var passwordsByAddress = Rate(burst: 30, perMinute: 20)
   /// Attempts to sign in to one login from one address, one known device (``DeviceTokens``) or one session.
   public var passwordsByLogin = Rate(burst: 10, perMinute: 6)
@@ -96,8 +97,8 @@ public struct StoreLimits: Sendable {
   public var messageBytes = 128 << 10
   /// The size of all other bodies.
   public var smallBodyBytes = 16 << 10
-  /// Of the bodies of all requests under way (``BodyBudget``); each takes up to four times as much memory while it is read
-  /// and recorded.
+  /// Of the bodies of all requests under way (``BodyBudget``); each takes up to four times as much memory while it is
+  /// read and recorded.
   public var bodiesBytes = 64 << 20
   /// The size of all header fields of a request together.
   public var headerBytes = 16 << 10

@@ -34,7 +34,8 @@ enum StorePage {
       <header>
       <h1><a href="/catalogue">Maps</a></h1>
       <form action="/catalogue" role="search">
-      <input type="search" name="q" value="\(Markup.escaped(query.text))" placeholder="Search regions and places" aria-label="Search regions and places">
+      <input type="search" name="q" value="\(Markup.escaped(query.text))" placeholder="Search regions and places" \
+      aria-label="Search regions and places">
       <select name="category" aria-label="Category"><option value="">All categories</option>\
       \(page.categories.map { option($0, query.category) }.joined())</select>
       <button>Search</button>
@@ -56,7 +57,8 @@ enum StorePage {
   }
 
   private static let noMap = """
-    <div class="notice"><p>The map of what is covered needs <b>Leaflet</b>, which is not installed here. Install it and start the store again:</p>
+    <div class="notice"><p>The map of what is covered needs <b>Leaflet</b>, which is not installed here. Install it \
+    and start the store again:</p>
     <pre>apt-get install libjs-leaflet</pre></div>
     """
 

@@ -136,8 +136,8 @@ extension StoreOptions {
   }
 }
 
-/// Runs the tasks of a connection on the connection's event loop: on Swift's own threads, each request would hop between
-/// threads several times, which costs more than answering it.
+/// Runs the tasks of a connection on the connection's event loop: on Swift's own threads, each request would hop
+/// between threads several times, which costs more than answering it.
 ///
 /// Handlers that compute for long must move to another executor, or the loop's other connections wait.
 struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {

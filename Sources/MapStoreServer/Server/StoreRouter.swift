@@ -200,8 +200,8 @@ struct StoreMiddleware: RouterMiddleware {
     return Rejection(.failed)
   }
 
-  /// Records refusals as events of the ledger where an account is known, a password was wrong, or a notification failed.
-  /// They are limited, so that strangers cannot fill the ledger; of a repeated `GET` there is one event a day.
+  /// Records refusals as events of the ledger where an account is known, a password was wrong, or a notification
+  /// failed. They are limited, so that strangers cannot fill the ledger; of a repeated `GET` there is one event a day.
   private func audit(_ rejection: Rejection, _ route: StoreRoute?, client: String) async {
     guard let route, let kind = Self.audited[route],
       [400, 401, 403, 404, 409, 429].contains(rejection.problem.status),

@@ -115,7 +115,8 @@ extension StoreService {
     guard let open = RegularFile(catalog.path(of: file.file)), open.byteCount == file.bytes,
       catalog.files.fault(of: file.file) != .otherHash
     else {
-      logger.error("\(catalog.path(of: file.file)): is not the file that the catalogue names; build the catalogue again")
+      logger.error(
+        "\(catalog.path(of: file.file)): is not the file that the catalogue names; build the catalogue again")
       throw Rejection(.unavailable("the file is not whole in the catalogue"), retryAfter: 30)
     }
     if let prefix = options.accelPrefix, let name = HTTPField.Name("X-Accel-Redirect") {

@@ -20,7 +20,9 @@ extension StoreService {
     let account = try request.account()
     let snapshot = catalog.snapshot
     let key = LibraryKey(try ledger.entitlements(of: account), installed: installed, in: snapshot)
-    let body = snapshot.libraries.body(for: key) { snapshot.libraryWriter.document(LibraryEntry.all(of: snapshot, key)) }
+    let body = snapshot.libraries.body(for: key) {
+      snapshot.libraryWriter.document(LibraryEntry.all(of: snapshot, key))
+    }
     return Reply.shared(
       body, type: "application/json", etag: "\(snapshot.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
   }

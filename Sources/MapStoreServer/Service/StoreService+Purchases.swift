@@ -86,7 +86,8 @@ extension StoreService {
       let detail = "the notification was refused: \(booking.reason?.description ?? "")"
       let isQueueFull = booking.reason?.code == .queueFull
       throw Rejection(
-        isQueueFull ? .unavailable(detail) : .badRequest(detail), retryAfter: isQueueFull ? Self.queueRetrySeconds : nil,
+        isQueueFull ? .unavailable(detail) : .badRequest(detail),
+        retryAfter: isQueueFull ? Self.queueRetrySeconds : nil,
         subject: booking.reason?.code.rawValue)
     }
     return Reply.text("\(booking.outcome.rawValue)\n")

@@ -69,7 +69,8 @@ final class StoreService: Sendable {
     searches = ConcurrencyLimiter(max: options.limits.searches)
     linkKeys = try HMACKeys(files: options.linkKeys)
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
-    catalog = try StoreCatalog(folder: options.catalogFolder, products: options.products, logger: logger, hashes: linkUses)
+    catalog = try StoreCatalog(
+      folder: options.catalogFolder, products: options.products, logger: logger, hashes: linkUses)
     devices = DeviceTokens(secret: linkUses.secret)
     bodies = BodyBudget(options.limits)
     transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
@@ -144,7 +145,9 @@ final class StoreService: Sendable {
     }
     // Throws when the ledger's file cannot be read.
     _ = try ledger.policy
-    if !catalog.snapshot.hasBundles { throw Rejection(.unavailable("no bundle of the catalogue is there"), retryAfter: 5) }
+    if !catalog.snapshot.hasBundles {
+      throw Rejection(.unavailable("no bundle of the catalogue is there"), retryAfter: 5)
+    }
     // A new catalogue that cannot be read is no reason: the last one stays in service, and the metrics say so.
     return Reply.text("ready\n")
   }

@@ -17,7 +17,8 @@ public struct Accounts: Sendable {
 
   /// Opens an account. Without a token it gets a random one; grants that already carry the token become its own.
   ///
-  /// - Throws: `LedgerError` with code `login-taken`, or `account` if the token is another account's or the password is too short.
+  /// - Throws: `LedgerError` with code `login-taken`, or `account` if the token is another account's or the password is
+  ///   too short.
   public func add(login: String, password: String, token: AccountToken? = nil) async throws -> AccountID {
     let login = try Self.normalised(login)
     try Self.check(password)
@@ -79,9 +80,11 @@ public struct Accounts: Sendable {
     }
   }
 
-  /// Erases the personal data: login, password and sessions are deleted; purchases stay under the pseudonymous id and can be claimed again.
+  /// Erases the personal data: login, password and sessions are deleted; purchases stay under the pseudonymous id and
+  /// can be claimed again.
   ///
-  /// - Returns: Whether the write-ahead log was emptied too. It is not while somebody reads; then call ``emptyLog()`` later.
+  /// - Returns: Whether the write-ahead log was emptied too. It is not while somebody reads; then call ``emptyLog()``
+  ///   later.
   @discardableResult
   public func erase(_ account: AccountID) async throws -> Bool {
     try await ledger.commits.perform { recorder in
@@ -96,7 +99,8 @@ public struct Accounts: Sendable {
     return await emptyLog()
   }
 
-  /// Empties the write-ahead log, which contains deleted rows until then. Does not wait for readers or writers, so that no writer has to wait for it.
+  /// Empties the write-ahead log, which contains deleted rows until then. Does not wait for readers or writers, so that
+  /// no writer has to wait for it.
   ///
   /// - Returns: False if a reader or another process was active; then call it again later.
   public func emptyLog() async -> Bool {

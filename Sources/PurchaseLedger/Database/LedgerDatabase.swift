@@ -43,7 +43,8 @@ final class LedgerDatabase: Sendable {
 
   // MARK: Transactions
 
-  /// Runs `work` in a transaction that has the write lock, which is rolled back if `work` throws. Blocks the calling thread meanwhile.
+  /// Runs `work` in a transaction that has the write lock, which is rolled back if `work` throws. Blocks the calling
+  /// thread meanwhile.
   func write<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value { try writer.write(work) }
 
   /// Runs `work` with the writer's connection, outside a transaction.
@@ -104,7 +105,8 @@ final class LedgerDatabase: Sendable {
     }
   }
 
-  /// Opens a ledger read-only, without waiting for writers; nil for a file of an older version, which has to be migrated first.
+  /// Opens a ledger read-only, without waiting for writers; nil for a file of an older version, which has to be
+  /// migrated first.
   static func openToRead(at path: String) throws -> LedgerDatabase? {
     try reporting(path) {
       guard try checkHeader(path) == LedgerSchema.version else { return nil }
@@ -114,8 +116,8 @@ final class LedgerDatabase: Sendable {
     }
   }
 
-  /// The name by which SQLite opens a file to read. SQLite creates a log and its index beside the file; on read-only media it
-  /// needs `immutable=1` instead.
+  /// The name by which SQLite opens a file to read. SQLite creates a log and its index beside the file; on read-only
+  /// media it needs `immutable=1` instead.
   static func nameToRead(_ path: String) -> String {
     func size(_ suffix: String) -> Int? {
       (try? FileManager.default.attributesOfItem(atPath: path + suffix))?[.size] as? Int
@@ -125,7 +127,8 @@ final class LedgerDatabase: Sendable {
     return SQLiteConnection.uri(path: path, parameters: isImmutable ? ["immutable=1"] : [])
   }
 
-  /// A temporary database that is deleted when it is closed; what does not fit into memory is in the folder for temporary files.
+  /// A temporary database that is deleted when it is closed; what does not fit into memory is in the folder for
+  /// temporary files.
   static func scratch() throws -> SerializedConnection {
     // SQLite makes a temporary database for an empty path.
     let connection = try SQLiteConnection(uri: "", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -162,9 +165,11 @@ final class LedgerDatabase: Sendable {
   /// Checkpoints the write-ahead log and truncates it, without blocking the calling thread.
   func emptyLog() async throws { try await writer.withoutTransaction { try Self.emptyLog($0) } }
 
-  /// Checkpoints the write-ahead log and truncates it. Does not wait for readers or writers, so that no writer has to wait for it.
+  /// Checkpoints the write-ahead log and truncates it. Does not wait for readers or writers, so that no writer has to
+  /// wait for it.
   ///
-  /// - Throws: `SQLiteError` if a reader or another process was active; the log is then checkpointed as far as possible.
+  /// - Throws: `SQLiteError` if a reader or another process was active; the log is then checkpointed as far as
+  ///   possible.
   private static func emptyLog(_ db: SQLiteConnection) throws {
     db.setBusyTimeout(milliseconds: 0)
     defer { db.setBusyTimeout(milliseconds: patience) }

@@ -23,10 +23,11 @@ struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// Detects that the ledger's files were removed or replaced while they are open: SQLite keeps writing to a removed file, and what is committed there is lost
-/// when the process ends.
+/// Detects that the ledger's files were removed or replaced while they are open: SQLite keeps writing to a removed
+/// file, and what is committed there is lost when the process ends.
 ///
-/// The log and its index are watched too: other processes create new ones if they are missing, and then neither side sees what the other writes.
+/// The log and its index are watched too: other processes create new ones if they are missing, and then neither side
+/// sees what the other writes.
 final class OpenedFiles: Sendable {
   private let path: String
   private let files: [(name: String, identity: FileIdentity?)]
@@ -37,7 +38,8 @@ final class OpenedFiles: Sendable {
   /// - Parameter isWatched: False for a ledger opened read-only, whose reader keeps the files it has opened.
   init(_ path: String, isWatched: Bool) {
     self.path = path
-    // The ledger is watched under the given name, which may be a link; SQLite keeps the log and its index beside the link's target.
+    // The ledger is watched under the given name, which may be a link; SQLite keeps the log and its index beside the
+    // link's target.
     let beside = FileIdentity.resolved(path)
     let names = isWatched ? [path, beside + "-wal", beside + "-shm"] : []
     files = names.map { ($0, FileIdentity($0)) }.filter { $0.identity != nil || $0.name == path }
@@ -63,9 +65,11 @@ final class OpenedFiles: Sendable {
   }
 }
 
-/// The file in which a new ledger is created: `.NAME.unfinished` beside its final name, to which it is renamed once it is complete and synced.
+/// The file in which a new ledger is created: `.NAME.unfinished` beside its final name, to which it is renamed once it
+/// is complete and synced.
 ///
-/// The folder is locked meanwhile: one process at a time creates a ledger there, so a leftover unfinished file may be removed.
+/// The folder is locked meanwhile: one process at a time creates a ledger there, so a leftover unfinished file may be
+/// removed.
 final class NewLedgerFile {
   /// The path as the caller gave it, for messages.
   private let target: String
@@ -79,7 +83,8 @@ final class NewLedgerFile {
   let path: String
   private let folder: Int32
 
-  /// Creates an empty file that only its owner may read and write, because it holds purchases and password hashes. SQLite gives the log the same permissions.
+  /// Creates an empty file that only its owner may read and write, because it holds purchases and password hashes.
+  /// SQLite gives the log the same permissions.
   ///
   /// - Throws: `LedgerError` if the name is taken or the folder is not writable.
   init(
@@ -104,7 +109,8 @@ final class NewLedgerFile {
 
   deinit {
     guard folder >= 0 else { return }
-    // Closing alone would not release the lock while a child process that is being started still has a copy of the descriptor.
+    // Closing alone would not release the lock while a child process that is being started still has a copy of the
+    // descriptor.
     flock(folder, LOCK_UN)
     close(folder)
   }

@@ -1,6 +1,7 @@
 import Support
 
-/// The tables, described in docs/ledger.md, Tables. The scratch database into which `verify` folds the events has only the projections.
+/// The tables, described in docs/ledger.md, Tables. The scratch database into which `verify` folds the events has only
+/// the projections.
 enum LedgerSchema {
   /// "MPLD" in the file's header.
   static let applicationID: Int32 = 0x4D50_4C44
@@ -72,8 +73,8 @@ enum LedgerSchema {
     ("policy", ["name"]),
   ]
 
-  /// Google's purchases that are not acknowledged. Written as one term, because with three terms SQLite compares the value bound to `store = ?` with the
-  /// index's term `store = 2` and prepares the statement again at every run.
+  /// Google's purchases that are not acknowledged. Written as one term, because with three terms SQLite compares the
+  /// value bound to `store = ?` with the index's term `store = 2` and prepares the statement again at every run.
   static let isUnacknowledged = "(store = 2 AND acknowledged = 0 AND statement = 1) = 1"
 
   /// Google's purchases with an order id, and those known by their purchase token alone. One term each, as above.

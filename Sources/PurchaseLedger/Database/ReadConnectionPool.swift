@@ -21,8 +21,8 @@ final class ReadConnectionPool: Sendable {
   private let isMapped: Bool
   private let idle = Mutex(Idle())
 
-  /// - Parameter isMapped: Reads through a memory map: for queries that touch few pages all over the file, for which a cache per connection rarely hits.
-  ///   A scan would count the whole file as the process's memory.
+  /// - Parameter isMapped: Reads through a memory map: for queries that touch few pages all over the file, for which a
+  ///   cache per connection rarely hits. A scan would count the whole file as the process's memory.
   init(path: String, files: OpenedFiles, isMapped: Bool) {
     self.path = path
     self.files = files

@@ -12,7 +12,8 @@ final class SerializedConnection: @unchecked Sendable {
 
   init(_ connection: sending SQLiteConnection) { self.connection = connection }
 
-  /// Runs `work` in a transaction that has the write lock, which is rolled back if `work` throws. Blocks the calling thread meanwhile.
+  /// Runs `work` in a transaction that has the write lock, which is rolled back if `work` throws. Blocks the calling
+  /// thread meanwhile.
   func write<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
     try withoutTransaction { connection in try connection.transaction(.immediate) { try work(connection) } }
   }

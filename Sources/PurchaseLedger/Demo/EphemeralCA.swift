@@ -6,8 +6,8 @@ import X509
 
 /// An ephemeral certificate authority with the structure of Apple's, for the demonstration, benchmarks and tests.
 ///
-/// Root and intermediate are P-384, the leaf P-256, both with Apple's marker extensions. What it signs verifies under no other
-/// root, and its keys are lost with the process unless ``keys`` are stored.
+/// Root and intermediate are P-384, the leaf P-256, both with Apple's marker extensions. What it signs verifies under
+/// no other root, and its keys are lost with the process unless ``keys`` are stored.
 package struct EphemeralCA: Sendable {
   /// Deviations of a chain, for tests of refusals.
   package struct Shape: Sendable {

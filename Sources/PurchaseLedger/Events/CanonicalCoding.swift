@@ -1,6 +1,7 @@
 package import Foundation
 
-/// Writes the canonical bytes that are hashed (docs/ledger.md, Bytes that are hashed): integers big-endian, text with its length.
+/// Writes the canonical bytes that are hashed (docs/ledger.md, Bytes that are hashed): integers big-endian, text with
+/// its length.
 package struct CanonicalEncoder: Sendable {
   package private(set) var bytes: [UInt8] = []
 

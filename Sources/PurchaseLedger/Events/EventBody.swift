@@ -128,7 +128,8 @@ extension Revocation {
 }
 
 extension CanonicalEncoder {
-  /// A transaction's key (`tx`). An environment without a code is written as 0; only quarantined evidence names such transactions.
+  /// A transaction's key (`tx`). An environment without a code is written as 0; only quarantined evidence names such
+  /// transactions.
   mutating func transaction(_ key: TransactionKey) {
     u8(key.store.code)
     u8(key.environment.code ?? 0)

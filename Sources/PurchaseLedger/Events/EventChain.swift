@@ -63,10 +63,11 @@ struct EventChain: Sendable {
     self.hash = hash
   }
 
-  /// Advances over a row selected as `LedgerEvent.columns` and continues from its stored number and hash, so that one changed row
-  /// is reported once.
+  /// Advances over a row selected as `LedgerEvent.columns` and continues from its stored number and hash, so that one
+  /// changed row is reported once.
   ///
-  /// - Returns: Whether the row's number follows this head's, and whether its hash matches its content and the previous hash.
+  /// - Returns: Whether the row's number follows this head's, and whether its hash matches its content and the previous
+  ///   hash.
   mutating func advance(over row: SQLiteStatement) -> (isNext: Bool, isChained: Bool) {
     let isNext = row.int64(0) == seq &+ 1
     seq = row.int64(0) &- 1

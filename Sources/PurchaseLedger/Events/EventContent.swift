@@ -16,7 +16,8 @@ public enum EventContent: Sendable, Hashable {
   case acknowledgement(TransactionKey)
   case audit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?, nonce: AccountID)
-  /// An operator's decision for a fact's values of some fields, where only the tie-break or an earlier decision favoured other values.
+  /// An operator's decision for a fact's values of some fields, where only the tie-break or an earlier decision
+  /// favoured other values.
   case amendment(StoreTransaction, revision: Revision)
 
   public var type: EventType {
@@ -83,7 +84,8 @@ extension EventType {
   static func list(_ types: [Self]) -> String { "(" + types.map { "\($0.rawValue)" }.joined(separator: ", ") + ")" }
 }
 
-/// The result of comparing a transaction in the store's list and in the ledger. The integers are hashed in corrections: never renumber.
+/// The result of comparing a transaction in the store's list and in the ledger. The integers are hashed in corrections:
+/// never renumber.
 public enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
   case matched = 0
   case storeOnly = 1

@@ -167,7 +167,8 @@ package struct EvidenceDigest: Sendable {
   }
 }
 
-/// Hashes many pieces of evidence. Three quarters of a signed transaction are its header, which nearly always equals the previous one and is hashed once.
+/// Hashes many pieces of evidence. Three quarters of a signed transaction are its header, which nearly always equals
+/// the previous one and is hashed once.
 struct EvidenceHasher {
   private var prefix: [UInt8] = []
   private var prefixHash = SHA256()

@@ -77,7 +77,8 @@ package final class EvidenceFile {
     while buffer.count - end < Self.chunkBytes, try fill() {}
   }
 
-  /// The end of the line that begins at `start`; nil at the end of the file. Only the beginning of an oversized line is kept.
+  /// The end of the line that begins at `start`; nil at the end of the file. Only the beginning of an oversized line is
+  /// kept.
   private func endOfLine() throws -> Int? {
     var searched = start
     while true {
@@ -135,8 +136,8 @@ package final class EvidenceFile {
     return isWrappedBase64(line) && isWrappedBase64(bytes[next...].prefix { $0 != 0x0a && $0 != 0x0d })
   }
 
-  /// Whether the JSON of the first line continues at `next`: a document of several lines does, also one with a later error; a truncated object does
-  /// not.
+  /// Whether the JSON of the first line continues at `next`: a document of several lines does, also one with a later
+  /// error; a truncated object does not.
   private static func goesOn(_ bytes: [UInt8], from first: Int, beyond next: Int) -> Bool {
     do {
       _ = try JSONReader.read(bytes[first...], duplicates: .kept)
@@ -146,7 +147,8 @@ package final class EvidenceFile {
     }
   }
 
-  /// Whether a line looks like wrapped base64; a receipt in one line is longer than the lines of mail programs and `base64`.
+  /// Whether a line looks like wrapped base64; a receipt in one line is longer than the lines of mail programs and
+  /// `base64`.
   private static func isWrappedBase64(_ line: ArraySlice<UInt8>) -> Bool {
     line.count <= 128 && Base64.isAlphabet(line)
   }
@@ -182,7 +184,8 @@ package enum UTF8Mark {
 
 /// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/ledger.md, The command).
 ///
-/// Unknown members and values are refused by name, so that a typing error of the operator is not recorded as something else.
+/// Unknown members and values are refused by name, so that a typing error of the operator is not recorded as something
+/// else.
 struct EvidenceWrapper {
   var account: String?
   /// The text of the member `evidence`, or its JSON unchanged.

@@ -51,15 +51,17 @@ extension EvidenceImporter {
 
   /// The result for recorded evidence whose facts nobody needs; nil for evidence that has to be verified or decoded.
   private func recognised(_ known: KnownEvidence, _ submission: Submission) -> VerifiedEvidence? {
-    // A missing option ends the run for recorded evidence too. A notification's environment is not known here; production has the strictest requirements.
+    // A missing option ends the run for recorded evidence too. A notification's environment is not known here;
+    // production has the strictest requirements.
     guard known.isBooked, !defaults.describesBooked, submission.account == nil,
       missingOption(known.kind, in: .production) == nil
     else { return nil }
     return VerifiedEvidence(kind: known.kind, store: known.kind.store, environment: nil)
   }
 
-  private func verify(_ submission: Submission, _ verifiedAs: EvidenceKind?) async -> Result<VerifiedEvidence, VerificationError>
-  {
+  private func verify(_ submission: Submission, _ verifiedAs: EvidenceKind?) async -> Result<
+    VerifiedEvidence, VerificationError
+  > {
     do throws(VerificationError) {
       return .success(
         try await verifier.verify(
@@ -75,7 +77,9 @@ extension EvidenceImporter {
     var submission = Submission(
       evidence: piece.bytes, kind: defaults.kind, context: EvidenceContext(environment: policy.environment),
       account: defaults.account, channel: .operatorImport)
-    guard !piece.isTooLarge else { return (submission, VerificationError(.tooLarge, "the line is longer than the cap allows")) }
+    guard !piece.isTooLarge else {
+      return (submission, VerificationError(.tooLarge, "the line is longer than the cap allows"))
+    }
     let wrapper: EvidenceWrapper
     do {
       guard let found = try EvidenceWrapper(piece.bytes) else { return (submission, nil) }
@@ -97,7 +101,8 @@ extension EvidenceImporter {
     return (submission, nil)
   }
 
-  /// Ends the run, instead of refusing evidence, if a missing option makes it unverifiable or would accept it for any app.
+  /// Ends the run, instead of refusing evidence, if a missing option makes it unverifiable or would accept it for any
+  /// app.
   ///
   /// - Complexity: O(1); O(bytes) for refused evidence while an option is missing.
   private func checkOptions(

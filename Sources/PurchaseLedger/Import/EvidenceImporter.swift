@@ -7,10 +7,11 @@ package struct EvidenceImporter: Sendable {
   package struct Defaults: Sendable {
     package var account: AccountID?
     package var kind: EvidenceKind?
-    /// The largest number of pieces in a commit. Keys are random, so a small commit changes a page or more of the indexes for each piece; one of this size
-    /// changes a fifth of that.
+    /// The largest number of pieces in a commit. Keys are random, so a small commit changes a page or more of the
+    /// indexes for each piece; one of this size changes a fifth of that.
     package var batchCount: Int
-    /// Whether lines describe recorded evidence that no account claims: then it is decoded again, otherwise only recognised.
+    /// Whether lines describe recorded evidence that no account claims: then it is decoded again, otherwise only
+    /// recognised.
     package var describesBooked: Bool
 
     package init(

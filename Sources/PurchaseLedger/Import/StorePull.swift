@@ -1,4 +1,5 @@
-/// Pulls a store's transactions into the snapshot: notifications, refunds, and the queries that hints and gaps of the voided list request.
+/// Pulls a store's transactions into the snapshot: notifications, refunds, and the queries that hints and gaps of the
+/// voided list request.
 package struct StorePull: Sendable {
   private let ledger: Ledger
   private let snapshot: Snapshot

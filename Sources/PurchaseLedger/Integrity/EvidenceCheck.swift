@@ -60,8 +60,8 @@ struct EvidenceCheck {
   }
 }
 
-/// Counts rows that follow from no event (logins, sessions, pulled evidence, cursors) and checks them against events as far
-/// as possible.
+/// Counts rows that follow from no event (logins, sessions, pulled evidence, cursors) and checks them against events as
+/// far as possible.
 struct UnchainedRowsCheck {
   private let db: SQLiteConnection
 

@@ -2,7 +2,8 @@ import Support
 
 /// Checks the database file: pages, indexes against their tables, foreign keys, the schema and the types of values.
 ///
-/// Indexes are checked because queries are answered from them: a changed page of an index gives other answers than the table.
+/// Indexes are checked because queries are answered from them: a changed page of an index gives other answers than the
+/// table.
 struct FileCheck {
   private let db: SQLiteConnection
 
@@ -20,8 +21,8 @@ struct FileCheck {
 
   // MARK: Types
 
-  /// Reports values of another type than their column's. SQLite stores any type in any column; a text and a blob of the same bytes
-  /// are read alike but not found by each other.
+  /// Reports values of another type than their column's. SQLite stores any type in any column; a text and a blob of the
+  /// same bytes are read alike but not found by each other.
   func checkTypes(of table: String, _ report: inout VerifyReport) throws {
     let columns = try db.columns(in: table)
     let others = columns.map { (name: $0.name, isSo: "typeof(\($0.name)) NOT IN ('\($0.type.lowercased())', 'null')") }
@@ -82,7 +83,8 @@ struct FileCheck {
 
   // MARK: Schema
 
-  /// Compares the schema with a new ledger's, because a trigger or view changes what statements do without changing a row.
+  /// Compares the schema with a new ledger's, because a trigger or view changes what statements do without changing a
+  /// row.
   private func checkSchema(_ report: inout VerifyReport) throws -> [String] {
     let ours = try Self.objects(db)
     let expected = try LedgerDatabase.scratch().write { db in

@@ -3,9 +3,12 @@ import Support
 
 extension Ledger {
   /// Checks everything that can be checked without the stores' keys, in one read transaction:
-  /// 1. the file: indexes match their tables, the schema has only the ledger's objects, and values have their column's type;
-  /// 2. the chain: numbers without gaps, each hash follows from the previous one, each key from its body, bodies can be decoded;
-  /// 3. the evidence: it matches its digest, exists for every event that names it, and is named by an event if it counts as recorded;
+  /// 1. the file: indexes match their tables, the schema has only the ledger's objects, and values have their column's
+  ///    type;
+  /// 2. the chain: numbers without gaps, each hash follows from the previous one, each key from its body, bodies can be
+  ///    decoded;
+  /// 3. the evidence: it matches its digest, exists for every event that names it, and is named by an event if it
+  ///    counts as recorded;
   /// 4. the postings: they balance;
   /// 5. the projections: they and their covering indexes equal a fold of the events in a scratch database, row by row;
   /// 6. rows that follow from no event, as far as events say anything about them.
@@ -84,8 +87,8 @@ private struct EventCheck {
   private(set) var leftQuarantine: [String: Set<String>] = [:]
   /// The policies at the current position of the chain.
   private var policy = LedgerPolicy()
-  /// Events with unsigned facts that the policy refused at their time, by transaction. An event of `reconcile --apply` for the
-  /// transaction removes them.
+  /// Events with unsigned facts that the policy refused at their time, by transaction. An event of `reconcile --apply`
+  /// for the transaction removes them.
   private var refused: [TransactionKey: [Int64]] = [:]
 
   init(path: String, head: [UInt8]?) {

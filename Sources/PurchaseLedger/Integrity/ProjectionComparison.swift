@@ -1,7 +1,8 @@
 import Foundation
 import Support
 
-/// Compares a projection of the ledger with the same projection folded in a scratch database, in the order of their key.
+/// Compares a projection of the ledger with the same projection folded in a scratch database, in the order of their
+/// key.
 struct ProjectionComparison {
   let table: String
   let key: [String]
@@ -71,8 +72,8 @@ struct ProjectionComparison {
 }
 
 extension SQLiteStatement {
-  /// Compares columns of this row with another's in SQLite's order: NULL, numbers, text, blobs. Negative, zero or positive.
-  /// Values of different types are never equal.
+  /// Compares columns of this row with another's in SQLite's order: NULL, numbers, text, blobs. Negative, zero or
+  /// positive. Values of different types are never equal.
   func compare(_ other: SQLiteStatement, columns: Range<Int32>) -> Int {
     for column in columns {
       let types = (type(column), other.type(column))

@@ -26,7 +26,8 @@ extension EvidenceRecorder {
     if let account = piece.submission.account {
       claimant = try projections.accounts.account(id: account)
       guard let known = claimant, known.erasedSeq == nil else {
-        return booking.refused(VerificationError(.noSuchAccount, "account \(account) is unknown or erased; add it first"))
+        return booking.refused(
+          VerificationError(.noSuchAccount, "account \(account) is unknown or erased; add it first"))
       }
     }
     if let refusal = unsignedRefusal(of: piece) { return booking.refused(refusal) }

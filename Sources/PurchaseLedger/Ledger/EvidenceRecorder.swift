@@ -62,7 +62,8 @@ final class EvidenceRecorder {
     }
   }
 
-  /// Records an operator's decision for a fact, in the fields in which only the tie-break or an earlier decision favours another value.
+  /// Records an operator's decision for a fact, in the fields in which only the tie-break or an earlier decision
+  /// favours another value.
   ///
   /// - Parameters:
   ///   - goal: The intended row.
@@ -110,9 +111,11 @@ extension EvidenceRecorder {
   ///
   /// - Returns: Whether an event was appended.
   func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool, evidence: [UInt8]) throws -> Bool {
-    // Recorded also if the evidence carries the account's own token: a later fact may have another token, and the order of the two must not matter.
+    // Recorded also if the evidence carries the account's own token: a later fact may have another token, and the order
+    // of the two must not matter.
     guard let row = try projections.row(fact.row.key) else { return false }
-    // The account's claims of this transaction, not of its grant: later evidence may change which transactions form a grant.
+    // The account's claims of this transaction, not of its grant: later evidence may change which transactions form a
+    // grant.
     let claims = try projections.claims.claims(of: row.key).filter { $0.account == account.number }
     if let own = claims.last(where: { $0.mode >= (isTransfer ? 1 : 0) })?.seq, projections.accounts.lastErasure <= own {
       let wasTakenSince = try projections.members(of: row.grant).contains { member in

@@ -9,7 +9,8 @@ extension Ledger {
   /// 3. digests, event bodies and keys are computed outside the write lock (`PreparedEvidence`);
   /// 4. `EvidenceRecorder` appends the events and folds them, in a commit that concurrent calls share (`GroupCommit`).
   ///
-  /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an
+  ///   error.
   public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
     let now = clock.now()
     return try await book(submission) { (submission, verifiedAs) async throws(VerificationError) in
@@ -21,9 +22,10 @@ extension Ledger {
 
   /// Records evidence with any verifier.
   ///
-  /// - Parameter verify: Verifies the submission. Its second argument is the kind as which the same bytes were accepted before: read as
-  ///   that kind their signatures need not be checked again.
-  /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an error.
+  /// - Parameter verify: Verifies the submission. Its second argument is the kind as which the same bytes were accepted
+  ///   before: read as that kind their signatures need not be checked again.
+  /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an
+  ///   error.
   package func book(
     _ submission: Submission,
     verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(VerificationError) -> VerifiedEvidence
@@ -77,8 +79,8 @@ extension Ledger {
 
   /// As which kind evidence with each SHA-256 was accepted before; nil if its signature was not verified then.
   ///
-  /// Evidence of an unsigned kind is never known, because its sender chose its content. Evidence must be named by an event of the chain: a row of evidence
-  /// alone could be inserted by anybody who can write to the file.
+  /// Evidence of an unsigned kind is never known, because its sender chose its content. Evidence must be named by an
+  /// event of the chain: a row of evidence alone could be inserted by anybody who can write to the file.
   package func knownEvidence(_ digests: [[UInt8]]) throws -> [KnownEvidence?] {
     try readStatement { db in
       let select = try db.cached(Self.selectKnown)
@@ -102,9 +104,11 @@ extension Ledger {
     }
   }
 
-  /// Records an audit event: what was done or tried, by whom and with what outcome. The texts must not contain personal data.
+  /// Records an audit event: what was done or tried, by whom and with what outcome. The texts must not contain personal
+  /// data.
   ///
-  /// - Parameter occasion: Limits events that repeat: one a day (UTC) for each occasion across all processes, enforced by the event's key. Nil records each one.
+  /// - Parameter occasion: Limits events that repeat: one a day (UTC) for each occasion across all processes, enforced
+  ///   by the event's key. Nil records each one.
   public func recordAudit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?,
     onceADay occasion: String? = nil
@@ -151,7 +155,8 @@ extension Ledger {
 }
 
 extension Submission {
-  /// Whether bytes that were verified as a kind need not be verified again; they must be if they are submitted as another kind.
+  /// Whether bytes that were verified as a kind need not be verified again; they must be if they are submitted as
+  /// another kind.
   func trusts(_ verified: EvidenceKind) -> Bool { kind == nil || kind == verified }
 }
 

@@ -89,7 +89,8 @@ extension Ledger {
     for account in accounts.sorted() { try write("account \(account)\n") }
   }
 
-  /// A commodity's symbol. hledger requires quotation marks around symbols other than letters, which old ledgers may have.
+  /// A commodity's symbol. hledger requires quotation marks around symbols other than letters, which old ledgers may
+  /// have.
   private static func symbol(_ currency: String) -> String {
     let isWord = currency.utf8.allSatisfy { (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0) }
     return isWord ? currency : "\"\(plain(currency).replacing("\"", with: "_"))\""

@@ -12,13 +12,14 @@ extension Ledger {
 
   /// Copies the ledger while others write: the copy has the state at the start of the backup.
   ///
-  /// The copy is written as `.NAME.unfinished`, readable by its owner only, and published atomically: its hash chain is checked from the first event to
-  /// the last, then it is synced and renamed.
+  /// The copy is written as `.NAME.unfinished`, readable by its owner only, and published atomically: its hash chain is
+  /// checked from the first event to the last, then it is synced and renamed.
   ///
   /// - Parameters:
   ///   - replacing: Whether an existing file is replaced, once the copy is complete.
   ///   - progress: Receives the number of pages copied, and the total.
-  /// - Throws: `LedgerError` if the file exists or cannot be written, or the ledger's chain is broken (`damaged`). The unfinished copy is removed.
+  /// - Throws: `LedgerError` if the file exists or cannot be written, or the ledger's chain is broken (`damaged`). The
+  ///   unfinished copy is removed.
   public func backup(
     to file: String, replacing: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
   ) throws -> Backup {
@@ -63,7 +64,8 @@ extension Ledger {
 // MARK: - Rebuilding
 
 extension Ledger {
-  /// Recreates the projections from the events, and every index from its table, in one transaction. The result is byte for byte the same.
+  /// Recreates the projections from the events, and every index from its table, in one transaction. The result is byte
+  /// for byte the same.
   ///
   /// - Throws: `LedgerError` with code `damaged` that names an event that cannot be read; nothing is changed then.
   public func rebuild(progress: (Int, Int) -> Void = { _, _ in }) throws {
@@ -91,7 +93,8 @@ extension Ledger {
     }
   }
 
-  /// Shrinks the cache again and checkpoints the log as far as no reader prevents it, so that reads use the memory-mapped file.
+  /// Shrinks the cache again and checkpoints the log as far as no reader prevents it, so that reads use the
+  /// memory-mapped file.
   func endBulk() {
     // Errors are ignored: the commits are durable without either.
     try? database.writeWithoutTransaction { db in
@@ -136,7 +139,8 @@ extension Ledger {
     }
   }
 
-  /// Dismisses evidence from quarantine. Its bytes stay and an event records the dismissal; presented again it is judged again.
+  /// Dismisses evidence from quarantine. Its bytes stay and an event records the dismissal; presented again it is
+  /// judged again.
   ///
   /// - Parameters:
   ///   - prefix: The first hexadecimal digits of its SHA-256, as reports print them.

@@ -14,7 +14,8 @@ extension Ledger {
     }
   }
 
-  /// The account's entitlement to a product: the active one if there is one, else the one that best explains why there is none.
+  /// The account's entitlement to a product: the active one if there is one, else the one that best explains why there
+  /// is none.
   public func owner(of product: String, by account: AccountID) throws -> Entitlement? {
     let all = try readStatement { db in
       let select = try db.cached(Self.ownedGrants + " AND product_id = ?")

@@ -20,10 +20,11 @@ public final class Ledger: Sendable {
 
   var files: OpenedFiles { database.files }
 
-  /// Closes the file and checkpoints the log into it, unless another process uses it, so that the file is complete by itself.
+  /// Closes the file and checkpoints the log into it, unless another process uses it, so that the file is complete by
+  /// itself.
   ///
-  /// Without `close` the last commits may be in the log only, where they are durable but missing in a copy of the file alone. Every later use of this
-  /// object fails.
+  /// Without `close` the last commits may be in the log only, where they are durable but missing in a copy of the file
+  /// alone. Every later use of this object fails.
   public func close() {
     commits.finish()
     database.close()
@@ -59,7 +60,8 @@ public final class Ledger: Sendable {
     if try self.policy != policy { try write { try $0.record(policy) } }
   }
 
-  /// Opens a ledger read-only: works on read-only media and waits for no writer. A file of an older version is migrated first, which writes.
+  /// Opens a ledger read-only: works on read-only media and waits for no writer. A file of an older version is migrated
+  /// first, which writes.
   ///
   /// - Throws: `LedgerError` if there is no file or it is not a ledger.
   public static func openToRead(at path: String, clock: LedgerClock) throws -> Ledger {

@@ -34,8 +34,8 @@ enum LedgerUpgrade {
       ?? false
   }
 
-  /// Marks evidence that no event names as pulled: version 1 does not tell whether it was recorded, so it is recorded as new
-  /// when it is presented again. The rest is the same as in version 2.
+  /// Marks evidence that no event names as pulled: version 1 does not tell whether it was recorded, so it is recorded
+  /// as new when it is presented again. The rest is the same as in version 2.
   static func fromFirstVersion(_ db: SQLiteConnection) throws {
     try db.execute(
       """
@@ -45,13 +45,13 @@ enum LedgerUpgrade {
       """)
   }
 
-  /// 1. Evidence gets the number of the first event recorded from it. Evidence without such an event is recorded as new when it
-  ///    is presented again; so is evidence of which `reconcile --apply` may have recorded only a part: a notification without
-  ///    its own event, and every receipt if anything was ever applied.
+  /// 1. Evidence gets the number of the first event recorded from it. Evidence without such an event is recorded as new
+  ///    when it is presented again; so is evidence of which `reconcile --apply` may have recorded only a part: a
+  ///    notification without its own event, and every receipt if anything was ever applied.
   /// 2. File names of imports are removed, because they may contain personal data.
   /// 3. Quarantined evidence gets the transactions that its event names.
-  /// 4. Projections and the snapshot's digests are recomputed: version 2 kept the greater value of a field regardless of its
-  ///    date, and version 1's digests cover fewer fields.
+  /// 4. Projections and the snapshot's digests are recomputed: version 2 kept the greater value of a field regardless
+  ///    of its date, and version 1's digests cover fewer fields.
   /// 5. Queries to the stores get a rank and a source.
   static func fromSecondVersion(_ db: SQLiteConnection, path: String) throws {
     try db.execute(

@@ -3,9 +3,10 @@ import Support
 
 /// The queries to a store that wait for the next pull, stored in `lookup`. Lives within one write transaction.
 ///
-/// Anybody can send messages that request queries, so their number is limited for each store and environment (docs/ledger.md, Events). The ledger's own
-/// queries are neither counted nor dropped. At the limit a query about an unknown transaction (a guess) is dropped before one about a recorded
-/// transaction. Among them the source with the most queries loses its last one: later queries of a message before its first ones, then the oldest.
+/// Anybody can send messages that request queries, so their number is limited for each store and environment
+/// (docs/ledger.md, Events). The ledger's own queries are neither counted nor dropped. At the limit a query about an
+/// unknown transaction (a guess) is dropped before one about a recorded transaction. Among them the source with the
+/// most queries loses its last one: later queries of a message before its first ones, then the oldest.
 final class LookupQueue {
   static let questionsMax = 10_000
 
@@ -17,7 +18,8 @@ final class LookupQueue {
     case named(String)
   }
 
-  /// The rank of the ledger's own queries. The queries of a message rank from 1 if their transaction is recorded, else from `guess + 1`.
+  /// The rank of the ledger's own queries. The queries of a message rank from 1 if their transaction is recorded, else
+  /// from `guess + 1`.
   private static let own: Int64 = 0
   private static let guess: Int64 = 1_000
 
@@ -110,7 +112,8 @@ final class LookupQueue {
     return true
   }
 
-  /// Renews a queued query as of now. It counts against the source that has fewer queries, so that repeating another's query does not push it out.
+  /// Renews a queued query as of now. It counts against the source that has fewer queries, so that repeating another's
+  /// query does not push it out.
   private func renew(
     _ hint: LookupHint, _ key: RowKey, from old: (rank: Int64, source: Int64), to new: (rank: Int64, source: Int64),
     in scope: Scope
@@ -238,8 +241,8 @@ private final class LookupShares {
     if isGuess { guesses -= 1 }
   }
 
-  /// The source that loses a query to a new one of `asking`: the source with the most queries including the new one; of equal ones not `asking`, then the one
-  /// whose oldest query is the oldest.
+  /// The source that loses a query to a new one of `asking`: the source with the most queries including the new one; of
+  /// equal ones not `asking`, then the one whose oldest query is the oldest.
   ///
   /// - Returns: Nil if a guess would replace a query about a recorded transaction.
   /// - Complexity: O(sources), at most 65,538.

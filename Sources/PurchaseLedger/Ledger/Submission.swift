@@ -8,10 +8,12 @@ public struct Submission: Sendable {
   /// Whether a person requested it. An app's silent refresh never moves a grant between accounts.
   public var isExplicit: Bool
   public var channel: Channel
-  /// The client's network, if nobody is signed in: the queries that the evidence requests count against it. The ledger stores 16 bits of its hash.
+  /// The client's network, if nobody is signed in: the queries that the evidence requests count against it. The ledger
+  /// stores 16 bits of its hash.
   public var origin: String?
 
-  /// How the evidence arrived: for unsigned evidence an operator's import vouches, an app or a store's notification does not.
+  /// How the evidence arrived: for unsigned evidence an operator's import vouches, an app or a store's notification
+  /// does not.
   public enum Channel: Sendable, Hashable { case operatorImport, app, storeNotification }
 
   public init(
@@ -56,7 +58,8 @@ public struct Booking: Sendable {
   }
 
   public init(
-    outcome: Outcome, reason: VerificationError? = nil, notes: [String] = [], kind: EvidenceKind? = nil, store: Store? = nil,
+    outcome: Outcome, reason: VerificationError? = nil, notes: [String] = [], kind: EvidenceKind? = nil,
+    store: Store? = nil,
     environment: StoreEnvironment? = nil, transactions: [StoreTransaction] = [], results: [Result] = [],
     entitlements: [Entitlement] = []
   ) {
@@ -72,11 +75,13 @@ public struct Booking: Sendable {
   }
 }
 
-/// A verified submission with everything that can be computed without the database: digests, event bodies and keys. Made outside the write lock.
+/// A verified submission with everything that can be computed without the database: digests, event bodies and keys.
+/// Made outside the write lock.
 ///
 /// A class, because batches of thousands are passed on and copying its many fields is slow.
 package final class PreparedEvidence: Sendable {
-  /// The submission without its evidence, which is in `prefix` and `rest`: tens of thousands of pieces wait for a commit, and most share one prefix.
+  /// The submission without its evidence, which is in `prefix` and `rest`: tens of thousands of pieces wait for a
+  /// commit, and most share one prefix.
   let submission: Submission
   let result: Result<VerifiedEvidence, VerificationError>
   /// SHA-256 of the evidence; empty if it was refused.
@@ -142,8 +147,8 @@ extension PreparedEvidence {
 /// What is known of evidence whose signature was verified before.
 package struct KnownEvidence: Sendable, Hashable {
   package var kind: EvidenceKind
-  /// Whether all facts of the evidence were recorded when it was stored. False for evidence that was only pulled and for kinds whose facts depend on the
-  /// submission's context.
+  /// Whether all facts of the evidence were recorded when it was stored. False for evidence that was only pulled and
+  /// for kinds whose facts depend on the submission's context.
   package var isBooked: Bool
 }
 

@@ -187,7 +187,8 @@ struct GrantFold {
   }
 }
 
-/// Computes who owns a grant from claims, openings and erasures of accounts in their recorded order (docs/ledger.md, Owners).
+/// Computes who owns a grant from claims, openings and erasures of accounts in their recorded order (docs/ledger.md,
+/// Owners).
 struct OwnerFold {
   /// The account with the grant's token, also an erased one.
   let tokenAccount: AccountRow?

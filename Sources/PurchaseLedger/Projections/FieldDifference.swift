@@ -81,7 +81,8 @@ extension TransactionRow {
     return all
   }
 
-  /// Whether the ledger has a value that the store's copy could state and does not. This is no contradiction, so there is nothing to correct.
+  /// Whether the ledger has a value that the store's copy could state and does not. This is no contradiction, so there
+  /// is nothing to correct.
   func saysMore(than theirs: TransactionRow) -> Bool {
     DescribedField.allCases.contains { isUnstated(by: theirs, $0) }
   }

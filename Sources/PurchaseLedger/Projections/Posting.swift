@@ -98,7 +98,8 @@ extension Posting {
 }
 
 extension TransactionRow {
-  /// Whether a copy of another original brings no revenue: a restore does not; a renewal does, and a new purchase after the original was refunded.
+  /// Whether a copy of another original brings no revenue: a restore does not; a renewal does, and a new purchase after
+  /// the original was refunded.
   fileprivate func isFreeCopy(of original: TransactionRow?) -> Bool {
     guard !isOriginal else { return false }
     let isSubscription = productType.isSubscription || (productType == .unknown && expiresDate != nil)
@@ -106,7 +107,8 @@ extension TransactionRow {
     return !isSubscription
   }
 
-  /// When an original was wholly refunded: copies bought later are paid for again. Nil for copies, since copies have no copies.
+  /// When an original was wholly refunded: copies bought later are paid for again. Nil for copies, since copies have no
+  /// copies.
   var refundDateAsOriginal: Int64? { isOriginal ? wholeRefundDate : nil }
 
   /// When the whole price was refunded; nil if it was not.

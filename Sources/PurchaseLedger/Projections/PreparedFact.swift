@@ -20,8 +20,8 @@ struct PreparedFact: Sendable {
 
 /// The facts that the snapshot keeps of one transaction: their join equals the join of all facts received.
 ///
-/// Nearly always one fact. Several are kept if none has all values: an answer without price beside a signed transaction with an older date, partial refunds
-/// of a purchase of several items.
+/// Nearly always one fact. Several are kept if none has all values: an answer without price beside a signed transaction
+/// with an older date, partial refunds of a purchase of several items.
 struct SnapshotFacts {
   struct Entry {
     var fact: PreparedFact
@@ -34,7 +34,8 @@ struct SnapshotFacts {
   /// The join of all entries.
   private(set) var row: TransactionRow
 
-  /// Above this number of facts redundant ones are no longer searched, which bounds the cost of comparing each with all others.
+  /// Above this number of facts redundant ones are no longer searched, which bounds the cost of comparing each with all
+  /// others.
   private static let comparedMax = 16
   private static let digestCount = 32
 

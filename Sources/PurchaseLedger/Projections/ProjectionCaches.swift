@@ -129,7 +129,8 @@ struct ClaimCache {
   mutating func forget() { byTransaction.removeAll(keepingCapacity: true) }
 }
 
-/// Finds out whether a Google purchase known by its token alone has an order id too: a pending purchase has none and gets one when it is paid.
+/// Finds out whether a Google purchase known by its token alone has an order id too: a pending purchase has none and
+/// gets one when it is paid.
 struct OrderTokens {
   /// The orders of this batch by the key that their purchase has while only its token is known.
   private var noted: [RowKey: Orders] = [:]
@@ -147,8 +148,8 @@ struct OrderTokens {
 
   static let selectTokenOnly = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE \(LedgerSchema.isTokenOnly))"
 
-  /// The orders of an environment with a token, which is bound twice. The plus sign keeps SQLite from substituting the token into
-  /// the index's expression, which would prevent the use of the index.
+  /// The orders of an environment with a token, which is bound twice. The plus sign keeps SQLite from substituting the
+  /// token into the index's expression, which would prevent the use of the index.
   static let selectOrder = """
     SELECT transaction_id FROM store_transaction WHERE \(LedgerSchema.isOrder) AND environment = ?
     AND \(LedgerSchema.tokenEnd) = substr(?, -12) AND +purchase_token = ?

@@ -177,7 +177,8 @@ final class Projections {
 
   // MARK: Writing
 
-  /// Writes all changes and clears the batch. Rows are written in the order of their primary keys, so that each page is touched once.
+  /// Writes all changes and clears the batch. Rows are written in the order of their primary keys, so that each page is
+  /// touched once.
   func flush() throws {
     let changed = rows.values.filter { $0.stored == nil || $0.row != $0.stored }.sorted { $0.row.key < $1.row.key }
     for entry in changed {
@@ -205,7 +206,8 @@ final class Projections {
     orders.forget()
   }
 
-  /// Writes the postings of changed copies and of copies whose original changed: a copy's revenue depends on whether its original was refunded.
+  /// Writes the postings of changed copies and of copies whose original changed: a copy's revenue depends on whether
+  /// its original was refunded.
   private func writePostingsOfCopies(_ changed: [CachedRow]) throws {
     guard hasStoredCopies || !copies.isEmpty else { return }
     var keys = Set(changed.lazy.map(\.row).filter { !$0.isOriginal }.map(\.key))

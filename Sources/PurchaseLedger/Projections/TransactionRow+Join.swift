@@ -107,8 +107,8 @@ extension TransactionRow {
 
   /// The stamps of a single fact's row.
   ///
-  /// A fact without a product (an entry of a voided list) states no quantity, and an inexact purchase date. Receipts, which name no product type, have
-  /// dates in whole seconds, which are inexact too.
+  /// A fact without a product (an entry of a voided list) states no quantity, and an inexact purchase date. Receipts,
+  /// which name no product type, have dates in whole seconds, which are inexact too.
   static func stamps(of row: TransactionRow, revision: Revision?) -> FieldStamps {
     var stamps = FieldStamps()
     func isRounded(_ date: Int64?) -> Bool {
@@ -133,7 +133,8 @@ extension TransactionRow {
     return stamps
   }
 
-  /// Takes the value with the greater stamp for each field, and the greater value if the stamps are equal, so that the order of facts does not matter.
+  /// Takes the value with the greater stamp for each field, and the greater value if the stamps are equal, so that the
+  /// order of facts does not matter.
   ///
   /// - Parameter before: The stamp of this row's state before the states were joined.
   mutating func joinDescription(_ other: TransactionRow, before: FieldStamp) {

@@ -96,7 +96,8 @@ struct TransactionRow: Sendable, Equatable {
     return refund
   }
 
-  /// The 16 bytes that `reconcile` compares: all fields except dates and trust of the facts, the account token and the acknowledgement.
+  /// The 16 bytes that `reconcile` compares: all fields except dates and trust of the facts, the account token and the
+  /// acknowledgement.
   var digest: [UInt8] {
     var encoder = CanonicalEncoder(reserving: 256)
     encoder.text(originalID)

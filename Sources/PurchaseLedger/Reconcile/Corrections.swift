@@ -1,6 +1,7 @@
 import Support
 
-/// Records the store's facts in batches, while the merge continues in its own read transaction, and passes lines on after their commit.
+/// Records the store's facts in batches, while the merge continues in its own read transaction, and passes lines on
+/// after their commit.
 final class Corrections {
   /// The number of corrections recorded in one database transaction.
   private static let batch = 1000
@@ -38,7 +39,8 @@ final class Corrections {
     if lines.count == Self.batch { try commit(isLast: false, each: each) }
   }
 
-  /// Records the remaining lines. If the voided list has a gap, queues a query for every active Google purchase; the gap is closed by the pull that sends them.
+  /// Records the remaining lines. If the voided list has a gap, queues a query for every active Google purchase; the
+  /// gap is closed by the pull that sends them.
   func finish(windowLost: Bool, each: (ReconcileLine) throws -> Void) throws {
     try commit(isLast: true, each: each)
     guard windowLost else { return }

@@ -75,8 +75,8 @@ struct ReconcileDetails {
     return try selectRow.first { TransactionRow($0) }
   }
 
-  /// Decides whether a transaction of the ledger is missing in the snapshot. It is not if it has an order id by now, is newer than the snapshot, or its
-  /// evidence is in quarantine.
+  /// Decides whether a transaction of the ledger is missing in the snapshot. It is not if it has an order id by now, is
+  /// newer than the snapshot, or its evidence is in quarantine.
   ///
   /// - Parameter coveredAt: When all of the store's transactions were pulled, in milliseconds since 1970.
   func ownOnly(_ key: RowKey, coveredAt: Int64) throws -> OwnOnly {
@@ -141,13 +141,15 @@ struct ReconcileDetails {
     return joined.token == row.token ? line : try judged(line, theirs)
   }
 
-  /// Turns a line into an account conflict if the fact would take the grant from its owner, which an operator has to decide.
+  /// Turns a line into an account conflict if the fact would take the grant from its owner, which an operator has to
+  /// decide.
   private func judged(_ line: ReconcileLine, _ fact: TransactionRow) throws -> ReconcileLine {
     var line = line
     guard let token = fact.token, let owner = try projections.owner(of: fact.grant) else { return line }
     line.owner = AccountID(owner.id)
     let account = try projections.account(token: token)
-    // The token of an erased account also voids claims from before the erasure; a token without account does so only by policy.
+    // The token of an erased account also voids claims from before the erasure; a token without account does so only by
+    // policy.
     guard account.map({ $0.number != owner.number }) ?? refusesUnknownTokens else { return line }
     line.class = .accountConflict
     line.claimant = account.map { AccountID($0.id) }

@@ -29,11 +29,13 @@ public struct ReconcileLine: Sendable, Hashable {
   public var quarantine: String?
   /// For a transaction on both sides: the fields that differ.
   public var differences: [FieldDifference] = []
-  /// For a transaction on both sides: whether the ledger's values are newer, so that nothing of the store's would be recorded.
+  /// For a transaction on both sides: whether the ledger's values are newer, so that nothing of the store's would be
+  /// recorded.
   public internal(set) var isKept = false
   /// For a transaction on both sides: whether they agree once the store's facts are recorded.
   var isSettled = true
-  /// For a transaction on both sides: whether they differ only in values that the store's copy does not state, which needs no correction.
+  /// For a transaction on both sides: whether they differ only in values that the store's copy does not state, which
+  /// needs no correction.
   public var isUnstated: Bool { self.class == .stateDiffers && isKept && isSettled }
   /// Whether `--apply` recorded it in this run.
   public var isApplied: Bool
@@ -162,8 +164,8 @@ extension ReconcileLine {
     return fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\n"
   }
 
-  /// RFC 4180: a field with a comma, quote or line break is quoted. A field that a spreadsheet would take for a formula gets a leading apostrophe;
-  /// amounts do not.
+  /// RFC 4180: a field with a comma, quote or line break is quoted. A field that a spreadsheet would take for a formula
+  /// gets a leading apostrophe; amounts do not.
   private static func quoted(_ field: String) -> String {
     let isFormula = field.utf8.first.map("=+-@\t\r\n".utf8.contains) ?? false
     if isFormula, field.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?( [A-Z]{3})?/) == nil { return quoted("'" + field) }

@@ -7,9 +7,11 @@ public struct ReconcileReport: Sendable, Hashable {
   public internal(set) var counts: [ReconcileClass: Int] = [:]
   /// Matched transactions whose copy in the snapshot is older than the ledger's.
   public internal(set) var staleSnapshots = 0
-  /// Transactions on both sides that still differ after the store's facts are recorded, because the ledger's values are newer.
+  /// Transactions on both sides that still differ after the store's facts are recorded, because the ledger's values are
+  /// newer.
   public internal(set) var kept = 0
-  /// Transactions on both sides that differ only in values that the store's copy does not state, which is no contradiction.
+  /// Transactions on both sides that differ only in values that the store's copy does not state, which is no
+  /// contradiction.
   public internal(set) var unstated = 0
   /// Pieces of the store's export that could not be read.
   public internal(set) var unread = 0
@@ -25,8 +27,8 @@ public struct ReconcileReport: Sendable, Hashable {
   public struct Scope: Sendable, Hashable {
     public var store: Store
     public var environment: StoreEnvironment
-    /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then that the snapshot lacks are own-only.
-    /// Nil if not all were pulled.
+    /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then
+    /// that the snapshot lacks are own-only. Nil if not all were pulled.
     public var coveredAt: Int64?
   }
 

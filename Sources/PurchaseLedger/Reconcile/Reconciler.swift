@@ -1,7 +1,8 @@
 import Foundation
 import Support
 
-/// Compares the snapshot of the store's transactions with the ledger and records what is missing (docs/ledger.md, Reconciliation).
+/// Compares the snapshot of the store's transactions with the ledger and records what is missing (docs/ledger.md,
+/// Reconciliation).
 public struct Reconciler: Sendable {
   let ledger: Ledger
   private let snapshot: Snapshot
@@ -9,20 +10,22 @@ public struct Reconciler: Sendable {
 
   /// - Parameters:
   ///   - snapshot: The store's transactions; by default those that were pulled.
-  ///   - unread: The number of pieces of an export that could not be read. If it is not 0 the result is never agreement.
+  ///   - unread: The number of pieces of an export that could not be read. If it is not 0 the result is never
+  ///     agreement.
   public init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0) {
     self.ledger = ledger
     self.unread = unread
     self.snapshot = snapshot ?? Snapshot(of: ledger)
   }
 
-  /// Compares both sides by a merge of two ordered cursors. `each` receives the differences in the order store, environment, id; quarantined
-  /// evidence comes last.
+  /// Compares both sides by a merge of two ordered cursors. `each` receives the differences in the order store,
+  /// environment, id; quarantined evidence comes last.
   ///
-  /// With `apply` the store's facts are recorded in batches, and `each` receives a difference after its commit. If the process
-  /// is killed the next run finds the remaining differences.
+  /// With `apply` the store's facts are recorded in batches, and `each` receives a difference after its commit. If the
+  /// process is killed the next run finds the remaining differences.
   ///
-  /// - Parameter progress: Receives the number of rows compared, and the total; counting the total costs a query for each store.
+  /// - Parameter progress: Receives the number of rows compared, and the total; counting the total costs a query for
+  ///   each store.
   /// - Complexity: O(rows of both sides), in constant memory.
   public func run(
     apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
@@ -150,7 +153,8 @@ public struct Reconciler: Sendable {
 
 /// Merges the snapshot and the ledger's transactions of one store and environment in the order of their ids.
 ///
-/// - Complexity: O(rows) time, constant memory: of matching rows only id, digest and token are compared, in SQLite's buffers.
+/// - Complexity: O(rows) time, constant memory: of matching rows only id, digest and token are compared, in SQLite's
+///   buffers.
 struct SnapshotMerge {
   enum Step {
     case matched

@@ -4,8 +4,8 @@ import Support
 
 /// The store's list of transactions, verified but not recorded, with which `reconcile` compares the ledger.
 ///
-/// Pulled transactions are in the ledger's file, with the cursors of the pull. An export is in a temporary database of its own, so that reading it does
-/// not change what was pulled.
+/// Pulled transactions are in the ledger's file, with the cursors of the pull. An export is in a temporary database of
+/// its own, so that reading it does not change what was pulled.
 public struct Snapshot: SnapshotSink {
   private let place: Place
 
@@ -50,7 +50,8 @@ public struct Snapshot: SnapshotSink {
 
   /// Runs `work` in a read transaction of the snapshot.
   ///
-  /// - Parameter ledger: The open read transaction of the ledger, which is used if the snapshot is in the ledger's file.
+  /// - Parameter ledger: The open read transaction of the ledger, which is used if the snapshot is in the ledger's
+  ///   file.
   func read<Value>(beside ledger: SQLiteConnection, _ work: (SQLiteConnection) throws -> Value) throws -> Value {
     switch place {
     case .ledger: try work(ledger)
@@ -94,7 +95,8 @@ public struct Snapshot: SnapshotSink {
     return try select.first { ($0.text(0), $0.int64(1)) }
   }
 
-  /// Marks the snapshot as complete for a store, even if it is empty: transactions that it lacks are then own-only. Without this mark they are not compared.
+  /// Marks the snapshot as complete for a store, even if it is empty: transactions that it lacks are then own-only.
+  /// Without this mark they are not compared.
   public func cover(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
     try write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }

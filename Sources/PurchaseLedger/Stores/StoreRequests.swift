@@ -132,7 +132,8 @@ struct StoreRequests: Sendable {
   private static func complaint(_ error: any Error) -> String {
     if isOfTLS(error) {
       return """
-        no secure connection (TLS): the store's certificate is not one this system trusts for that address, or nobody speaks TLS there; check the \
+        no secure connection (TLS): the store's certificate is not one this system trusts for that address, or nobody \
+        speaks TLS there; check the \
         base URL, the system's clock and root certificates, and whether a proxy stands between
         """
     }

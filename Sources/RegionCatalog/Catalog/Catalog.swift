@@ -1,7 +1,8 @@
 import Support
 public import TileIndex
 
-/// The published regions with their files, tile packs and patches. Stored as `catalogue.json` beside the files; see docs/catalogue.md.
+/// The published regions with their files, tile packs and patches. Stored as `catalogue.json` beside the files; see
+/// docs/catalogue.md.
 ///
 /// Read and written without Foundation, which would slow a server's start.
 public struct Catalog: Hashable, Sendable, Codable {
@@ -69,7 +70,8 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var bounds: [Double]
     /// The coarsest and the finest zoom with tiles.
     public var zooms: ClosedRange<Int>
-    /// The roots of its subtrees, as zoom/column/row. Each tile of the region belongs to the pack with the deepest root above it.
+    /// The roots of its subtrees, as zoom/column/row. Each tile of the region belongs to the pack with the deepest root
+    /// above it.
     var roots: [TileName]
     public var tileCount: Int
     /// True when other packs have the finer levels.
@@ -199,7 +201,8 @@ extension Catalog {
 }
 
 extension Catalog.Region {
-  /// A violated invariant: the member, as continuation of the region's position in the document, and what is wrong. Nil for a valid region.
+  /// A violated invariant: the member, as continuation of the region's position in the document, and what is wrong. Nil
+  /// for a valid region.
   package var fault: String? {
     guard Self.isBox(bounds) else { return ".bounds are not west, south, east, north" }
     guard previewBounds.map(Self.isBox) ?? true else { return ".previewBounds are not west, south, east, north" }

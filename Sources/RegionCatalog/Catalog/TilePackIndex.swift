@@ -2,8 +2,8 @@ public import TileIndex
 
 /// Finds the tile packs of a region for a point, box or track, from the catalogue alone.
 ///
-/// Results are ascending indexes into the region's `packs`, overviews before details: all packs with tiles there, from the coarsest zoom to the
-/// finest.
+/// Results are ascending indexes into the region's `packs`, overviews before details: all packs with tiles there, from
+/// the coarsest zoom to the finest.
 public struct TilePackIndex: Sendable {
   private let matrixSet: TileMatrixSet
   private let packs: [TileID: Int]
@@ -21,7 +21,8 @@ public struct TilePackIndex: Sendable {
     zooms = Set(packs.keys.map(\.zoom)).sorted()
   }
 
-  /// The pack that has a tile, if the region has the tile: the one with the deepest root above it. Nil when no pack covers it.
+  /// The pack that has a tile, if the region has the tile: the one with the deepest root above it. Nil when no pack
+  /// covers it.
   ///
   /// - Complexity: O(zooms).
   public func pack(of tile: TileID) -> Int? {
@@ -50,7 +51,8 @@ public struct TilePackIndex: Sendable {
     }
   }
 
-  /// The packs that a track crosses. Segments are straight in the grid's projection, and cross the antimeridian where that is shorter.
+  /// The packs that a track crosses. Segments are straight in the grid's projection, and cross the antimeridian where
+  /// that is shorter.
   ///
   /// - Complexity: O(points and root tiles crossed).
   public func packs(along track: Track) -> [Int] {
@@ -92,8 +94,8 @@ public struct CoveringFile: Hashable, Sendable, Codable {
 }
 
 extension Catalog.Region {
-  /// The files that a device needs for some ground: tile packs, overviews first, or the whole bundle of a region that is not split. None outside the region's
-  /// bounds, even where its overview's tiles extend further.
+  /// The files that a device needs for some ground: tile packs, overviews first, or the whole bundle of a region that
+  /// is not split. None outside the region's bounds, even where its overview's tiles extend further.
   ///
   /// - Complexity: that of building a ``TilePackIndex``; use one directly for many queries about one region.
   public func files(covering ground: MapGround) -> [CoveringFile] {

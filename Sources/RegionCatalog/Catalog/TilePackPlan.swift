@@ -1,10 +1,12 @@
 package import TileIndex
 
-/// Splits a region's tiles into packs: sets of subtrees of the grid, each small enough, that together have every tile once.
+/// Splits a region's tiles into packs: sets of subtrees of the grid, each small enough, that together have every tile
+/// once.
 ///
-/// 1. From the top of the grid down, a subtree that is small enough becomes part of a pack. If it is not, its root tile is set aside and each child is
-/// tried. Small neighbours under the same tile share a pack. 2. The tiles set aside are the overview; they are split in the same way, again
-/// until none is left. 3. Overview packs come first, because a map shows them first.
+/// 1. From the top of the grid down, a subtree that is small enough becomes part of a pack. If it is not, its root tile
+///    is set aside and each child is
+/// tried. Small neighbours under the same tile share a pack. 2. The tiles set aside are the overview; they are split in
+/// the same way, again until none is left. 3. Overview packs come first, because a map shows them first.
 ///
 /// The plan depends only on the tiles and limits. Levels may step by any number.
 package struct TilePackPlan: Sendable {
@@ -34,7 +36,8 @@ package struct TilePackPlan: Sendable {
   /// - Parameters:
   ///   - tiles: all tiles of the region, in any order.
   ///   - bytesMax: the maximum size of a pack's file, by ``BundleSize``.
-  ///   - squareMetresMax: the maximum area of a pack of the finest levels; ignored when a single tile of the finest zoom is larger.
+  ///   - squareMetresMax: the maximum area of a pack of the finest levels; ignored when a single tile of the finest
+  ///     zoom is larger.
   /// - Throws: ``TileTooLarge``.
   /// - Complexity: O(tiles times zooms).
   package init(
@@ -114,13 +117,15 @@ package struct TilePackPlan: Sendable {
   }
 }
 
-/// The size of tiles in a bundle of ``BundleWriter`` before it is written: an upper estimate, from SQLite's file format (sqlite.org/fileformat2.html, sections 1.5 and 1.6).
+/// The size of tiles in a bundle of ``BundleWriter`` before it is written: an upper estimate, from SQLite's file format
+/// (sqlite.org/fileformat2.html, sections 1.5 and 1.6).
 package enum BundleSize {
   private static let page = BundleWriter.pageBytes
   /// The schema, the metadata and the roots of the other trees: eight pages.
   package static let emptyBundle = 8 * page
 
-  /// Bytes for one tile: its blob's cell and overflow pages, its row in the map, and the entry of the map's index, whose pages are two thirds full. Plus a thirty-second, since cells of different sizes fill pages less well.
+  /// Bytes for one tile: its blob's cell and overflow pages, its row in the map, and the entry of the map's index,
+  /// whose pages are two thirds full. Plus a thirty-second, since cells of different sizes fill pages less well.
   package static func estimate(blob bytes: Int) -> Int {
     let cells = cells(blob: bytes)
     return cells + cells / 32 + row

@@ -57,7 +57,8 @@ extension Track {
 }
 
 extension Track {
-  /// The tiles of a zoom that the track crosses. Segments are straight in the grid's projection, and cross the antimeridian where that is shorter.
+  /// The tiles of a zoom that the track crosses. Segments are straight in the grid's projection, and cross the
+  /// antimeridian where that is shorter.
   ///
   /// - Complexity: O(points and tiles crossed).
   func tiles(zoom: Int, in matrixSet: TileMatrixSet) -> Set<TileID> {

@@ -21,7 +21,8 @@ public struct RegionBoundary: Hashable, Sendable {
     ) { $0.union(BoundingBox(west: $1.x, south: $1.y, east: $1.x, north: $1.y)) }
   }
 
-  /// The bounds of an area across the antimeridian, with a west greater than the east; nil for other areas, and for one that spans all longitudes.
+  /// The bounds of an area across the antimeridian, with a west greater than the east; nil for other areas, and for one
+  /// that spans all longitudes.
   var boundsAcrossAntimeridian: BoundingBox? {
     guard bounds.west == -180, bounds.east == 180 else { return nil }
     // The widest range of longitudes without a polygon is outside the box.
@@ -76,9 +77,11 @@ extension RegionBoundary: Codable {
 }
 
 extension RegionBoundary {
-  /// Reads the polygons of a document: a Polygon or MultiPolygon, or a Feature, FeatureCollection or GeometryCollection of them (RFC 7946, section 3.1).
+  /// Reads the polygons of a document: a Polygon or MultiPolygon, or a Feature, FeatureCollection or GeometryCollection
+  /// of them (RFC 7946, section 3.1).
   ///
-  /// - Throws: ``GeoJSONGeometry/Fault``, also for positions beyond ±180 degrees, whose edges would span the whole world.
+  /// - Throws: ``GeoJSONGeometry/Fault``, also for positions beyond ±180 degrees, whose edges would span the whole
+  ///   world.
   package init(geoJSON value: JSONValue) throws(GeoJSONGeometry.Fault) {
     let polygons = try GeoJSONGeometry.polygons(in: value)
     for (index, polygon) in polygons.enumerated() where polygon.bounds.west < -180 || polygon.bounds.east > 180 {
@@ -139,7 +142,8 @@ extension RegionBoundary {
 
 /// The cells of a unit grid that a straight line crosses, row by row.
 enum LineTiles {
-  /// Passes each row that the line from `a` to `b` crosses to a closure, with the columns there. Coordinates are in cells: (1.5, 0.2) is in column 1 of row 0.
+  /// Passes each row that the line from `a` to `b` crosses to a closure, with the columns there. Coordinates are in
+  /// cells: (1.5, 0.2) is in column 1 of row 0.
   ///
   /// A line along an edge belongs to the cell below or to the right.
   /// - Complexity: O(rows crossed).

@@ -26,7 +26,8 @@ extension RegionManifest {
     self.init(path: path, regions: regions)
   }
 
-  /// 1. Read the defaults. 2. Read the categories. 3. Read each region over its category over the defaults. 4. Check what must be unique.
+  /// 1. Read the defaults. 2. Read the categories. 3. Read each region over its category over the defaults. 4. Check
+  ///    what must be unique.
   private func read(_ value: JSONValue, _ faults: ManifestFaults) -> [Region] {
     guard let document = ManifestObject(value, at: "", keys: Self.documentKeys, faults) else { return [] }
     if let version = document.value("version"), version != .number("1") {

@@ -1,6 +1,7 @@
 public import TileIndex
 
-/// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see docs/region-manifest.md.
+/// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see
+/// docs/region-manifest.md.
 public struct RegionManifest: Hashable, Sendable {
   /// A map that is cut and sold as a whole, with defaults and category settings applied.
   public struct Region: Hashable, Sendable {
@@ -19,7 +20,8 @@ public struct RegionManifest: Hashable, Sendable {
     public let boundary: RegionBoundary?
     public let settings: RegionSettings
 
-    /// The bounds of a region across the antimeridian, with a west greater than the east; nil for all others. MBTiles metadata cannot express them (west < east).
+    /// The bounds of a region across the antimeridian, with a west greater than the east; nil for all others. MBTiles
+    /// metadata cannot express them (west < east).
     package var boundsAcrossAntimeridian: BoundingBox? {
       guard let bounds else { return boundary?.boundsAcrossAntimeridian }
       return bounds.west > bounds.east ? bounds : nil

@@ -8,7 +8,8 @@ package final class SQLiteConnection {
   private var isClosed = false
 
   /// - Parameters:
-  ///   - uri: a path, or a `file:` URI with its path escaped by ``uri(path:parameters:)``; empty for a temporary database.
+  ///   - uri: a path, or a `file:` URI with its path escaped by ``uri(path:parameters:)``; empty for a temporary
+  ///     database.
   ///   - flags: `SQLITE_OPEN_...`; URI, NOMUTEX and EXRESCODE are added.
   package init(uri: String, flags: Int32) throws {
     var opened: OpaquePointer?
@@ -24,7 +25,8 @@ package final class SQLiteConnection {
     handle = opened
   }
 
-  /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's lock.
+  /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's
+  /// lock.
   package convenience init(creating path: String) throws {
     try self.init(
       uri: Self.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -37,7 +39,8 @@ package final class SQLiteConnection {
     sqlite3_close_v2(handle)
   }
 
-  /// Closes the file; the last connection to a write-ahead log checkpoints and removes it. The connection must not be used afterwards.
+  /// Closes the file; the last connection to a write-ahead log checkpoints and removes it. The connection must not be
+  /// used afterwards.
   ///
   /// - Throws: `SQLiteError` if a statement of ``prepare(_:)`` is still in use; the connection is then open.
   package func close() throws {
@@ -48,8 +51,8 @@ package final class SQLiteConnection {
     isClosed = true
   }
 
-  /// A `file:` URI (RFC 8089) of a path. Every byte other than a letter, digit or separator is escaped, so that `%`, `?` and `#` in names remain
-  /// part of the name.
+  /// A `file:` URI (RFC 8089) of a path. Every byte other than a letter, digit or separator is escaped, so that `%`,
+  /// `?` and `#` in names remain part of the name.
   package static func uri(path: String, parameters: [String]) -> String {
     var uri = "file:"
     // Text after two slashes would be parsed as a host.

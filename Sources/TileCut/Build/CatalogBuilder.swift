@@ -32,8 +32,8 @@ public struct CatalogBuilder: Sendable {
   /// Builds the catalogue.
   ///
   /// - Parameter onProgress: called by one thread at a time.
-  /// - Throws: ``CatalogBuildError``; ``ManifestError`` for missing files; ``CatalogBuildFailure`` if regions failed; ``CutError``
-  ///   `.cancelled`.
+  /// - Throws: ``CatalogBuildError``; ``ManifestError`` for missing files; ``CatalogBuildFailure`` if regions failed;
+  ///   ``CutError`` `.cancelled`.
   public func build(
     cancellation: CutCancellation = CutCancellation(), onProgress: (@Sendable (CatalogBuildProgress) -> Void)? = nil
   ) throws -> CatalogBuildReport {

@@ -149,7 +149,8 @@ struct RegionBuilder {
 
   private static func gone(_ path: String) -> CatalogBuildError {
     CatalogBuildError(
-      .unwritableOutput, path: path, "has gone while the catalogue was being built", remedy: "leave the folder to the build"
+      .unwritableOutput, path: path, "has gone while the catalogue was being built",
+      remedy: "leave the folder to the build"
     )
   }
 }

@@ -1,6 +1,6 @@
-import TileImage
 import Gazetteer
 public import RegionCatalog
+import TileImage
 import TileIndex
 
 extension CutOptions {

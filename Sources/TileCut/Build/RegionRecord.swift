@@ -1,6 +1,6 @@
+import RegionCatalog
 import Support
 import TileIndex
-import RegionCatalog
 
 /// What was made for a region and from which inputs; tells a later build what it can keep.
 struct RegionRecord: Codable, Equatable, Sendable {

@@ -11,14 +11,16 @@ public struct BundleExtract: Sendable {
 
   /// Writes the extract as a new bundle.
   ///
-  /// Every tile that intersects the area is copied whole. Bounds are the intersection of the area's and the bundle's own, the center is the middle; all other
-  /// metadata are kept. Tiles are in the order of ``BundleReader/forEachTile(_:)``: equal inputs give equal files.
+  /// Every tile that intersects the area is copied whole. Bounds are the intersection of the area's and the bundle's
+  /// own, the center is the middle; all other metadata are kept. Tiles are in the order of
+  /// ``BundleReader/forEachTile(_:)``: equal inputs give equal files.
   ///
   /// - Parameters:
   ///   - bundle: of any format.
   ///   - output: the MBTiles file to write.
   ///   - replacing: replace an existing file.
-  /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and writing bundles.
+  /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and
+  ///   writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {

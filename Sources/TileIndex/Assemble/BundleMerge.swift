@@ -28,14 +28,16 @@ public struct BundleMerge: Sendable {
 
   /// Writes the bundles' tiles as one bundle.
   ///
-  /// Bundles are read one after the other, each in the order of ``BundleReader/forEachTile(_:)``: equal inputs give equal files. Bounds are the union; each
-  /// attribution and each place is kept once; other metadata are those of the first bundle that has them.
+  /// Bundles are read one after the other, each in the order of ``BundleReader/forEachTile(_:)``: equal inputs give
+  /// equal files. Bounds are the union; each attribution and each place is kept once; other metadata are those of the
+  /// first bundle that has them.
   ///
   /// - Parameters:
   ///   - bundles: at least one, all of one grid and tile format.
   ///   - output: the MBTiles file to write.
   ///   - replacing: replace an existing file.
-  /// - Throws: ``BundleError``: `.mismatch` when grids, formats or (with ``Conflict/error``) tiles differ; errors of reading and writing bundles.
+  /// - Throws: ``BundleError``: `.mismatch` when grids, formats or (with ``Conflict/error``) tiles differ; errors of
+  ///   reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   public func write(_ bundles: [any BundleReader], to output: String, replacing: Bool = false) throws -> BundleSummary {

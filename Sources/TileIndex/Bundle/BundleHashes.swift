@@ -1,10 +1,12 @@
 import Crypto
 import Support
 
-/// A hash over all tiles of a bundle: equal for bundles with equal tiles, whatever their file format, order and page size.
+/// A hash over all tiles of a bundle: equal for bundles with equal tiles, whatever their file format, order and page
+/// size.
 ///
-/// SHA-256 over the URI of the tile matrix set and a NUL, then for every tile, by zoom, column and row from the south: zoom (one byte), column and row from
-/// the north (four bytes each, big-endian), and the SHA-256 of the tile's bytes. Metadata and places are not included.
+/// SHA-256 over the URI of the tile matrix set and a NUL, then for every tile, by zoom, column and row from the south:
+/// zoom (one byte), column and row from the north (four bytes each, big-endian), and the SHA-256 of the tile's bytes.
+/// Metadata and places are not included.
 public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
   /// 64 hexadecimal digits in lower case.
   public let description: String
@@ -19,7 +21,8 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
 
   /// The hash of a bundle's tiles.
   ///
-  /// - Complexity: O(bytes), in constant memory for MBTiles; a PMTiles archive takes 8 bytes for each tile of its largest zoom.
+  /// - Complexity: O(bytes), in constant memory for MBTiles; a PMTiles archive takes 8 bytes for each tile of its
+  ///   largest zoom.
   /// - Throws: ``BundleError``, also `.malformed` for a tile that occurs twice, since it is undefined which one counts.
   public static func of(_ bundle: any BundleReader) throws -> TilesHash {
     var hasher = Hasher(matrixSet: bundle.matrixSet)

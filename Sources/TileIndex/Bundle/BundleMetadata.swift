@@ -61,8 +61,8 @@ public struct BundleMetadata: Hashable, Sendable {
 
 /// An image without georeference (a scan, a plan, an aerial photograph), cut into tiles that every map viewer can show.
 ///
-/// Its top left corner is that of the world in WebMercatorQuad, and its pixels are those of the first zoom whose square of tiles can hold it.
-/// The metadata say so (``metadataKey``), for readers that would otherwise show degrees.
+/// Its top left corner is that of the world in WebMercatorQuad, and its pixels are those of the first zoom whose square
+/// of tiles can hold it. The metadata say so (``metadataKey``), for readers that would otherwise show degrees.
 package struct FlatImage: Hashable, Sendable {
   /// Pixels.
   package let width: Int

@@ -1,8 +1,10 @@
 import Support
 
-/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``; ``BundleFile/open(_:matrixSet:)`` picks one.
+/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``;
+/// ``BundleFile/open(_:matrixSet:)`` picks one.
 ///
-/// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader per thread.
+/// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader
+/// per thread.
 public protocol BundleReader: AnyObject {
   /// The file or folder, as the caller named it.
   var path: String { get }
@@ -11,12 +13,14 @@ public protocol BundleReader: AnyObject {
   /// The bundle's metadata under the names of MBTiles; empty where it has none.
   var metadata: StoredMetadata { get }
 
-  /// Passes a tile's bytes, as stored, to a closure without copying them; nil when the bundle has no such tile. The bytes are valid until the closure returns.
+  /// Passes a tile's bytes, as stored, to a closure without copying them; nil when the bundle has no such tile. The
+  /// bytes are valid until the closure returns.
   ///
   /// - Throws: ``BundleError`` with `.malformed`, `.busy` or `.readFailed`; what the closure throws.
   func withTile<Result>(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result?
 
-  /// As ``withTile(_:_:)``, for threads that must not block on a disk: succeeds only when everything needed is in memory.
+  /// As ``withTile(_:_:)``, for threads that must not block on a disk: succeeds only when everything needed is in
+  /// memory.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead
 
   /// The zooms that have tiles, in ascending order, whatever the metadata say.
@@ -25,7 +29,8 @@ public protocol BundleReader: AnyObject {
   /// A rectangle around the tiles of a zoom; nil when it has none.
   func range(zoom: Int) throws -> TileRange?
 
-  /// Passes the tiles in a rectangle to a closure, by column, then by row from the south. The bytes are valid until the closure returns.
+  /// Passes the tiles in a rectangle to a closure, by column, then by row from the south. The bytes are valid until the
+  /// closure returns.
   func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 }
 
@@ -45,8 +50,8 @@ extension BundleReader {
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead { .wouldWait }
 
-  /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles' index. The bytes are valid until the
-  /// closure returns.
+  /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles'
+  /// index. The bytes are valid until the closure returns.
   public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     for zoom in try zooms() {
       if let range = try range(zoom: zoom) { try forEachTile(in: range, body) }
@@ -73,7 +78,8 @@ extension BundleReader {
   package func tileFormat() throws -> TileFormat? {
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
-      // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one, otherwise all tiles are walked.
+      // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,
+      // otherwise all tiles are walked.
       for tile in range.prefix(1024) {
         if let format = try withTile(tile, { TileFormat(sniffing: $0) }) { return format }
       }
@@ -102,7 +108,8 @@ enum BundleMagic {
 
   /// The first 16 bytes of a regular file, fewer where it is shorter.
   ///
-  /// Not for a database with a log or journal: closing a file drops the POSIX locks that SQLite connections in this process hold on it.
+  /// Not for a database with a log or journal: closing a file drops the POSIX locks that SQLite connections in this
+  /// process hold on it.
   /// - Throws: ``FileSystem/SystemError`` or ``ReadOnlyFile/NotAFile``.
   static func head(_ path: String) throws -> [UInt8] { try ReadOnlyFile(path).bytes(at: 0, count: 16) }
 }

@@ -6,7 +6,8 @@
   import Glibc
 #endif
 
-/// A fast 64-bit hash of a tile's bytes, the same on every machine and in every run. Not collision-resistant: equal hashes are always followed by a comparison.
+/// A fast 64-bit hash of a tile's bytes, the same on every machine and in every run. Not collision-resistant: equal
+/// hashes are always followed by a comparison.
 package enum ContentHash {
   // Odd constants with about half of their bits set, from the digits of pi.
   private static let keys: (UInt64, UInt64, UInt64, UInt64) = (
@@ -75,11 +76,12 @@ extension UnsafeRawBufferPointer {
 
 /// Maps content hashes to stored images, in bounded memory: 8 bytes a slot, at most ``slotsMax`` slots.
 ///
-/// Open addressing with linear probing. A slot holds 32 bits of the hash, the image's id and whether the image was ever found again.
-/// The caller compares bytes, so a false match costs a comparison, and a forgotten image costs only disk space.
+/// Open addressing with linear probing. A slot holds 32 bits of the hash, the image's id and whether the image was ever
+/// found again. The caller compares bytes, so a false match costs a comparison, and a forgotten image costs only disk
+/// space.
 ///
-/// When the table is full, a new image replaces one that was never found again, so that frequent tiles (open sea) stay and single tiles pass through.
-/// The state depends only on the sequence of calls: equal sequences give equal bundles.
+/// When the table is full, a new image replaces one that was never found again, so that frequent tiles (open sea) stay
+/// and single tiles pass through. The state depends only on the sequence of calls: equal sequences give equal bundles.
 struct DuplicateTable {
   /// 2^21 slots are 16 MiB; growing to that size takes 24 MiB for a moment.
   static let slotsMax = 1 << 21

@@ -1,7 +1,7 @@
 import Support
 
-/// An output that is published atomically (``AtomicFile``): a bundle, a patch or a small file. Its errors name the target
-/// and the remedy.
+/// An output that is published atomically (``AtomicFile``): a bundle, a patch or a small file. Its errors name the
+/// target and the remedy.
 package struct OutputFile: Sendable {
   /// The path that the caller named.
   private let target: String
@@ -11,8 +11,8 @@ package struct OutputFile: Sendable {
   /// The temporary file, which the output is written into.
   var path: String { file.path }
 
-  /// - Throws: ``BundleError``: `.exists` when the target exists and may not be replaced, `.busy` when there are unmerged
-  ///   changes beside it, `.writeFailed` when its folder cannot be written to.
+  /// - Throws: ``BundleError``: `.exists` when the target exists and may not be replaced, `.busy` when there are
+  ///   unmerged changes beside it, `.writeFailed` when its folder cannot be written to.
   init(target: String, replacing: Bool) throws {
     try Self.check(target, replacing: replacing)
     self.target = target

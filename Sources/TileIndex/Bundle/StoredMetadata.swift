@@ -1,6 +1,7 @@
 import Support
 
-/// The metadata of an existing bundle. All rows are kept as found; the typed properties parse them leniently and are nil where a value is missing or invalid.
+/// The metadata of an existing bundle. All rows are kept as found; the typed properties parse them leniently and are
+/// nil where a value is missing or invalid.
 public struct StoredMetadata: Hashable, Sendable {
   /// One row.
   public struct Entry: Hashable, Sendable, Codable {
@@ -86,7 +87,8 @@ public struct StoredMetadata: Hashable, Sendable {
 }
 
 extension BundleMetadata {
-  /// The metadata for a new bundle that is made from an existing one. Bounds and center are kept; format and zooms follow from the new tiles.
+  /// The metadata for a new bundle that is made from an existing one. Bounds and center are kept; format and zooms
+  /// follow from the new tiles.
   ///
   /// - Parameter fallbackName: the title when the bundle has none.
   package init(_ stored: StoredMetadata, fallbackName: String) {
@@ -99,15 +101,16 @@ extension BundleMetadata {
   }
 }
 
-/// The metadata documents of PMTiles archives and tile folders: an object whose members are strings, as in MBTiles, or typed JSON values, as in TileJSON.
+/// The metadata documents of PMTiles archives and tile folders: an object whose members are strings, as in MBTiles, or
+/// typed JSON values, as in TileJSON.
 enum MetadataDocument {
   /// Members that MBTiles combines in its `json` row.
   private static let jsonMembers = ["vector_layers", "tilestats"]
 
   /// The members as rows of an MBTiles metadata table.
   ///
-  /// Arrays of numbers become comma-separated lists; `vector_layers` and `tilestats` become the row `json` unless there is one; other arrays and objects become
-  /// JSON text; null is left out.
+  /// Arrays of numbers become comma-separated lists; `vector_layers` and `tilestats` become the row `json` unless there
+  /// is one; other arrays and objects become JSON text; null is left out.
   static func entries(_ members: [JSONValue.Member]) -> [StoredMetadata.Entry] {
     var entries: [StoredMetadata.Entry] = []
     var inner: [JSONValue.Member] = []

@@ -7,7 +7,8 @@ public enum TileFormat: String, Sendable, CaseIterable, Codable {
 }
 
 extension TileFormat {
-  /// The format that the first bytes identify, or nil. A gzip stream counts as a vector tile, since MBTiles stores those compressed.
+  /// The format that the first bytes identify, or nil. A gzip stream counts as a vector tile, since MBTiles stores
+  /// those compressed.
   public init?(sniffing bytes: UnsafeRawBufferPointer) {
     func starts(_ prefix: [UInt8], at offset: Int = 0) -> Bool {
       bytes.count >= offset + prefix.count && bytes[offset..<(offset + prefix.count)].elementsEqual(prefix)
@@ -25,7 +26,8 @@ extension TileFormat {
     }
   }
 
-  /// The format for a name found in metadata: the four of MBTiles, and others in use (`jpeg`, `.PNG`, `image/jpeg`, `png8`, `mvt`).
+  /// The format for a name found in metadata: the four of MBTiles, and others in use (`jpeg`, `.PNG`, `image/jpeg`,
+  /// `png8`, `mvt`).
   public init?(lenient word: String) {
     var word = word.lowercased()
     if let slash = word.lastIndex(of: "/") { word = String(word[word.index(after: slash)...]) }

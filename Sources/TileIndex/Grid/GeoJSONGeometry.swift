@@ -134,7 +134,8 @@ extension GeoJSONGeometry {
   }
 }
 
-/// An area with straight edges in degrees: an outer ring and holes. Ring orientation does not matter: a point enclosed by an odd number of rings is inside.
+/// An area with straight edges in degrees: an outer ring and holes. Ring orientation does not matter: a point enclosed
+/// by an odd number of rings is inside.
 package struct Polygon: Hashable, Sendable {
   /// Longitude and latitude; each ring is closed and has at least four positions. The first is the outer ring.
   package let rings: [[SIMD2<Double>]]

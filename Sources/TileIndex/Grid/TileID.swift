@@ -12,7 +12,8 @@ public struct TileID: Hashable, Sendable {
   /// The deepest zoom level that a tile matrix set may have.
   public static let zoomMax = 30
 
-  /// Makes a tile that is known to lie inside its matrix. Input from outside goes through ``init(zoom:column:row:in:)``, which checks.
+  /// Makes a tile that is known to lie inside its matrix. Input from outside goes through
+  /// ``init(zoom:column:row:in:)``, which checks.
   package init(unchecked zoom: Int, _ column: Int, _ row: Int) {
     self.zoom = zoom
     self.column = column
@@ -32,14 +33,16 @@ extension TileID: CustomStringConvertible {
   public var description: String { "\(zoom)/\(column)/\(row)" }
 }
 
-/// Parent and children in sets that step by 2; for other sets see ``TileMatrixSet/parent(of:)`` and ``TileMatrixSet/children(of:)``.
+/// Parent and children in sets that step by 2; for other sets see ``TileMatrixSet/parent(of:)`` and
+/// ``TileMatrixSet/children(of:)``.
 extension TileID {
   /// The tile one zoom up that contains this one, in a set that steps by 2; nil at zoom 0.
   public var parent: TileID? {
     zoom == 0 ? nil : TileID(unchecked: zoom - 1, column >> 1, row >> 1)
   }
 
-  /// The four tiles one zoom down, in a set that steps by 2: north west, north east, south west, south east. Empty at ``zoomMax``.
+  /// The four tiles one zoom down, in a set that steps by 2: north west, north east, south west, south east. Empty at
+  /// ``zoomMax``.
   public var children: [TileID] {
     guard zoom < Self.zoomMax else { return [] }
     let (column, row) = (column << 1, row << 1)
@@ -51,9 +54,11 @@ extension TileID {
 }
 
 extension TileID {
-  /// The Bing Maps quadkey: one digit for each zoom, 0 north west, 1 north east, 2 south west, 3 south east; empty at zoom 0.
+  /// The Bing Maps quadkey: one digit for each zoom, 0 north west, 1 north east, 2 south west, 3 south east; empty at
+  /// zoom 0.
   ///
-  /// Only for sets that step by 2 from a single tile, as WebMercatorQuad does. Precondition: the tile lies in such a set.
+  /// Only for sets that step by 2 from a single tile, as WebMercatorQuad does. Precondition: the tile lies in such a
+  /// set.
   public var quadkey: String {
     precondition(isInQuadTree, "tile \(self) lies outside a quad tree, so it has no quadkey")
     return String(
@@ -88,7 +93,8 @@ extension TileID {
 }
 
 extension TileID {
-  /// The tile's number in the order of PMTiles v3, section 4.1: all tiles of the coarser zooms, then this zoom along a Hilbert curve.
+  /// The tile's number in the order of PMTiles v3, section 4.1: all tiles of the coarser zooms, then this zoom along a
+  /// Hilbert curve.
   ///
   /// 0/0/0 is 0; 1/0/0, 1/0/1, 1/1/1, 1/1/0 are 1 to 4. Through zoom 30 the ids stay below 2^61.
   /// Only for sets that step by 2 from a single tile. Precondition: the tile lies in such a set.

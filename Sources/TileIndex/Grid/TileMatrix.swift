@@ -52,7 +52,8 @@ public struct TileMatrix: Hashable, Sendable {
     SIMD2((point.x - origin.x) / tileSpanX, (origin.y - point.y) / tileSpanY)
   }
 
-  /// A point's coordinates in pixels from the top left corner of the matrix; (0.5, 0.5) is the centre of the first pixel.
+  /// A point's coordinates in pixels from the top left corner of the matrix; (0.5, 0.5) is the centre of the first
+  /// pixel.
   public func pixelCoordinates(of point: SIMD2<Double>) -> SIMD2<Double> {
     SIMD2((point.x - origin.x) / cellSize, (origin.y - point.y) / cellSize)
   }
@@ -62,7 +63,8 @@ public struct TileMatrix: Hashable, Sendable {
     SIMD2(origin.x + pixel.x * cellSize, origin.y - pixel.y * cellSize)
   }
 
-  /// Tile coordinates that differ by less than this many tiles are the same edge: a millionth of a pixel, more where doubles are coarser.
+  /// Tile coordinates that differ by less than this many tiles are the same edge: a millionth of a pixel, more where
+  /// doubles are coarser.
   package var edgeTolerance: Double {
     max(1e-6 / Double(max(tileWidth, tileHeight)), 1e-14 * Double(max(matrixWidth, matrixHeight)))
   }

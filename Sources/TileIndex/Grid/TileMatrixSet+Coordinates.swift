@@ -20,7 +20,8 @@ extension TileMatrixSet {
 
   /// The point in CRS units of a longitude and latitude in degrees.
   ///
-  /// In a global set longitudes beyond ±180 are wrapped; 180 itself stays the eastern edge and -180 the western. Latitudes beyond ``latitudes`` are clamped.
+  /// In a global set longitudes beyond ±180 are wrapped; 180 itself stays the eastern edge and -180 the western.
+  /// Latitudes beyond ``latitudes`` are clamped.
   public func point(longitude: Double, latitude: Double) -> SIMD2<Double> {
     let longitude = isGlobal ? Self.wrapped(longitude) : longitude
     switch projection {
@@ -39,7 +40,8 @@ extension TileMatrixSet {
     }
   }
 
-  /// Coordinates in tiles of a zoom from the top left corner: the integer part is column and row, the fraction the position within the tile.
+  /// Coordinates in tiles of a zoom from the top left corner: the integer part is column and row, the fraction the
+  /// position within the tile.
   public func tileCoordinates(longitude: Double, latitude: Double, zoom: Int) -> SIMD2<Double> {
     matrices[zoom].tileCoordinates(of: point(longitude: longitude, latitude: latitude))
   }
@@ -51,8 +53,10 @@ extension TileMatrixSet {
 
   /// The tile at a longitude and latitude in degrees.
   ///
-  /// A position on an edge belongs to the tile east and south of it; the eastern and southern edge of the matrix belong to the last column and row.
-  /// - Returns: nil when a coordinate is not finite, the zoom does not exist, or the position lies outside a set that is not global.
+  /// A position on an edge belongs to the tile east and south of it; the eastern and southern edge of the matrix belong
+  /// to the last column and row.
+  /// - Returns: nil when a coordinate is not finite, the zoom does not exist, or the position lies outside a set that
+  ///   is not global.
   public func tile(longitude: Double, latitude: Double, zoom: Int) -> TileID? {
     guard longitude.isFinite, latitude.isFinite, zooms.contains(zoom) else { return nil }
     let matrix = matrices[zoom]
@@ -85,8 +89,8 @@ extension TileMatrixSet {
 extension TileMatrixSet {
   /// The tiles of a zoom that a box in CRS units meets; nil when it lies outside the set.
   ///
-  /// Tiles that the box overlaps by less than a millionth of a pixel do not count, so a box made of tile edges gives exactly its tiles.
-  /// A box without width or height gives the tile that contains its west or north edge.
+  /// Tiles that the box overlaps by less than a millionth of a pixel do not count, so a box made of tile edges gives
+  /// exactly its tiles. A box without width or height gives the tile that contains its west or north edge.
   public func range(coveringCRSBounds box: BoundingBox, zoom: Int) -> TileRange? {
     let matrix = matrices[zoom]
     let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
@@ -101,9 +105,10 @@ extension TileMatrixSet {
 
   /// The tiles of a zoom that a box in degrees meets.
   ///
-  /// - Parameter box: longitudes may lie beyond ±180; a west greater than the east means that the box crosses the antimeridian.
-  /// - Returns: no range when the box lies outside the set; two ranges, the western end of the world last, when it crosses the antimeridian of a global set
-  ///   (one when together they span the whole width).
+  /// - Parameter box: longitudes may lie beyond ±180; a west greater than the east means that the box crosses the
+  ///   antimeridian.
+  /// - Returns: no range when the box lies outside the set; two ranges, the western end of the world last, when it
+  ///   crosses the antimeridian of a global set (one when together they span the whole width).
   public func ranges(covering box: BoundingBox, zoom: Int) -> [TileRange] {
     guard box.west.isFinite, box.east.isFinite, box.south <= box.north else { return [] }
     // Clamped to the projection's latitudes, such a box would match the edge row.

@@ -5,7 +5,8 @@ extension TileMatrixSet {
   /// The URI of a set that is not registered.
   package static func ownURI(_ identifier: String) -> String { "urn:tile-matrix-set:\(identifier)" }
 
-  /// The edges in degrees of the levels' tiles, if ``init(identifier:uri:tileEdges:tileSizes:)`` makes exactly this set from them; otherwise nil.
+  /// The edges in degrees of the levels' tiles, if ``init(identifier:uri:tileEdges:tileSizes:)`` makes exactly this set
+  /// from them; otherwise nil.
   package var degreeEdges: [Double]? {
     guard projection == .geographic else { return nil }
     let sizes = matrices.map(\.tileWidth)
@@ -21,7 +22,8 @@ extension TileMatrixSet {
     return same == self ? edges : nil
   }
 
-  /// The set as a JSON value: a string, or an object with `id`, `tileEdges`, `tileSizes` and, if it is not ``ownURI(_:)``, `uri`. Nil for sets that have no such form.
+  /// The set as a JSON value: a string, or an object with `id`, `tileEdges`, `tileSizes` and, if it is not
+  /// ``ownURI(_:)``, `uri`. Nil for sets that have no such form.
   package var definition: JSONValue? { try? JSONValue(encoding: GridDefinition(self)) }
 
   /// Reads what ``definition`` gives.

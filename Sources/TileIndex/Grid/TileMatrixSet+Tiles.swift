@@ -37,7 +37,8 @@ extension TileMatrixSet {
     return tile
   }
 
-  /// The tiles one zoom down that this one is split into; nil at the deepest zoom. Fewer where the tile extends beyond the matrix below.
+  /// The tiles one zoom down that this one is split into; nil at the deepest zoom. Fewer where the tile extends beyond
+  /// the matrix below.
   public func children(of tile: TileID) -> TileRange? {
     guard tile.zoom < zooms.upperBound else { return nil }
     return children(of: TileRange(zoom: tile.zoom, columns: tile.column...tile.column, rows: tile.row...tile.row))
@@ -66,7 +67,8 @@ extension TileMatrixSet {
 
   /// The up to eight tiles around a tile, from the north west, row by row.
   ///
-  /// In a global set the first and last columns are neighbours. At coarse zooms, where that would name a tile itself or another tile twice, each is named once.
+  /// In a global set the first and last columns are neighbours. At coarse zooms, where that would name a tile itself or
+  /// another tile twice, each is named once.
   public func neighbours(of tile: TileID) -> [TileID] {
     let matrix = matrices[tile.zoom]
     var found: [TileID] = []

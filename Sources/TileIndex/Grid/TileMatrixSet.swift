@@ -1,7 +1,8 @@
 /// A pyramid of tile grids over one CRS (OGC 17-083r4, section 6.2). Level 0 is the coarsest.
 ///
-/// All levels share their top left corner, and a tile of one level is split into a whole number of tiles of the next, equal in both directions.
-/// That number is often 2, but it may differ from level to level: 32°, 8°, 2°, 30′, 7.5′ and 2.5′ step by 4, 4, 4, 4 and 3.
+/// All levels share their top left corner, and a tile of one level is split into a whole number of tiles of the next,
+/// equal in both directions. That number is often 2, but it may differ from level to level: 32°, 8°, 2°, 30′, 7.5′ and
+/// 2.5′ step by 4, 4, 4, 4 and 3.
 public struct TileMatrixSet: Hashable, Sendable {
   /// The CRS and how its units relate to WGS 84 degrees. The raw value is authority and code.
   public enum Projection: String, Hashable, Sendable {
@@ -151,13 +152,14 @@ extension TileMatrixSet {
 extension TileMatrixSet {
   /// A set in degrees, from the edges of its levels' tiles, such as 32°, 8°, 2°, 30′, 7.5′, 2.5′.
   ///
-  /// Columns count from 180° west, rows from the north pole. Where an edge does not divide the world (360° are 11¼ tiles of 32°), the last column and row
-  /// extend beyond it, and a parent there has fewer children.
+  /// Columns count from 180° west, rows from the north pole. Where an edge does not divide the world (360° are 11¼
+  /// tiles of 32°), the last column and row extend beyond it, and a parent there has fewer children.
   ///
   /// - Parameters:
   ///   - tileEdges: degrees, in falling order, each a whole multiple of the next.
-  ///   - tileSizes: pixels along a tile's edge, one for each level, or one for all. With a step of 3, single children lie on whole pixels of their parent only
-  ///     if the size is a multiple of 3; all 3 x 3 children together always do.
+  ///   - tileSizes: pixels along a tile's edge, one for each level, or one for all. With a step of 3, single children
+  ///     lie on whole pixels of their parent only if the size is a multiple of 3; all 3 x 3 children together always
+  ///     do.
   /// - Throws: ``GridError`` with `.invalidMatrixSet` when the edges do not fit each other.
   public init(identifier: String, uri: String, tileEdges: [Double], tileSizes: [Int] = [256]) throws {
     guard tileSizes.count == 1 || tileSizes.count == tileEdges.count, tileSizes.allSatisfy({ $0 > 0 }) else {
@@ -179,7 +181,8 @@ extension TileMatrixSet {
       identifier: identifier, uri: uri, projection: .geographic, boundingBox: .world, matrices: matrices)
   }
 
-  /// How many edges cover an extent. 2.5/60 has no exact binary form, so a quotient within rounding of a whole number is that number.
+  /// How many edges cover an extent. 2.5/60 has no exact binary form, so a quotient within rounding of a whole number
+  /// is that number.
   private static func count(of edge: Double, in extent: Double) -> Int {
     let quotient = extent / edge
     let whole = quotient.rounded()

@@ -6,7 +6,8 @@
   import Glibc
 #endif
 
-/// The spherical Mercator projection of web maps (EPSG:3857, "Popular Visualisation Pseudo Mercator", EPSG method 1024).
+/// The spherical Mercator projection of web maps (EPSG:3857, "Popular Visualisation Pseudo Mercator", EPSG method
+/// 1024).
 ///
 /// Longitudes and latitudes are WGS 84 degrees; projected coordinates are metres on a sphere of ``radius``.
 public enum WebMercator {
@@ -27,7 +28,8 @@ public enum WebMercator {
     SIMD2(longitude(x: point.x), latitude(y: point.y))
   }
 
-  /// Metres east of Greenwich; exactly `halfWorld` for 180, where `longitude * pi / 180 * radius` would be off by rounding.
+  /// Metres east of Greenwich; exactly `halfWorld` for 180, where `longitude * pi / 180 * radius` would be off by
+  /// rounding.
   public static func x(longitude: Double) -> Double { longitude / 180 * halfWorld }
 
   /// Metres north of the equator, at most `halfWorld` either way.

@@ -6,9 +6,10 @@ import Support
 /// | beside the file | how | why |
 /// |---|---|---|
 /// | nothing, or empty | `immutable=1` | no locks: twice the reads a second, and read-only media |
-/// | `-wal` and `-shm` | `readonly_shm=1` | a program may be writing: its locks are respected; if it is dead, SQLite reads the log into its own memory |
-/// | `-wal` alone | VFS `unix-none`, exclusive | no program has it open; the index of the log, which would be a new `-shm` file, stays in memory |
-/// | `-journal` | `mode=ro` | SQLite decides whether it matters; an interrupted transaction cannot be rolled back without writing |
+/// | `-wal` and `-shm` | `readonly_shm=1` | a program may be writing: its locks are respected; if it is dead, SQLite
+/// reads the log into its own memory | | `-wal` alone | VFS `unix-none`, exclusive | no program has it open; the index
+/// of the log, which would be a new `-shm` file, stays in memory | | `-journal` | `mode=ro` | SQLite decides whether it
+/// matters; an interrupted transaction cannot be rolled back without writing |
 enum BundleAccess {
   /// - Parameter path: the file as the caller named it.
   /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` for what cannot be a bundle.
@@ -36,7 +37,8 @@ enum BundleAccess {
       let connection = try open(realPath: real, path: path)
       // Mapped pages measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
       try connection.execute("PRAGMA mmap_size = 0")
-      // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default of 2 MB for each would dominate its memory.
+      // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default
+      // of 2 MB for each would dominate its memory.
       try connection.execute("PRAGMA cache_size = -512")
       // The schema is untrusted input.
       try connection.execute("PRAGMA trusted_schema = OFF")
@@ -105,7 +107,8 @@ enum BundleAccess {
   }
 }
 
-/// Checks that an SQLite file has all its pages. SQLite itself reports a missing page only when it reads it, perhaps hours after opening.
+/// Checks that an SQLite file has all its pages. SQLite itself reports a missing page only when it reads it, perhaps
+/// hours after opening.
 enum DatabaseLength {
   /// The header of a database (SQLite file format, section 1.3).
   private static let headerBytes = 100

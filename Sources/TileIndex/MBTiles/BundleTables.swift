@@ -1,7 +1,8 @@
 import CSQLite
 import Support
 
-/// The tables of a bundle that is being written: one connection, one transaction, no journal, because an incomplete file is discarded anyway.
+/// The tables of a bundle that is being written: one connection, one transaction, no journal, because an incomplete
+/// file is discarded anyway.
 ///
 /// Unchecked, because the writer uses it only under its mutex.
 final class BundleTables: @unchecked Sendable {

@@ -3,8 +3,10 @@ import Synchronization
 
 /// Writes a new MBTiles 1.3 bundle: ``put(_:_:)`` for every tile, in any order, then ``finish(_:)``.
 ///
-/// 1. Tiles go into a temporary file beside the target. 2. Equal tiles share their bytes. 3. ``finish(_:)`` adds the metadata, syncs the file and renames it to
-/// the target. Until then the target is absent or unchanged. A writer that is discarded, or released unfinished, removes its temporary file.
+/// 1. Tiles go into a temporary file beside the target. 2. Equal tiles share their bytes. 3. ``finish(_:)`` adds the
+///    metadata, syncs the file and renames it to
+/// the target. Until then the target is absent or unchanged. A writer that is discarded, or released unfinished,
+/// removes its temporary file.
 ///
 /// The file depends only on the sequence of tiles and the metadata: equal sequences give equal bytes.
 /// Thread-safe; calls are serialised.
@@ -22,7 +24,8 @@ public final class BundleWriter: Sendable {
   private let file: OutputFile
   private let state: Mutex<State>
 
-  /// Starts a bundle. Bundles of grids other than WebMercatorQuad are marked so that no Mercator reader shows them (docs/bundle-format.md).
+  /// Starts a bundle. Bundles of grids other than WebMercatorQuad are marked so that no Mercator reader shows them
+  /// (docs/bundle-format.md).
   ///
   /// - Parameters:
   ///   - path: the file to write; its folder must exist.
@@ -36,9 +39,9 @@ public final class BundleWriter: Sendable {
       path: path, matrixSet: matrixSet, format: format, replacing: replacing, pageBytes: Self.pageBytes)
   }
 
-  /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), in quadtree order, the better of two runs: file size
-  /// beyond the blobs, microseconds for a put, for a random read with the page cache dropped, and for one with it warm.
-  /// docs/bundle-format.md has the same table.
+  /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), in quadtree
+  /// order, the better of two runs: file size beyond the blobs, microseconds for a put, for a random read with the page
+  /// cache dropped, and for one with it warm. docs/bundle-format.md has the same table.
   ///
   /// | page | 45 kB: larger | put | cold | warm | 5 kB: larger | put | cold | warm |
   /// |---|---|---|---|---|---|---|---|---|
@@ -76,8 +79,9 @@ public final class BundleWriter: Sendable {
 
   /// Adds a tile.
   ///
-  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before, or has another format; the writer remains usable.
-  ///   `.writeFailed` when the disk is full or failing; the temporary file is then gone and every later call fails alike.
+  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before, or has another
+  ///   format; the writer remains usable. `.writeFailed` when the disk is full or failing; the temporary file is then
+  ///   gone and every later call fails alike.
   public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
     guard matrixSet.contains(tile) else {
       throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
@@ -94,7 +98,8 @@ public final class BundleWriter: Sendable {
     try data.withUnsafeBytes { try put(tile, $0) }
   }
 
-  /// Sets the places of the bundle and replaces those of an earlier call. ``finish(_:)`` writes them, by falling importance.
+  /// Sets the places of the bundle and replaces those of an earlier call. ``finish(_:)`` writes them, by falling
+  /// importance.
   ///
   /// - Throws: ``BundleError``: `.invalidContent` when a place is invalid, or when this SQLite has no FTS5.
   /// - Complexity: O(places log places); they are held in memory until the end.
@@ -119,8 +124,9 @@ public final class BundleWriter: Sendable {
   /// Completes the bundle and renames it to its target. Afterwards the writer is closed.
   ///
   /// Bounds are clipped to what tiles of every zoom cover; minzoom and maxzoom are those of the tiles.
-  /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles or with metadata that cannot be stored, `.exists` when the target has appeared
-  ///   meanwhile, `.writeFailed`. After an error the temporary file is gone and the target is unchanged.
+  /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles or with metadata that cannot be stored,
+  ///   `.exists` when the target has appeared meanwhile, `.writeFailed`. After an error the temporary file is gone and
+  ///   the target is unchanged.
   public func finish(_ metadata: BundleMetadata) throws -> BundleSummary {
     try finish(rows: { coverage in
       try MetadataRows(metadata, coverage: coverage, matrixSet: matrixSet, format: format, path: path).rows
@@ -206,7 +212,8 @@ public final class BundleWriter: Sendable {
 extension BundleWriter {
   /// Adds a tile of another bundle, as stored there.
   ///
-  /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than its first; write errors as ``put(_:_:)``.
+  /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than
+  ///   its first; write errors as ``put(_:_:)``.
   func copy(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, from bundle: any BundleReader) throws {
     do {
       try put(tile, bytes)

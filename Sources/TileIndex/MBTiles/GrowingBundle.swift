@@ -2,11 +2,12 @@ import CSQLite
 import Support
 import Synchronization
 
-/// An MBTiles bundle that is read while tiles are added one by one, as they are fetched from elsewhere. Fetched tiles stay available without a network.
+/// An MBTiles bundle that is read while tiles are added one by one, as they are fetched from elsewhere. Fetched tiles
+/// stay available without a network.
 ///
-/// It is an ordinary MBTiles file (a flat `tiles` table). A second table, `upstream`, records when each tile was fetched, until when
-/// it is fresh, and which tiles are known not to exist. A write-ahead log makes every tile complete or absent if the process is killed; after a power
-/// failure the last tiles may be missing.
+/// It is an ordinary MBTiles file (a flat `tiles` table). A second table, `upstream`, records when each tile was
+/// fetched, until when it is fresh, and which tiles are known not to exist. A write-ahead log makes every tile complete
+/// or absent if the process is killed; after a power failure the last tiles may be missing.
 ///
 /// For any number of threads, and several processes at a time.
 package final class GrowingBundle: @unchecked Sendable {
@@ -66,7 +67,8 @@ package final class GrowingBundle: @unchecked Sendable {
   /// - Parameters:
   ///   - metadata: rows of the metadata table; replace existing rows of the same name.
   ///   - byteCountMax: the file's maximum size in bytes, exceeded by a few tiles at most.
-  /// - Throws: ``BundleError``: `.exists` for a bundle that was made otherwise and must not be changed, `.malformed`, `.writeFailed`, `.busy`.
+  /// - Throws: ``BundleError``: `.exists` for a bundle that was made otherwise and must not be changed, `.malformed`,
+  ///   `.writeFailed`, `.busy`.
   package init(
     path: String, metadata: [StoredMetadata.Entry], byteCountMax: Int, whenFull: WhenFull = .evict
   ) throws {
@@ -201,8 +203,8 @@ package final class GrowingBundle: @unchecked Sendable {
     }
   }
 
-  /// Sets the archive of the tiles, and removes the tiles of any other in the same transaction: a bundle never has tiles of two archives, even if the process
-  /// ends in between or another process fills the same bundle.
+  /// Sets the archive of the tiles, and removes the tiles of any other in the same transaction: a bundle never has
+  /// tiles of two archives, even if the process ends in between or another process fills the same bundle.
   ///
   /// - Parameters:
   ///   - identity: identifies a state of the archive.

@@ -11,7 +11,8 @@ enum GrowingSchema {
     "CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB)",
     "CREATE UNIQUE INDEX tile_place ON tiles (zoom_level, tile_column, tile_row)",
     """
-    CREATE TABLE upstream (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, fetched INTEGER, expires INTEGER, \
+    CREATE TABLE upstream (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, fetched INTEGER, expires \
+    INTEGER, \
     used INTEGER, etag TEXT, modified TEXT, PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID
     """,
   ]
@@ -76,10 +77,12 @@ extension GrowingSchema {
     return try (number("page_count") - number("freelist_count")) * number("page_size")
   }
 
-  /// Removes the least recently used tiles until the file's used pages take less than a size. The file does not shrink; its free pages take the next tiles.
+  /// Removes the least recently used tiles until the file's used pages take less than a size. The file does not shrink;
+  /// its free pages take the next tiles.
   ///
   /// - Returns: the number of removed tiles.
-  /// - Complexity: O(tiles) for each batch: tiles are sorted by last use, instead of keeping an index that every read would have to update.
+  /// - Complexity: O(tiles) for each batch: tiles are sorted by last use, instead of keeping an index that every read
+  ///   would have to update.
   static func evict(_ connection: SQLiteConnection, downTo byteCount: Int) throws -> Int {
     var count = 0
     while try Self.byteCount(connection) > byteCount {

@@ -105,7 +105,8 @@ extension MBTilesReader {
   /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of the index.
   ///
   /// The bytes are valid until the closure returns. Rows whose address is not in the grid are skipped.
-  /// - Complexity: O(tiles) in constant memory. Without an index the addresses, not the blobs, are sorted first, on disk if there are many.
+  /// - Complexity: O(tiles) in constant memory. Without an index the addresses, not the blobs, are sorted first, on
+  ///   disk if there are many.
   public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     try forEachRow(ordered: true) { row in
       guard let tile = tile(of: row), !row.data.isEmpty else { return }

@@ -1,10 +1,11 @@
 package import Support
 
-/// Reads the tiles of an MBTiles bundle from any producer: flat tables and views, integer and text ids, with or without metadata, from read-only media,
-/// with changes still in a write-ahead log. Never writes to the bundle or beside it.
+/// Reads the tiles of an MBTiles bundle from any producer: flat tables and views, integer and text ids, with or without
+/// metadata, from read-only media, with changes still in a write-ahead log. Never writes to the bundle or beside it.
 ///
-/// A reader has one connection and one prepared statement and is for one thread at a time. Opening takes about 0.1 ms: open one reader per thread.
-/// A bundle that is modified in place while open may give tiles of either state; after a bundle is replaced by rename, open readers keep the old file.
+/// A reader has one connection and one prepared statement and is for one thread at a time. Opening takes about 0.1 ms:
+/// open one reader per thread. A bundle that is modified in place while open may give tiles of either state; after a
+/// bundle is replaced by rename, open readers keep the old file.
 public final class MBTilesReader: BundleReader {
   /// The file, as the caller named it.
   public let path: String
@@ -57,7 +58,8 @@ public final class MBTilesReader: BundleReader {
     }
   }
 
-  /// Passes a tile's bytes to a closure without copying them; nil when the bundle has no such tile. The bytes are valid until the closure returns.
+  /// Passes a tile's bytes to a closure without copying them; nil when the bundle has no such tile. The bytes are valid
+  /// until the closure returns.
   ///
   /// - Complexity: O(log tiles).
   public func withTile<Result>(

@@ -6,7 +6,8 @@ enum MBTilesSchema {
   /// `MPBX`, which file(1) and others recognise as MBTiles.
   static let applicationID = 0x4D50_4258
 
-  /// Blobs have their own table so that equal tiles share one. The map table has only numbers, so looking up a tile touches few pages.
+  /// Blobs have their own table so that equal tiles share one. The map table has only numbers, so looking up a tile
+  /// touches few pages.
   static func statements(tilesView: String) -> [String] {
     [
       "CREATE TABLE metadata (name text, value text)",

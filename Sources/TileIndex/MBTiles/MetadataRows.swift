@@ -2,7 +2,8 @@ import Support
 
 /// The rows of the metadata table for a finished set of tiles.
 ///
-/// 1. Clip the bounds to what every zoom covers. 2. Take the zooms from the tiles. 3. Choose a center if none is given. 4. Format everything as text.
+/// 1. Clip the bounds to what every zoom covers. 2. Take the zooms from the tiles. 3. Choose a center if none is given.
+///    4. Format everything as text.
 struct MetadataRows {
   /// Names and values in the order of the table.
   let rows: [(name: String, value: String)]
@@ -61,7 +62,8 @@ struct MetadataRows {
     self.rows = rows
   }
 
-  /// The given bounds, clipped to the tiles. MBTiles requires west < east, so an area across the antimeridian gets all longitudes.
+  /// The given bounds, clipped to the tiles. MBTiles requires west < east, so an area across the antimeridian gets all
+  /// longitudes.
   private static func clipped(
     _ given: BoundingBox?, to covered: BoundingBox, _ coverage: TileCoverage, _ matrixSet: TileMatrixSet
   ) -> BoundingBox {

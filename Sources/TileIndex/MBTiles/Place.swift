@@ -37,8 +37,8 @@ public struct Place: Hashable, Sendable, Codable {
   /// Longer names and kinds are refused.
   static let textBytesMax = 1000
 
-  /// The order in which bundles store places: by falling importance, so that reading a few rows gives the most important ones; then by
-  /// all other members, so that equal sets of places give equal tables.
+  /// The order in which bundles store places: by falling importance, so that reading a few rows gives the most
+  /// important ones; then by all other members, so that equal sets of places give equal tables.
   package static func precedes(_ a: Place, _ b: Place) -> Bool {
     if a.importance != b.importance { return a.importance > b.importance }
     if a.name != b.name { return a.name.unicodeScalars.lexicographicallyPrecedes(b.name.unicodeScalars) }
@@ -69,8 +69,9 @@ extension Place {
 
 /// The table of places of an opened MBTiles bundle. For one thread at a time, as the reader it uses.
 ///
-/// Places are two tables (docs/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a full-text index over the names (FTS5 with
-/// external content). The list is part of a bundle's content, which extracts, merges and patches carry over; the module Gazetteer searches the index.
+/// Places are two tables (docs/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a full-text
+/// index over the names (FTS5 with external content). The list is part of a bundle's content, which extracts, merges
+/// and patches carry over; the module Gazetteer searches the index.
 package struct PlaceTable {
   package let bundle: MBTilesReader
 
@@ -130,7 +131,8 @@ enum PlaceTables {
   static let table = "places"
   static let index = "places_index"
 
-  /// The tokenizer folds diacritics, in queries too: `Zurich` finds `Zürich`. Prefixes of one to three characters have their own index.
+  /// The tokenizer folds diacritics, in queries too: `Zurich` finds `Zürich`. Prefixes of one to three characters have
+  /// their own index.
   static let statements = [
     """
     CREATE TABLE places (id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, longitude REAL NOT NULL, \

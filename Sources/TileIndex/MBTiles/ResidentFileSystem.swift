@@ -12,14 +12,15 @@ import Support
 
 /// An SQLite VFS for immutable databases with non-blocking reads.
 ///
-/// An event loop must not block on a disk, and a hop to another thread costs more than reading a cached page. In non-blocking mode, a page that is not in
-/// the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with `SQLITE_IOERR_BLOCKED`, and the caller repeats the query on a thread that
-/// may block.
+/// An event loop must not block on a disk, and a hop to another thread costs more than reading a cached page. In
+/// non-blocking mode, a page that is not in the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with
+/// `SQLITE_IOERR_BLOCKED`, and the caller repeats the query on a thread that may block.
 enum ResidentFileSystem {
   static let name = "resident"
   /// The error of a read that would block.
   static let wouldWait = SQLITE_IOERR | (11 << 8)
-  /// File control opcode that returns a pointer to the ``OpenedFile``. Opcodes above 100,000 are reserved for applications.
+  /// File control opcode that returns a pointer to the ``OpenedFile``. Opcodes above 100,000 are reserved for
+  /// applications.
   private static let fileControl: Int32 = 120_301
 
   /// True when the VFS is available. Registers it on first use.
@@ -59,7 +60,8 @@ enum ResidentFileSystem {
     /// The connection's own descriptor; must not be closed.
     var descriptor: Int32 { opened.pointee.descriptor }
 
-    /// Fills a buffer from an offset of the file; false when the file is shorter or unreadable, or when the read would block in non-blocking mode.
+    /// Fills a buffer from an offset of the file; false when the file is shorter or unreadable, or when the read would
+    /// block in non-blocking mode.
     func read(_ bytes: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Bool {
       guard let base = bytes.baseAddress else { return bytes.isEmpty }
       return ResidentFileSystem.read(

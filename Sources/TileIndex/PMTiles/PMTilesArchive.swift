@@ -1,7 +1,7 @@
 import Support
 
-/// The bytes of a PMTiles archive: its file, header and directories. Whatever the file claims, reads stay inside it, and memory stays within the limits of
-/// ``PMTilesDirectory`` and one tile.
+/// The bytes of a PMTiles archive: its file, header and directories. Whatever the file claims, reads stay inside it,
+/// and memory stays within the limits of ``PMTilesDirectory`` and one tile.
 final class PMTilesArchive {
   let path: String
   let header: PMTilesHeader
@@ -27,7 +27,8 @@ final class PMTilesArchive {
     (self.file, self.header) = (file, header)
   }
 
-  /// A leaf directory, from the cache or the file. Its ids are checked against the entry that refers to it, so no directory can contain itself.
+  /// A leaf directory, from the cache or the file. Its ids are checked against the entry that refers to it, so no
+  /// directory can contain itself.
   ///
   /// - Parameter ids: from the id of its entry to that of the next entry.
   func leaf(_ entry: PMTilesDirectory.Entry, ids: Range<UInt64>) throws -> PMTilesDirectory {

@@ -26,7 +26,8 @@ struct PMTilesDirectory {
   /// Never empty; ids ascend.
   let entries: [Entry]
 
-  /// Reads a decompressed directory: the number of entries, then all ids as differences, all run lengths, all lengths, all offsets, as varints.
+  /// Reads a decompressed directory: the number of entries, then all ids as differences, all run lengths, all lengths,
+  /// all offsets, as varints.
   init(_ bytes: [UInt8]) throws(Damage) {
     entries = try Self.entries(bytes)
   }

@@ -35,7 +35,8 @@ struct PMTilesHeader {
   /// - Parameters:
   ///   - bytes: the first bytes of the file, up to the length of the header.
   ///   - fileBytes: the size of the file.
-  /// - Throws: ``BundleError`` with `.malformed` when it is not an archive, of another version, truncated, or compressed in an unsupported way.
+  /// - Throws: ``BundleError`` with `.malformed` when it is not an archive, of another version, truncated, or
+  ///   compressed in an unsupported way.
   init(_ bytes: UnsafeRawBufferPointer, fileBytes: Int, path: String) throws {
     guard bytes.starts(with: BundleMagic.pmtiles) else {
       let isOlder = bytes.starts(with: "PM".utf8) && bytes.count > 2 && (bytes[2] == 1 || bytes[2] == 2)

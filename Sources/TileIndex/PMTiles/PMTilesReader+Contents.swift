@@ -38,8 +38,9 @@ extension PMTilesReader {
 
   /// The rectangle around the tiles of a zoom; nil when it has none.
   ///
-  /// Leaf directories whose section of the Hilbert curve already lies inside the rectangle are not read. After about two million entries the rest of the curve's
-  /// section is added unread, so the rectangle of a very sparse archive may be larger than its tiles require.
+  /// Leaf directories whose section of the Hilbert curve already lies inside the rectangle are not read. After about
+  /// two million entries the rest of the curve's section is added unread, so the rectangle of a very sparse archive may
+  /// be larger than its tiles require.
   /// - Complexity: O(entries of the zoom) at worst, and bounded.
   public func range(zoom: Int) throws -> TileRange? { try range(zoom: zoom, workMax: 2 << 20) }
 
@@ -53,7 +54,8 @@ extension PMTilesReader {
 
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///
-  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than ``tilesMax`` are refused.
+  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than ``tilesMax`` are
+  ///   refused.
   public func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {

@@ -1,9 +1,10 @@
 package import Support
 
-/// Reads the tiles of a PMTiles v3 archive from any producer, with directories that are compressed with gzip or uncompressed.
+/// Reads the tiles of a PMTiles v3 archive from any producer, with directories that are compressed with gzip or
+/// uncompressed.
 ///
-/// A reader has one descriptor and is for one thread at a time. Opening reads the header, the root directory and the metadata.
-/// After an archive is replaced by rename, open readers keep the old file.
+/// A reader has one descriptor and is for one thread at a time. Opening reads the header, the root directory and the
+/// metadata. After an archive is replaced by rename, open readers keep the old file.
 public final class PMTilesReader: BundleReader {
   /// The file, as the caller named it.
   public let path: String
@@ -16,7 +17,8 @@ public final class PMTilesReader: BundleReader {
   private let unpacksTiles: Bool
 
   /// - Parameter path: a PMTiles archive.
-  /// - Throws: ``BundleError`` with `.notFound`, `.malformed` (including other versions, brotli and zstd) or `.readFailed`.
+  /// - Throws: ``BundleError`` with `.notFound`, `.malformed` (including other versions, brotli and zstd) or
+  ///   `.readFailed`.
   public convenience init(path: String) throws { try self.init(PMTilesArchive(path: path)) }
 
   /// Reads an archive from another byte source, such as a server.
@@ -30,11 +32,13 @@ public final class PMTilesReader: BundleReader {
     path = archive.path
     self.archive = archive
     metadata = try PMTilesMetadata.stored(archive)
-    // Vector tiles are served compressed; image tiles that were compressed as well must be decompressed, since no client expects it.
+    // Vector tiles are served compressed; image tiles that were compressed as well must be decompressed, since no
+    // client expects it.
     unpacksTiles = archive.header.tileCompression == .gzip && [2, 3, 4, 5].contains(archive.header.tileType)
   }
 
-  /// Passes a tile's bytes to a closure; nil when the archive has no such tile. Vector tiles are passed as stored, compressed or not.
+  /// Passes a tile's bytes to a closure; nil when the archive has no such tile. Vector tiles are passed as stored,
+  /// compressed or not.
   ///
   /// - Complexity: O(log tiles); one read for a tile, and one for each leaf directory that is not cached.
   public func withTile<Result>(
@@ -70,7 +74,8 @@ public final class PMTilesReader: BundleReader {
 
 /// The metadata of a PMTiles archive under the names of MBTiles.
 enum PMTilesMetadata {
-  /// Values of the header replace those of the metadata where both exist, because readers of archives use the header, and archives with differences exist.
+  /// Values of the header replace those of the metadata where both exist, because readers of archives use the header,
+  /// and archives with differences exist.
   ///
   /// - Throws: ``BundleError`` with `.malformed` when the metadata are not a JSON object.
   static func stored(_ archive: PMTilesArchive) throws -> StoredMetadata {

@@ -1,9 +1,11 @@
 import Support
 
-/// The difference between two editions of a bundle, as a file: new, changed and removed tiles, changed metadata and places.
+/// The difference between two editions of a bundle, as a file: new, changed and removed tiles, changed metadata and
+/// places.
 ///
-/// A patch identifies its base and its result by ``TilesHash``, metadata and places, and applies to no other bundle. If ``BundleWriter`` wrote both,
-/// the patch also records the order of the tiles, and its result is the new edition's file byte for byte.
+/// A patch identifies its base and its result by ``TilesHash``, metadata and places, and applies to no other bundle. If
+/// ``BundleWriter`` wrote both, the patch also records the order of the tiles, and its result is the new edition's file
+/// byte for byte.
 public enum BundlePatch {
   /// What a patch changes, returned when it is made or applied.
   public struct Summary: Hashable, Sendable, Codable {
@@ -17,7 +19,8 @@ public enum BundlePatch {
     public let baseTilesHash: TilesHash
     /// Of the result.
     public let resultTilesHash: TilesHash
-    /// SHA-256 of the result's file in hexadecimal digits, if it is the new edition's file byte for byte; nil if only tiles, metadata and places are equal.
+    /// SHA-256 of the result's file in hexadecimal digits, if it is the new edition's file byte for byte; nil if only
+    /// tiles, metadata and places are equal.
     public let resultSHA256: String?
   }
 
@@ -29,7 +32,8 @@ public enum BundlePatch {
   ///   - output: the patch to write.
   ///   - replacing: replace an existing file.
   ///   - matrixSet: the bundles' grid if it is not a well-known one.
-  /// - Throws: ``BundleError``: `.mismatch` when grid or tile format differ; errors of reading and writing bundles. After an error there is no output.
+  /// - Throws: ``BundleError``: `.mismatch` when grid or tile format differ; errors of reading and writing bundles.
+  ///   After an error there is no output.
   /// - Complexity: O(bytes of both bundles). Besides a few megabytes, 24 bytes of memory for each changed tile.
   public static func diff(
     old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil
@@ -37,7 +41,8 @@ public enum BundlePatch {
     try OutputFile.protect([old, new], from: output)
     let file = try OutputFile(target: output, replacing: replacing)
     do {
-      // 1. Describe both bundles. 2. Write the patch. 3. Apply it: only a result that is byte for byte the new file may be promised as such.
+      // 1. Describe both bundles. 2. Write the patch. 3. Apply it: only a result that is byte for byte the new file may
+      //    be promised as such.
       let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet)
       try maker.write(to: file.path)
       let trial = try PatchApplication(patch: file.path, base: old, matrixSet: matrixSet)
@@ -66,8 +71,8 @@ public enum BundlePatch {
   ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:)``.
   ///   - base: the old edition; or equal tiles, metadata and places in any format.
   ///   - output: the bundle to write; may be the base itself if it may be replaced.
-  /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch; errors of reading and writing bundles. After an
-  ///   error the output is unchanged.
+  /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch; errors
+  ///   of reading and writing bundles. After an error the output is unchanged.
   /// - Complexity: O(bytes of the bundle).
   @discardableResult
   public static func apply(

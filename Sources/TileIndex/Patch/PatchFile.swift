@@ -1,7 +1,8 @@
 import CSQLite
 import Support
 
-/// A patch open for reading. Patches are untrusted: every value is checked, and the result is compared with what the patch promises.
+/// A patch open for reading. Patches are untrusted: every value is checked, and the result is compared with what the
+/// patch promises.
 final class PatchFile {
   let path: String
   let info: PatchInfo

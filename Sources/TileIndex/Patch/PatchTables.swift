@@ -1,7 +1,8 @@
 import CSQLite
 import Support
 
-/// Writes a patch's file: an SQLite database with small pages, because most patches are small. See docs/bundle-format.md.
+/// Writes a patch's file: an SQLite database with small pages, because most patches are small. See
+/// docs/bundle-format.md.
 final class PatchTables {
   /// `MPTP`
   static let applicationID = 0x4D50_5450
@@ -120,7 +121,8 @@ final class PatchTables {
   }
 }
 
-/// Run-length encodes a sequence of base positions and new items: a step is a run of consecutive base positions, or of new items.
+/// Run-length encodes a sequence of base positions and new items: a step is a run of consecutive base positions, or of
+/// new items.
 struct StepList {
   struct Step: Hashable {
     /// The first position in the base; nil for items of the patch.

@@ -2,7 +2,8 @@ import CSQLite
 import Crypto
 import Support
 
-/// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for byte.
+/// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for
+/// byte.
 ///
 /// Rows of `map` are in insertion order, and images in the order of the first tile that has them.
 struct PutOrder {
@@ -31,7 +32,8 @@ struct PutOrder {
     }
   }
 
-  /// Passes all tiles, or those of some positions, to a closure in insertion order. Rows whose address is not in the grid are skipped.
+  /// Passes all tiles, or those of some positions, to a closure in insertion order. Rows whose address is not in the
+  /// grid are skipped.
   func forEachTile(
     at positions: ClosedRange<Int>? = nil, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {

@@ -10,7 +10,8 @@ enum WholeFile {
     return try FileHash.sha256(ofFile: path)
   }
 
-  /// Where a database's header has the version of the SQLite that wrote it last (SQLite file format, section 1.3.22), the highest byte first.
+  /// Where a database's header has the version of the SQLite that wrote it last (SQLite file format, section 1.3.22),
+  /// the highest byte first.
   private static let versionOffset = 96
 
   static func sqliteVersion(_ path: String) -> Int? {
@@ -20,7 +21,8 @@ enum WholeFile {
     return head[versionOffset...].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Has a database say that another version of SQLite wrote it. Nobody goes by that number, but files are to be equal wherever they are made.
+  /// Has a database say that another version of SQLite wrote it. Nobody goes by that number, but files are to be equal
+  /// wherever they are made.
   static func setSQLiteVersion(_ version: Int, _ path: String) throws {
     let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: version >> (8 * $0)) }
     try FileSystem.write(bytes, to: path, at: versionOffset)

@@ -4,10 +4,12 @@
   import CExpat
 #endif
 
-/// Reads an XML 1.0 document from memory and reports its elements: with libexpat, or with Foundation's XMLParser on Apple platforms, where apps build
-/// without further C libraries. (Foundation's parser on Linux would load libxml2, ICU and FoundationXML into every command.)
+/// Reads an XML 1.0 document from memory and reports its elements: with libexpat, or with Foundation's XMLParser on
+/// Apple platforms, where apps build without further C libraries. (Foundation's parser on Linux would load libxml2, ICU
+/// and FoundationXML into every command.)
 ///
-/// Documents may be hostile. A document that declares an entity is refused, so nothing is ever expanded ("billion laughs"), and nothing external is loaded.
+/// Documents may be hostile. A document that declares an entity is refused, so nothing is ever expanded ("billion
+/// laughs"), and nothing external is loaded.
 package enum XMLReader {
   /// Names come without their namespace prefix. Prefixes need not be declared.
   package enum Event {
@@ -125,7 +127,8 @@ package enum XMLReader {
           Parse.of(context).take(.text(String(decoding: text, as: UTF8.self)))
         }
         XML_SetEntityDeclHandler(parser) { context, _, _, _, _, _, _, _, _ in Parse.of(context).refuseEntity() }
-        // Expat knows UTF-8, UTF-16, ISO-8859-1 and ASCII. Any other encoding is read as ISO-8859-1: what matters in these documents is ASCII.
+        // Expat knows UTF-8, UTF-16, ISO-8859-1 and ASCII. Any other encoding is read as ISO-8859-1: what matters in
+        // these documents is ASCII.
         XML_SetUnknownEncodingHandler(
           parser,
           { _, _, info in

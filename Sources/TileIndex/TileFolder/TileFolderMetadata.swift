@@ -77,7 +77,8 @@ struct TileFolderMetadata {
   }
 }
 
-/// `tilemapresource.xml`, which gdal2tiles writes beside its tiles: a TileMap of OSGeo's Tile Map Service 1.0.0, whose rows count from the south.
+/// `tilemapresource.xml`, which gdal2tiles writes beside its tiles: a TileMap of OSGeo's Tile Map Service 1.0.0, whose
+/// rows count from the south.
 struct TileMapResource {
   private(set) var title: String?
   private(set) var abstract: String?

@@ -1,13 +1,16 @@
 import Support
 
-/// Reads a folder of tile files, `zoom/column/row.extension`, as written by mb-util, tippecanoe, gdal2tiles and map servers' caches.
+/// Reads a folder of tile files, `zoom/column/row.extension`, as written by mb-util, tippecanoe, gdal2tiles and map
+/// servers' caches.
 ///
-/// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a `tilemapresource.xml` exists.
-/// A reader keeps nothing open, so added and removed tiles are visible at once. Symbolic links may lead out of the folder.
+/// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a
+/// `tilemapresource.xml` exists. A reader keeps nothing open, so added and removed tiles are visible at once. Symbolic
+/// links may lead out of the folder.
 public final class TileFolderReader: BundleReader {
   /// The folder, as the caller named it.
   public let path: String
-  /// The grid, from `tile_matrix_set` in `metadata.json` or the profile in `tilemapresource.xml`; WebMercatorQuad if neither names one.
+  /// The grid, from `tile_matrix_set` in `metadata.json` or the profile in `tilemapresource.xml`; WebMercatorQuad if
+  /// neither names one.
   public let matrixSet: TileMatrixSet
   /// `metadata.json` without its `scheme`, completed from `tilemapresource.xml` and the file names.
   public let metadata: StoredMetadata
@@ -42,7 +45,8 @@ public final class TileFolderReader: BundleReader {
     }
   }
 
-  /// True when a folder holds tiles: numbered folders beside a `metadata.json` or `tilemapresource.xml`, or tile files two numbered folders deep.
+  /// True when a folder holds tiles: numbered folders beside a `metadata.json` or `tilemapresource.xml`, or tile files
+  /// two numbered folders deep.
   ///
   /// - Complexity: O(entries of the folder), and at most a dozen short listings of folders below.
   public static func isTileFolder(_ path: String) -> Bool {
@@ -51,7 +55,8 @@ public final class TileFolderReader: BundleReader {
 
   /// Passes a tile's bytes to a closure; nil when there is no such file, or it is empty.
   ///
-  /// - Complexity: O(1): one file is opened and read; one more attempt for each further extension among the folder's tiles.
+  /// - Complexity: O(1): one file is opened and read; one more attempt for each further extension among the folder's
+  ///   tiles.
   public func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {

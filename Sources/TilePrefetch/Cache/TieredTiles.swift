@@ -1,15 +1,15 @@
 public import TileIndex
 
-/// Tiles in two caches behind each other: decoded tiles, ready to draw, and behind them the encoded tiles as the source has
-/// them. Each cache has its own budget.
+/// Tiles in two caches behind each other: decoded tiles, ready to draw, and behind them the encoded tiles as the source
+/// has them. Each cache has its own budget.
 ///
 /// 1. A decoded tile is returned.
 /// 2. Otherwise the encoded tile is decoded.
 /// 3. Otherwise the source is asked; the result is kept in both caches.
 ///
-/// A tile of 256 pixels takes 20 to 40 KiB encoded, 65 KiB in a palette and 256 KiB as pixels, so a sixth of the memory for the
-/// encoded tier holds about as many tiles as the rest. The second tier pays where the source is slower than decoding: a network
-/// or a renderer. A bundle on a fast disk is as fast as the second tier.
+/// A tile of 256 pixels takes 20 to 40 KiB encoded, 65 KiB in a palette and 256 KiB as pixels, so a sixth of the memory
+/// for the encoded tier holds about as many tiles as the rest. The second tier pays where the source is slower than
+/// decoding: a network or a renderer. A bundle on a fast disk is as fast as the second tier.
 ///
 /// `Picture` is whatever the app draws; this module knows no image formats. With TileImage it is `TilePicture`:
 ///
@@ -20,7 +20,8 @@ public import TileIndex
 /// } source: { try reader.tile($0) }
 /// ```
 ///
-/// With a ``MapLoader``, pass ``decoded`` as its cache, and in each loading thread call `loader.finish(load, tiles.load(load.key))`.
+/// With a ``MapLoader``, pass ``decoded`` as its cache, and in each loading thread call `loader.finish(load,
+/// tiles.load(load.key))`.
 public final class TieredTiles<Picture: Sendable>: Sendable {
   public let decoded: TileCache<TileID, Picture>
   public let encoded: TileCache<TileID, [UInt8]>
@@ -34,9 +35,10 @@ public final class TieredTiles<Picture: Sendable>: Sendable {
   /// - Parameters:
   ///   - decodedBytes: the budget of the decoded tier.
   ///   - encodedBytes: the budget of the encoded tier, which evicts the least recently used tile; 0 for none.
-  ///   - decode: returns a tile decoded from its bytes and the cost of keeping it in bytes. Called by several threads at once.
-  ///   - source: returns a tile's bytes; nil where there is none. It may block. Several threads call it at once, but once for a
-  ///     tile that several of them want.
+  ///   - decode: returns a tile decoded from its bytes and the cost of keeping it in bytes. Called by several threads
+  ///     at once.
+  ///   - source: returns a tile's bytes; nil where there is none. It may block. Several threads call it at once, but
+  ///     once for a tile that several of them want.
   public init(
     decodedBytes: Int, encodedBytes: Int, decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int),
     source: @escaping @Sendable (TileID) throws -> [UInt8]?

@@ -8,11 +8,11 @@ import NIOCore
   import Glibc
 #endif
 
-/// The socket of a connection, for writing responses past the pipeline's queues, which cost as much as finding the response.
-/// Or of a listener, for setting options.
+/// The socket of a connection, for writing responses past the pipeline's queues, which cost as much as finding the
+/// response. Or of a listener, for setting options.
 ///
-/// To be used only on the channel's event loop, only until the channel is closed (another connection may have the descriptor then), and only while nothing waits
-/// in the pipeline to be written, which would be sent out of order.
+/// To be used only on the channel's event loop, only until the channel is closed (another connection may have the
+/// descriptor then), and only while nothing waits in the pipeline to be written, which would be sent out of order.
 struct DirectSocket {
   private let descriptor: NIOBSDSocket.Handle
 
@@ -24,8 +24,9 @@ struct DirectSocket {
     descriptor = found
   }
 
-  /// For a listener whose clients are on the same machine: selects the Reno congestion control, which its connections inherit. A local connection has
-  /// no congestion, and BBR paces every response of more than 64 kB with a timer that takes longer than sending it.
+  /// For a listener whose clients are on the same machine: selects the Reno congestion control, which its connections
+  /// inherit. A local connection has no congestion, and BBR paces every response of more than 64 kB with a timer that
+  /// takes longer than sending it.
   func sparePacing() {
     #if os(Linux)
       let name = "reno"

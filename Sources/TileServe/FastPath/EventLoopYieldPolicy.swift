@@ -2,8 +2,9 @@ import NIOCore
 
 /// Decides when an event loop gives up the processor to the clients that it has answered.
 ///
-/// A loop that always has requests to answer never waits, and keeps its processor until the scheduler preempts it after milliseconds.
-/// If clients run on the same machine, what they were sent is still in the processor's cache when they read it now.
+/// A loop that always has requests to answer never waits, and keeps its processor until the scheduler preempts it after
+/// milliseconds. If clients run on the same machine, what they were sent is still in the processor's cache when they
+/// read it now.
 struct EventLoopYieldPolicy {
   private var answers = 0
   private var pausesUntil = NIODeadline.uptimeNanoseconds(0)
@@ -21,9 +22,10 @@ struct EventLoopYieldPolicy {
 
   /// Adapts to how long the loop was away after yielding.
   ///
-  /// Clients read their responses and wait for more. A program that computes would use its whole time slice after every yield: then the loop stops yielding for
-  /// a while. For a short time at first, since one long absence may have another cause (another guest of the host had the processor); a computing program makes
-  /// every second or third absence long.
+  /// Clients read their responses and wait for more. A program that computes would use its whole time slice after every
+  /// yield: then the loop stops yielding for a while. For a short time at first, since one long absence may have
+  /// another cause (another guest of the host had the processor); a computing program makes every second or third
+  /// absence long.
   mutating func gaveTurn(at start: NIODeadline, until end: NIODeadline) {
     if end - start > Self.clientsTurnMax {
       pausesUntil = end + pause

@@ -10,18 +10,23 @@ import TileIndex
   import Glibc
 #endif
 
-/// The fast path: what exists only to answer repeated requests for stored tiles with less processor time. `--fast-path off` leaves it out; then NIO's parser
-/// reads every request, ``TileService`` answers it and the channel's pipeline writes the response. The bytes of the responses are the same.
+/// The fast path: what exists only to answer repeated requests for stored tiles with less processor time. `--fast-path
+/// off` leaves it out; then NIO's parser reads every request, ``TileService`` answers it and the channel's pipeline
+/// writes the response. The bytes of the responses are the same.
 ///
 /// 1. ``RequestMemory`` recognises a request that repeats the connection's last one except for the target.
 /// 2. ``ResponseCache`` has the whole response to this target; only the date is filled in.
-/// 3. ``DirectSocket`` writes it past the pipeline; bodies in a bundle's file go through ``SplicePipe`` without being copied.
-/// 4. ``EventLoopYieldPolicy`` decides when the event loop gives up the processor so that clients read what they were sent.
+/// 3. ``DirectSocket`` writes it past the pipeline; bodies in a bundle's file go through ``SplicePipe`` without being
+///    copied.
+/// 4. ``EventLoopYieldPolicy`` decides when the event loop gives up the processor so that clients read what they were
+///    sent.
 ///
-/// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by ``TileService``.
-/// ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2; ``SQLiteBlobLocator`` finds the place of a large body in the bundle's file.
+/// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by
+/// ``TileService``. ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2;
+/// ``SQLiteBlobLocator`` finds the place of a large body in the bundle's file.
 ///
-/// Only this file is used from outside the folder: ``ConnectionHandler`` calls ``Connection``, the server creates the rest.
+/// Only this file is used from outside the folder: ``ConnectionHandler`` calls ``Connection``, the server creates the
+/// rest.
 final class FastPath: Sendable {
   fileprivate let replies: ResponseCache
 
@@ -43,8 +48,8 @@ final class FastPath: Sendable {
   final class Loop {
     fileprivate let replies: ResponseCache
     fileprivate let pipe = SplicePipe()
-    /// Bodies that are not in memory are read into this buffer: the last one has usually been sent when the next one comes, and the memory is still in
-    /// the processor's cache.
+    /// Bodies that are not in memory are read into this buffer: the last one has usually been sent when the next one
+    /// comes, and the memory is still in the processor's cache.
     fileprivate var room = ByteBuffer()
     fileprivate var turns = EventLoopYieldPolicy()
 
@@ -92,7 +97,8 @@ final class FastPath: Sendable {
       socket = service.options.tls == nil ? DirectSocket(pipeline) : nil
     }
 
-    /// Answers the request at the beginning of a buffer if it repeats the last one except for its target, and the response is ready.
+    /// Answers the request at the beginning of a buffer if it repeats the last one except for its target, and the
+    /// response is ready.
     ///
     /// - Parameters:
     ///   - mayBypassPipeline: false while the pipeline still has bytes to write.

@@ -8,8 +8,8 @@ import NIOCore
   import Glibc
 #endif
 
-/// A request of the form that nearly all have: GET, an absolute path, HTTP/1.1, completely received, with no fields that affect the connection or
-/// the framing of messages.
+/// A request of the form that nearly all have: GET, an absolute path, HTTP/1.1, completely received, with no fields
+/// that affect the connection or the framing of messages.
 ///
 /// NIO's parser took a seventh of the processor time of a small tile (`perf`). Any request that is not exactly of this
 /// form is left to that parser: this reader never guesses and never rejects.
@@ -86,7 +86,8 @@ struct PlainRequest {
 
   private enum Kind { case other, host, condition, framing }
 
-  /// What a field means for this reader. Requests with fields that affect framing or the connection are left to NIO's parser.
+  /// What a field means for this reader. Requests with fields that affect framing or the connection are left to NIO's
+  /// parser.
   private static func kind(_ name: UnsafeRawBufferPointer) -> Kind {
     func isNamed(_ wanted: StaticString) -> Bool {
       wanted.withUTF8Buffer { wanted in zip(name, wanted).allSatisfy { $0 | 0x20 == $1 } }
@@ -107,8 +108,8 @@ struct PlainRequest {
   }
 }
 
-/// The header fields of a connection's last plain request. A map client sends the same fields with every request for a tile, so that comparing
-/// bytes replaces reading them.
+/// The header fields of a connection's last plain request. A map client sends the same fields with every request for a
+/// tile, so that comparing bytes replaces reading them.
 struct RequestMemory {
   /// Everything from the space behind the target to the empty line.
   private var tail: [UInt8] = []

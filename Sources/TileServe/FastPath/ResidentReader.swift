@@ -15,7 +15,8 @@ struct FilePiece: Hashable, Sendable {
   var count: Int
 }
 
-/// An open file that is read from the page cache only, never from a disk. Any number of threads may read at the same time.
+/// An open file that is read from the page cache only, never from a disk. Any number of threads may read at the same
+/// time.
 final class ResidentReader: Sendable {
   private let descriptor: Int32
   /// A file system in memory (tmpfs) does not support RWF_NOWAIT, and never waits.
@@ -38,7 +39,8 @@ final class ResidentReader: Sendable {
       ? UnsafeRawBufferPointer(start: nil, count: 0) : UnsafeRawBufferPointer(start: start, count: size)
   }
 
-  /// The one of an open bundle: created when it is first needed, and closed with the bundle unless a response is being sent from it.
+  /// The one of an open bundle: created when it is first needed, and closed with the bundle unless a response is being
+  /// sent from it.
   static func shared(of reader: Tileset.Reader, _ bundle: MBTilesReader) -> ResidentReader? {
     if let known = reader.attachment as? ResidentReader { return known }
     let new = bundle.descriptor.flatMap(ResidentReader.init(duplicating:))
@@ -86,7 +88,8 @@ final class ResidentReader: Sendable {
   /// - Parameter room: as many bytes as the pieces have together.
   /// - Returns: false if not all of them are in the page cache; the contents of the room are then undefined.
   func read(_ pieces: [FilePiece], into room: UnsafeMutableRawPointer) -> Bool {
-    // SQLite's pages are mostly consecutive, with a few bytes between the pieces of a blob: they are read in one call, and those bytes are dropped.
+    // SQLite's pages are mostly consecutive, with a few bytes between the pieces of a blob: they are read in one call,
+    // and those bytes are dropped.
     withUnsafeTemporaryAllocation(byteCount: Self.gapMax, alignment: 1) { gap in
       withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.partsMax) { parts in
         var place = room

@@ -23,8 +23,8 @@ final class CachedResponse: Sendable {
   private let pieces: [FilePiece]?
   /// Weak: when the reader is closed the response is made again.
   private weak let file: ResidentReader?
-  /// When the body was last found in the page cache, in nanoseconds of uptime. The check is a system call, and recently used pages are
-  /// evicted last.
+  /// When the body was last found in the page cache, in nanoseconds of uptime. The check is a system call, and recently
+  /// used pages are evicted last.
   private let residentAt = Atomic<UInt64>(0)
   private static let residentNanoseconds: UInt64 = 1_000_000_000
   let route: RouteName
@@ -71,7 +71,8 @@ final class CachedResponse: Sendable {
     } == bodyCount
   }
 
-  /// Passes the response's bytes to a system call: those in this process's memory, then those in the mapped file. Nil if some are not in memory, and have to be read first.
+  /// Passes the response's bytes to a system call: those in this process's memory, then those in the mapped file. Nil
+  /// if some are not in memory, and have to be read first.
   ///
   /// - Parameters:
   ///   - date: the value of the Date field.
@@ -106,7 +107,8 @@ final class CachedResponse: Sendable {
     return iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
-  /// The response without its first bytes, for the pipeline: one buffer, or two if copying a large body would cost more.
+  /// The response without its first bytes, for the pipeline: one buffer, or two if copying a large body would cost
+  /// more.
   func rest(after count: Int, _ date: [UInt8], _ room: ByteBuffer) -> (ByteBuffer, ByteBuffer?) {
     let body = pieces == nil ? response.getSlice(at: response.readerIndex + headCount, length: bodyCount)! : room
     guard count < headCount else {
@@ -175,8 +177,8 @@ final class ResponseCache: Sendable {
     return found
   }
 
-  /// True if a new response should be stored: while there is room, and after that only one whose target was requested recently. Tiles that are requested
-  /// once would only evict each other.
+  /// True if a new response should be stored: while there is room, and after that only one whose target was requested
+  /// recently. Tiles that are requested once would only evict each other.
   func wants(_ target: [UInt8], byteCount: Int) -> Bool {
     guard byteCount <= replyBytesMax, target.count <= Self.targetBytesMax else { return false }
     let hash = target.withUnsafeBytes(ContentHash.hash)

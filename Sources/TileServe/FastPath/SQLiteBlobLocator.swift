@@ -32,7 +32,8 @@ struct BlobLocation: Sendable {
 extension MBTilesReader {
   /// Where a tile lies in the file; nil when that cannot be found.
   ///
-  /// - Parameter bytes: the tile. What lies at the place is compared with it: a mistake about the file's format costs speed, never a wrong tile.
+  /// - Parameter bytes: the tile. What lies at the place is compared with it: a mistake about the file's format costs
+  ///   speed, never a wrong tile.
   /// - Complexity: O(log tiles + bytes).
   func pieces(of tile: TileID, matching bytes: UnsafeRawBufferPointer) -> [FilePiece]? {
     guard let row = blobRow(of: tile), let pages = SQLiteBlobLocator({ self.readFile($0, at: $1) }),
@@ -52,8 +53,9 @@ extension MBTilesReader {
   }
 }
 
-/// Finds the place of a blob in a database file, so that the system can send it from there. Reads the pages itself (SQLite's "Database File Format",
-/// sections 1.3, 1.6 and 2.1), because SQLite only hands out copies. Knows the common case, a table with rowids, and returns nil for all else.
+/// Finds the place of a blob in a database file, so that the system can send it from there. Reads the pages itself
+/// (SQLite's "Database File Format", sections 1.3, 1.6 and 2.1), because SQLite only hands out copies. Knows the common
+/// case, a table with rowids, and returns nil for all else.
 struct SQLiteBlobLocator {
   /// Fills a buffer from an offset of the file; false if that is not possible now.
   typealias Read = (UnsafeMutableRawBufferPointer, Int64) -> Bool
@@ -173,7 +175,8 @@ struct SQLiteBlobLocator {
     return pieces
   }
 
-  /// The offset of a column's blob in the payload; nil when the column has another type or size, or the record's header continues on another page.
+  /// The offset of a column's blob in the payload; nil when the column has another type or size, or the record's header
+  /// continues on another page.
   private static func blobStart(_ page: [UInt8], _ start: Int, column: Int, byteCount: Int) -> Int? {
     guard let head = varint(page, start), head.value > 0, head.value < 256 else { return nil }
     let end = start + Int(head.value)

@@ -8,7 +8,8 @@ import CSystemShim
   import Glibc
 #endif
 
-/// Sends pages of mapped files to sockets without copying them: `vmsplice` into a pipe, `splice` to the socket (Linux; docs/performance.md).
+/// Sends pages of mapped files to sockets without copying them: `vmsplice` into a pipe, `splice` to the socket (Linux;
+/// docs/performance.md).
 ///
 /// One for each event loop, used on it only. It is empty between responses.
 final class SplicePipe {

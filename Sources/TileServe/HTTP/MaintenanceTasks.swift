@@ -4,12 +4,14 @@ import NIOPosix
 import Support
 import Synchronization
 
-/// Maintenance tasks of a server: scanning for bundles, forgetting idle maps, closing connections that exceed their limits, writing the access log.
+/// Maintenance tasks of a server: scanning for bundles, forgetting idle maps, closing connections that exceed their
+/// limits, writing the access log.
 final class MaintenanceTasks: Sendable {
   private let tasks = Mutex<[RepeatedTask]>([])
 
   init(
-    _ registry: TilesetRegistry, _ prefetcher: Prefetcher, _ options: TileServerOptions, _ loops: [NIOLoopBound<LoopState>],
+    _ registry: TilesetRegistry, _ prefetcher: Prefetcher, _ options: TileServerOptions,
+    _ loops: [NIOLoopBound<LoopState>],
     _ accessLog: AccessLog?,
     _ logger: Logger, _ eventLoop: any EventLoop
   ) {
@@ -45,7 +47,8 @@ final class MaintenanceTasks: Sendable {
   }
 
   private static func onThread(
-    _ registry: TilesetRegistry, _ lane: WorkPool.Lane, _ eventLoop: any EventLoop, _ work: @escaping @Sendable () -> Void
+    _ registry: TilesetRegistry, _ lane: WorkPool.Lane, _ eventLoop: any EventLoop,
+    _ work: @escaping @Sendable () -> Void
   ) -> EventLoopFuture<Void> {
     let promise = eventLoop.makePromise(of: Void.self)
     let accepted = registry.work.submit(lane) {

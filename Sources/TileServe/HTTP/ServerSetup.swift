@@ -47,7 +47,8 @@ struct ServerSetup: Sendable {
       if let path = options.unixSocket {
         let turn = await SocketFolderLock(besides: path)
         try await Self.removeAbandoned(path, group)
-        // Under a temporary name at first: when it ends NIO removes the file at the path that it was bound to, even if that belongs to another process by then.
+        // Under a temporary name at first: when it ends NIO removes the file at the path that it was bound to, even if
+        // that belongs to another process by then.
         let own = SocketFile.ownName(besides: path)
         let channel = try await bootstrap.bind(unixDomainSocketPath: own, cleanupExistingSocketFile: true).get()
         guard let file = SocketFile(own)?.moved(to: path) else {

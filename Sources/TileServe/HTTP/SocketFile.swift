@@ -20,7 +20,8 @@ struct SocketFile: Sendable {
     (self.path, identity) = (path, status.identity)
   }
 
-  /// Removes the file unless it was replaced by another one. While its socket is open no other file gets its inode number.
+  /// Removes the file unless it was replaced by another one. While its socket is open no other file gets its inode
+  /// number.
   func remove() {
     if SocketFile(path)?.identity == identity { unlink(path) }
   }
@@ -45,12 +46,13 @@ struct SocketFile: Sendable {
   static func isMissing(errno number: Int32) -> Bool { number == ENOENT }
 }
 
-/// A lock on a folder while a server starts to listen there: between finding an abandoned socket and replacing it no other server may do the same. Leaves no
-/// file behind, and ends with the process.
+/// A lock on a folder while a server starts to listen there: between finding an abandoned socket and replacing it no
+/// other server may do the same. Leaves no file behind, and ends with the process.
 final class SocketFolderLock: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter path: a file in the folder. If the folder cannot be locked within five seconds, the server goes on without the lock.
+  /// - Parameter path: a file in the folder. If the folder cannot be locked within five seconds, the server goes on
+  ///   without the lock.
   init(besides path: String) async {
     let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     descriptor = open(folder, O_RDONLY | O_CLOEXEC)

@@ -58,7 +58,8 @@ public final class TileServer: Sendable {
   ) async throws -> TileServer {
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let descriptorCount = FileDescriptors.raiseLimit()
-    // Each event loop has three descriptors and two for its pipe; the others are standard streams, the listener, folders and a bundle or two.
+    // Each event loop has three descriptors and two for its pipe; the others are standard streams, the listener,
+    // folders and a bundle or two.
     let descriptorCountMin = 32 + 5 * loopCount
     guard descriptorCount >= descriptorCountMin else {
       throw ServeError(
@@ -116,7 +117,8 @@ public final class TileServer: Sendable {
         }
       }
       pressure?.start()
-      let maintenance = MaintenanceTasks(registry, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
+      let maintenance = MaintenanceTasks(
+        registry, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
       return TileServer(
         url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
         listener: listener, socketFile: socketFile, loops: Array(loops.values), service: service, accessLog: accessLog,
@@ -142,7 +144,8 @@ public final class TileServer: Sendable {
     if seconds > 0 { await pause(.seconds(Int64(seconds))) }
     maintenance.stop()
     pressure?.stop()
-    // Before the listener is closed, so that every response is its connection's last; and again for connections that were accepted meanwhile.
+    // Before the listener is closed, so that every response is its connection's last; and again for connections that
+    // were accepted meanwhile.
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     socketFile?.remove()
     try? await listener.close()

@@ -7,7 +7,8 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// No tileset has this id.
     public static let unknownTileset = Code("unknown tileset")
-    /// The request is invalid: a number out of range, a format that the tileset cannot have, layers that do not fit together.
+    /// The request is invalid: a number out of range, a format that the tileset cannot have, layers that do not fit
+    /// together.
     public static let badRequest = Code("bad request")
     /// The tileset cannot be read now, but may be later: broken, half copied, locked, or too many requests wait.
     public static let unavailable = Code("unavailable")

@@ -54,18 +54,21 @@ public struct TileServerOptions: Sendable {
   public var tls: TLS?
   /// The prefix of every path, such as `/maps`; empty for none.
   public var basePath = ""
-  /// The URL by which clients reach the server, with scheme, host, port and base path. Takes precedence over Host and X-Forwarded fields.
+  /// The URL by which clients reach the server, with scheme, host, port and base path. Takes precedence over Host and
+  /// X-Forwarded fields.
   public var publicURL: String?
   public var crossOrigin = CrossOrigin.any
-  /// Host names, without port, that requests may have; empty for all. Prevents DNS rebinding: foreign pages cannot reach a local server under their own name.
+  /// Host names, without port, that requests may have; empty for all. Prevents DNS rebinding: foreign pages cannot
+  /// reach a local server under their own name.
   public var allowedHosts: [String] = []
   /// Addresses of proxies whose X-Forwarded fields are believed, beside this machine's own.
   public var trustedProxies: [String] = []
-  /// Memory for tiles, in bytes: half for rendered tiles, half for the responses with stored tiles that were requested last.
+  /// Memory for tiles, in bytes: half for rendered tiles, half for the responses with stored tiles that were requested
+  /// last.
   public var cacheBytes = 64 << 20
   public var prefetch = Prefetch.auto
-  /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes of the answers are the same.
-  /// All of ``cacheBytes`` is then for drawn tiles.
+  /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes
+  /// of the answers are the same. All of ``cacheBytes`` is then for drawn tiles.
   public var fastPath = true
   /// Where memory pressure is read; nil ignores it.
   public var memoryPressure: (any PressureReadings)? = SystemPressure()
@@ -117,7 +120,8 @@ extension TileServerOptions {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
 
-  /// The same options with no more connections than file descriptors allow. A quarter of the descriptors, at most 512, is reserved for bundles, assets and logs.
+  /// The same options with no more connections than file descriptors allow. A quarter of the descriptors, at most 512,
+  /// is reserved for bundles, assets and logs.
   func limited(toDescriptors count: Int) -> TileServerOptions {
     var limited = self
     limited.limits.connectionCountMax = min(limits.connectionCountMax, count - min(count / 4, 512))

@@ -14,12 +14,14 @@ public protocol TileSource: Sendable {
   /// - Throws: ``ServeError``, `BundleError`.
   func storedTile(_ tile: TileID) throws -> [UInt8]?
 
-  /// A tile's bytes if they are available locally; nil otherwise, and where there is none. The default is ``storedTile(_:)``.
+  /// A tile's bytes if they are available locally; nil otherwise, and where there is none. The default is
+  /// ``storedTile(_:)``.
   ///
   /// - Throws: ``ServeError``, `BundleError`.
   func keptTile(_ tile: TileID) throws -> [UInt8]?
 
-  /// Differs for any two states whose tiles may differ, even of different sources: part of the cache key of rendered tiles.
+  /// Differs for any two states whose tiles may differ, even of different sources: part of the cache key of rendered
+  /// tiles.
   var revision: SourceRevision { get }
 
   /// True if reading takes so long that tiles should be cached in memory, as on a slow disk. The default is false.

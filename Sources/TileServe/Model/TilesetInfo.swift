@@ -1,7 +1,8 @@
-public import TileIndex
 import Gazetteer
+public import TileIndex
 
-/// The description of a tileset for clients. It is complete: what the bundle's metadata leave out is derived from its tiles.
+/// The description of a tileset for clients. It is complete: what the bundle's metadata leave out is derived from its
+/// tiles.
 public struct TilesetInfo: Hashable, Sendable {
   /// The name in URLs; several names joined by commas for a composite, the lowest first.
   public var id: String
@@ -19,7 +20,8 @@ public struct TilesetInfo: Hashable, Sendable {
   public var bounds: BoundingBox
   /// Degrees and zoom; the middle of the bounds where the bundle does not say.
   public var center: BundleMetadata.Center
-  /// Pixels along a stored tile's edge: 512 for tiles made for high-density screens on a grid of 256. For vector tiles that of the grid.
+  /// Pixels along a stored tile's edge: 512 for tiles made for high-density screens on a grid of 256. For vector tiles
+  /// that of the grid.
   public var tilePixels: Int
   /// When the bundle was last changed, in seconds since 1970.
   public var modified: Int

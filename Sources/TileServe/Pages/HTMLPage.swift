@@ -1,16 +1,18 @@
 import Support
 import TileIndex
 
-/// The frame of every page. It has no inline scripts and loads nothing from other servers, as ``contentSecurityPolicy`` requires.
+/// The frame of every page. It has no inline scripts and loads nothing from other servers, as ``contentSecurityPolicy``
+/// requires.
 package enum HTMLPage {
-  /// The `Content-Security-Policy` of all pages. `worker-src blob:` is for MapLibre GL, which creates its worker that way;
-  /// `data:` is for the images in its style sheet, `blob:` for tiles that it decodes.
+  /// The `Content-Security-Policy` of all pages. `worker-src blob:` is for MapLibre GL, which creates its worker that
+  /// way; `data:` is for the images in its style sheet, `blob:` for tiles that it decodes.
   package static let contentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     + "worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
   /// - Parameters:
-  ///   - assets: names below `/_assets/`; style sheets and scripts, the latter run in this order when the page is there.
+  ///   - assets: names below `/_assets/`; style sheets and scripts, the latter run in this order when the page is
+  ///     there.
   ///   - body: HTML, already escaped.
   static func document(
     title: String, bodyClass: String, assets: [String], at address: ServiceAddress, body: String
@@ -49,7 +51,8 @@ enum MissingLibrary {
     <pre>apt-get install libjs-leaflet</pre>
     """
   static let maplibre = """
-    <p>Maps of vector tiles need <b>MapLibre GL</b>, which is not installed here. Install it with this project's make target, \
+    <p>Maps of vector tiles need <b>MapLibre GL</b>, which is not installed here. Install it with this project's make \
+    target, \
     or name a folder that has maplibre-gl.js and maplibre-gl.css in the environment variable TILESERVE_WEB:</p>
     <pre>make web-libraries</pre>
     """

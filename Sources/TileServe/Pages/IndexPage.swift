@@ -34,7 +34,8 @@ package enum IndexPage {
     """
 
   private static let empty = """
-    <p class="nothing">There is no tileset here yet. Bundles put into the served folder appear when this page is loaded again.</p>
+    <p class="nothing">There is no tileset here yet. Bundles put into the served folder appear when this page is \
+    loaded again.</p>
 
     """
 
@@ -55,7 +56,8 @@ package enum IndexPage {
     ]
     if info.isWMTSLayer { links.append(link("WMTS", ServicePaths.wmtsCapabilities(info.id), address)) }
     return """
-      <li class="card"><a class="picture" href="\(Markup.escaped(address.path(ServicePaths.viewer(info.id))))" tabindex="-1" \
+      <li class="card"><a class="picture" href="\(Markup.escaped(address.path(ServicePaths.viewer(info.id))))" \
+      tabindex="-1" \
       aria-hidden="true">\(picture(info, at: address))</a>
       <div class="words"><h2><a href="\(Markup.escaped(address.path(ServicePaths.viewer(info.id))))">\
       \(Markup.escaped(info.name))</a></h2>
@@ -69,7 +71,8 @@ package enum IndexPage {
   private static func picture(_ info: TilesetInfo, at address: ServiceAddress) -> String {
     guard info.isRaster else {
       return """
-        <svg viewBox="0 0 64 64" aria-hidden="true"><path d="M8 44 24 14l14 18 8-10 10 22z"/><circle cx="24" cy="14" r="3"/>\
+        <svg viewBox="0 0 64 64" aria-hidden="true"><path d="M8 44 24 14l14 18 8-10 10 22z"/><circle cx="24" cy="14" \
+        r="3"/>\
         <circle cx="46" cy="22" r="3"/><circle cx="38" cy="32" r="3"/></svg>
         """
     }

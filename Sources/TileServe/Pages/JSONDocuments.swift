@@ -39,7 +39,8 @@ package enum TilesetList {
 
 /// Found places as GeoJSON (RFC 7946), the best first.
 package enum PlacesDocument {
-  /// A FeatureCollection of points whose properties are `name`, `kind`, `importance` and, where the search was near somewhere, `distance` in metres.
+  /// A FeatureCollection of points whose properties are `name`, `kind`, `importance` and, where the search was near
+  /// somewhere, `distance` in metres.
   package static func document(_ matches: [PlaceMatch]) -> [UInt8] {
     let features = matches.map { match in
       let place = match.place

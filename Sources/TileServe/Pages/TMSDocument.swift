@@ -23,10 +23,11 @@ package enum TMSDocument {
     return xml.bytes
   }
 
-  /// The TileMap resource of a tileset; nil where TMS cannot describe it: vector tiles, and grids whose levels do not end on a common
-  /// southern edge, from which TMS would count.
+  /// The TileMap resource of a tileset; nil where TMS cannot describe it: vector tiles, and grids whose levels do not
+  /// end on a common southern edge, from which TMS would count.
   ///
-  /// BoundingBox is that of the grid, since GDAL counts tiles from its corners; the tileset's own bounds are in its TileJSON.
+  /// BoundingBox is that of the grid, since GDAL counts tiles from its corners; the tileset's own bounds are in its
+  /// TileJSON.
   package static func tileMap(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8]? {
     guard canDescribe(info) else { return nil }
     let box = info.matrixSet.boundingBox

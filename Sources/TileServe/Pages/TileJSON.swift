@@ -3,8 +3,9 @@ import TileIndex
 
 /// TileJSON 3.0.0: the URLs and the description of a tileset.
 package enum TileJSON {
-  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where there are any, in other grids than WebMercatorQuad
-  /// `crs` and `tileMatrixSet`, and as texts the rows of the metadata that this server does not know (``isExtra(_:)``), such as the `encoding` of heights.
+  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where
+  /// there are any, in other grids than WebMercatorQuad `crs` and `tileMatrixSet`, and as texts the rows of the
+  /// metadata that this server does not know (``isExtra(_:)``), such as the `encoding` of heights.
   package static func document(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8] {
     let bounds = info.shownBounds
     let center = info.shownCenter
@@ -46,8 +47,8 @@ package enum TileJSON {
 
   /// True for the name of a row of the metadata that the document includes unchanged.
   ///
-  /// Not names with a meaning in TileJSON or MBTiles: the document has correct values for them, and others (URLs of other tiles, HTML for
-  /// pages) must not come from a bundle.
+  /// Not names with a meaning in TileJSON or MBTiles: the document has correct values for them, and others (URLs of
+  /// other tiles, HTML for pages) must not come from a bundle.
   static func isExtra(_ name: String) -> Bool {
     guard let first = name.utf8.first, isLetter(first), name.utf8.count <= 64,
       name.utf8.allSatisfy({ isLetter($0) || 0x30...0x39 ~= $0 || "_-.:".utf8.contains($0) })
@@ -69,7 +70,8 @@ package enum TileJSON {
   private static let extraBytesMax = 4096
   private static let memberCountMax = 64
 
-  /// Credits unchanged if they contain no tag; otherwise reduced to text and links, because viewers put them into pages.
+  /// Credits unchanged if they contain no tag; otherwise reduced to text and links, because viewers put them into
+  /// pages.
   private static func safeAttribution(_ text: String) -> String {
     text.contains("<") || text.contains(">") ? Credits(html: text).html : text
   }
@@ -92,7 +94,8 @@ package enum TileJSON {
     return numbers.joined(separator: ".") + rest
   }
 
-  /// The grid; with its levels, in the terms of OGC 17-083r4, if it is not in a registry. `pointOfOrigin` is x before y.
+  /// The grid; with its levels, in the terms of OGC 17-083r4, if it is not in a registry. `pointOfOrigin` is x before
+  /// y.
   static func matrixSet(_ info: TilesetInfo) -> JSONValue {
     let set = info.matrixSet
     var members: [JSONValue.Member] = [.init("id", .string(set.identifier)), .init("uri", .string(set.uri))]
@@ -117,8 +120,8 @@ package enum TileJSON {
 
 /// The `vector_layers` that a vector bundle's `json` metadata names (MBTiles 1.3, "Vector tileset metadata").
 enum VectorLayers {
-  /// The layers as TileJSON requires them (section 3.3): each with an `id` and `fields`. Nil for raster tilesets that name none;
-  /// empty for vector tilesets that name none, since TileJSON requires the member there.
+  /// The layers as TileJSON requires them (section 3.3): each with an `id` and `fields`. Nil for raster tilesets that
+  /// name none; empty for vector tilesets that name none, since TileJSON requires the member there.
   static func of(_ info: TilesetInfo) -> JSONValue? {
     // Some tools store the member as a separate row.
     let stored =

@@ -4,11 +4,12 @@ extension TilesetInfo {
   /// True for raster tiles.
   package var isRaster: Bool { format != .pbf }
 
-  /// True if the tileset can be a WMTS layer: raster tiles on a map's grid. WMTS cannot describe vector tiles and flat images.
+  /// True if the tileset can be a WMTS layer: raster tiles on a map's grid. WMTS cannot describe vector tiles and flat
+  /// images.
   var isWMTSLayer: Bool { isRaster && flatImage == nil }
 
-  /// Valid bounds whatever the bundle says: within the grid's longitudes and latitudes, west below east, south below north.
-  /// A region across the antimeridian becomes the whole width; invalid bounds become the whole grid.
+  /// Valid bounds whatever the bundle says: within the grid's longitudes and latitudes, west below east, south below
+  /// north. A region across the antimeridian becomes the whole width; invalid bounds become the whole grid.
   package var shownBounds: BoundingBox {
     let grid = matrixSet.geographicBounds(ofCRSBounds: matrixSet.boundingBox)
     guard bounds.west.isFinite, bounds.east.isFinite, bounds.south.isFinite, bounds.north.isFinite else { return grid }
@@ -53,7 +54,8 @@ extension TilesetInfo {
   /// The grid's registered name; its levels are those of the registry.
   var hasWellKnownGrid: Bool { TileMatrixSet.wellKnown.contains(matrixSet) }
 
-  /// A tile as a preview of the tileset: of the coarsest zoom with a tile that the bounds mostly fill, and there the fullest near the middle.
+  /// A tile as a preview of the tileset: of the coarsest zoom with a tile that the bounds mostly fill, and there the
+  /// fullest near the middle.
   var overviewTile: TileID {
     let box = matrixSet.crsBounds(ofGeographicBounds: shownBounds)
     let middle = shownBounds.centre

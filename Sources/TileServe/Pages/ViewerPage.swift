@@ -5,7 +5,8 @@ import TileIndex
 package enum ViewerPage {
   /// The page's HTML in UTF-8.
   ///
-  /// - Parameter others: tilesets that may be shown below this one; those that do not fit (another grid, vector tiles, other bounds) are left out.
+  /// - Parameter others: tilesets that may be shown below this one; those that do not fit (another grid, vector tiles,
+  ///   other bounds) are left out.
   package static func document(
     _ info: TilesetInfo, others: [TilesetInfo] = [], libraries: WebLibraries, at address: ServiceAddress
   ) -> [UInt8] {
@@ -45,7 +46,8 @@ package enum ViewerPage {
     let words =
       if !isDrawable {
         """
-        <p>These vector tiles lie on the grid <b>\(Markup.escaped(info.matrixSet.identifier))</b>. MapLibre GL draws WebMercatorQuad only, \
+        <p>These vector tiles lie on the grid <b>\(Markup.escaped(info.matrixSet.identifier))</b>. MapLibre GL draws \
+        WebMercatorQuad only, \
         so there is no map here; the tiles are served all the same.</p>
         """
       } else {

@@ -1,9 +1,11 @@
 import Support
 import TileIndex
 
-/// The capabilities of WMTS (OGC 07-057r7, version 1.0.0): one layer for each raster tileset on a map's grid, through KVP and REST.
+/// The capabilities of WMTS (OGC 07-057r7, version 1.0.0): one layer for each raster tileset on a map's grid, through
+/// KVP and REST.
 package enum WMTSCapabilities {
-  /// The ServiceMetadata document. Vector tilesets and flat images are left out. For one tileset alone pass only that one.
+  /// The ServiceMetadata document. Vector tilesets and flat images are left out. For one tileset alone pass only that
+  /// one.
   package static func document(_ infos: [TilesetInfo], at address: ServiceAddress) -> [UInt8] {
     let rasters = infos.filter(\.isWMTSLayer)
     var xml = XMLWriter()
@@ -30,8 +32,9 @@ package enum WMTSCapabilities {
     return xml.bytes
   }
 
-  /// The names of a tileset's grid in WMTS requests, the one in the document first: the grid's own, with the number of pixels appended for
-  /// tiles of another size than the grid's (`WebMercatorQuad-512`), since WMTS ties the size to the tile matrix set, and the zooms; and the same without zooms.
+  /// The names of a tileset's grid in WMTS requests, the one in the document first: the grid's own, with the number of
+  /// pixels appended for tiles of another size than the grid's (`WebMercatorQuad-512`), since WMTS ties the size to the
+  /// tile matrix set, and the zooms; and the same without zooms.
   package static func matrixSetIdentifiers(of info: TilesetInfo) -> [String] {
     let set = WMTSMatrixSet(of: info)
     return [set.identifier, set.base]
@@ -105,7 +108,8 @@ package enum WMTSCapabilities {
 
 /// A tile matrix set of the WMTS document: the zooms of a grid that a tileset has, with the actual size of its tiles.
 ///
-/// The grid's other zooms are left out, although a layer's limits exclude them: QGIS ignores the limits and requests missing zooms.
+/// The grid's other zooms are left out, although a layer's limits exclude them: QGIS ignores the limits and requests
+/// missing zooms.
 struct WMTSMatrixSet {
   /// The grid's name, with the number of pixels appended if the tile size differs from the grid's.
   let base: String

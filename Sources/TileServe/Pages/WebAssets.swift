@@ -28,8 +28,8 @@ package enum ViewerAssets {
   }
 }
 
-/// The map libraries of the viewer pages that are installed on this machine: Leaflet for raster tiles, MapLibre GL for vector tiles.
-/// They are served from their folders; none is part of this package.
+/// The map libraries of the viewer pages that are installed on this machine: Leaflet for raster tiles, MapLibre GL for
+/// vector tiles. They are served from their folders; none is part of this package.
 package struct WebLibraries: Hashable, Sendable {
   /// The folder with `leaflet.js`, `leaflet.css` and `images`, or nil.
   package let leaflet: String?
@@ -63,8 +63,8 @@ package struct WebLibraries: Hashable, Sendable {
     return WebLibraries(leaflet: folder("leaflet"), maplibre: folder("maplibre-gl"))
   }
 
-  /// The file of `/_assets/NAME`, such as `leaflet/leaflet.js`; nil for names that are not in a fixed list, so that no name can
-  /// lead out of the folders, and for libraries that are not installed.
+  /// The file of `/_assets/NAME`, such as `leaflet/leaflet.js`; nil for names that are not in a fixed list, so that no
+  /// name can lead out of the folders, and for libraries that are not installed.
   package func asset(named name: String) -> (path: String, mediaType: String)? {
     guard let slash = name.firstIndex(of: "/"), Self.files.contains(name) else { return nil }
     let folder = name[..<slash] == "leaflet" ? leaflet : maplibre

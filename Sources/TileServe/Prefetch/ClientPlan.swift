@@ -2,8 +2,8 @@ import TileIndex
 
 /// Predicts which tiles a client will request next, from what its map shows and how it moves.
 ///
-/// While it moves: the strips that come into view in its direction, the nearer ones first. At rest: the ring around the screen, then the zoom above and, in the
-/// middle of the screen, the zoom below.
+/// While it moves: the strips that come into view in its direction, the nearer ones first. At rest: the ring around the
+/// screen, then the zoom above and, in the middle of the screen, the zoom below.
 enum ClientPlan {
   /// Seconds of the current motion that are predicted.
   private static let aheadSeconds = 1.5

@@ -1,9 +1,11 @@
 package import TileIndex
 
-/// What one client's map shows, as far as its requests tell: a rectangle of tiles that slides along as tiles beyond its edge are asked for.
+/// What one client's map shows, as far as its requests tell: a rectangle of tiles that slides along as tiles beyond its
+/// edge are asked for.
 ///
-/// A map asks for all tiles of its screen when it opens or changes its zoom, and from then on only for those that come into view. So the first tiles of a
-/// zoom, while they come quickly after each other, make the rectangle; each later one outside of it pushes it, and how fast it is pushed is the motion.
+/// A map asks for all tiles of its screen when it opens or changes its zoom, and from then on only for those that come
+/// into view. So the first tiles of a zoom, while they come quickly after each other, make the rectangle; each later
+/// one outside of it pushes it, and how fast it is pushed is the motion.
 package struct ClientView: Hashable, Sendable {
   /// The tiles on the screen.
   package private(set) var visible: TileRange

@@ -45,8 +45,8 @@ struct PrefetchWish: Sendable {
   }
 }
 
-/// The tiles of a tileset that are available locally. Prefetched tiles are rendered from these, so that an upstream gets no more requests than
-/// ``Tileset/fetchAhead(_:)`` allows.
+/// The tiles of a tileset that are available locally. Prefetched tiles are rendered from these, so that an upstream
+/// gets no more requests than ``Tileset/fetchAhead(_:)`` allows.
 final class KnownTiles: TileSource {
   let tileset: Tileset
   private let noted = Mutex<[TileID]>([])

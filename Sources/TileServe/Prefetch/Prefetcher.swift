@@ -5,9 +5,11 @@ import TilePrefetch
 
 /// Renders and fetches tiles before clients request them.
 ///
-/// 1. Event loops and workers hand requests in (``note(_:)``), which costs them a lock and a place in a list. 2. A thread follows each client's map
-/// (``ClientView``), tells the cache what is on its screen, and plans (``ClientPlan``). 3. What is planned queues in the tileset's lane behind everything that
-/// somebody waits for; what is not sensible any more when its turn comes is dropped.
+/// 1. Event loops and workers hand requests in (``note(_:)``), which costs them a lock and a place in a list. 2. A
+///    thread follows each client's map
+/// (``ClientView``), tells the cache what is on its screen, and plans (``ClientPlan``). 3. What is planned queues in
+/// the tileset's lane behind everything that somebody waits for; what is not sensible any more when its turn comes is
+/// dropped.
 final class Prefetcher: Sendable {
   typealias Mode = TileServerOptions.Prefetch
 
@@ -44,7 +46,8 @@ final class Prefetcher: Sendable {
     var statistics = Statistics()
   }
 
-  /// Maps that are followed at a time; a new one replaces the one that was idle longest. Every screen is considered in every eviction.
+  /// Maps that are followed at a time; a new one replaces the one that was idle longest. Every screen is considered in
+  /// every eviction.
   static let mapCountMax = 32
   /// A map without requests for so long is forgotten.
   static let mapSeconds = 120.0
@@ -52,9 +55,11 @@ final class Prefetcher: Sendable {
   static let planCountMax = 32
   /// Requests that may wait to be processed; further ones are ignored.
   private static let inboxCountMax = 256
-  /// Prefetched tiles of a map that are tracked until they are requested; beyond that only those that are still planned.
+  /// Prefetched tiles of a map that are tracked until they are requested; beyond that only those that are still
+  /// planned.
   private static let aheadCountMax = 512
-  /// How often rendering a tile is tried again after what it lacks was fetched: the tile, then its ancestors one after the other.
+  /// How often rendering a tile is tried again after what it lacks was fetched: the tile, then its ancestors one after
+  /// the other.
   private static let roundsMax = 4
 
   let mode: Mode

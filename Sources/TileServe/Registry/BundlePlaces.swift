@@ -18,8 +18,9 @@ struct BundlePlaces: Sendable {
     /// When its tiles changed last, by the dates of its files; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
 
-    /// True if ``modified`` identifies the state: for a file that was written in place, so that no earlier one here had this date. Not for one that was copied
-    /// with its date preserved, nor where single tiles may change: folders, tilesets of upstreams, bundles with a log.
+    /// True if ``modified`` identifies the state: for a file that was written in place, so that no earlier one here had
+    /// this date. Not for one that was copied with its date preserved, nor where single tiles may change: folders,
+    /// tilesets of upstreams, bundles with a log.
     var hasOwnDate: Bool {
       status.isFile && log == nil && !isUpstream && (0...2).contains(status.changed - status.modified)
     }
@@ -99,8 +100,9 @@ struct BundlePlaces: Sendable {
     }
   }
 
-  /// The most recent entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are rewritten within a column are
-  /// not noticed here (a scan of every column would take seconds); they are served with the old date.
+  /// The most recent entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are
+  /// rewritten within a column are not noticed here (a scan of every column would take seconds); they are served with
+  /// the old date.
   private func newest(in folder: String) -> FileStatus? {
     try? Folder.names(folder).prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
       .max { ($0.modified, $0.modifiedNanoseconds) < ($1.modified, $1.modifiedNanoseconds) }

@@ -1,10 +1,10 @@
+import Gazetteer
 import Support
 import Synchronization
-import Gazetteer
 public import TileIndex
 
-/// One bundle of the registry, or a tileset of an upstream. A bundle is opened when it is first requested, and again for each thread that reads it at the
-/// same time.
+/// One bundle of the registry, or a tileset of an upstream. A bundle is opened when it is first requested, and again
+/// for each thread that reads it at the same time.
 public final class Tileset: TileSource {
   /// The bundle's path, and the state of the file when it was found.
   let place: BundlePlaces.Place
@@ -21,7 +21,8 @@ public final class Tileset: TileSource {
   /// True for tilesets of upstreams, where any tile may take seconds.
   let isRemote: Bool
   let lane: WorkPool.Lane
-  /// For composites with this tileset, so that a slow bundle among the others does not delay requests for this one alone.
+  /// For composites with this tileset, so that a slow bundle among the others does not delay requests for this one
+  /// alone.
   let compositeLane: WorkPool.Lane
   private let open: OpenTilesets
   private let work: WorkPool
@@ -116,7 +117,8 @@ public final class Tileset: TileSource {
 
   /// Prefetches a tile of an upstream into its bundle; does nothing for local tilesets.
   ///
-  /// - Returns: the bytes of the fetched tile; 0 if it is known already; nil if it cannot be fetched now, or the limit of a metered upstream is reached.
+  /// - Returns: the bytes of the fetched tile; 0 if it is known already; nil if it cannot be fetched now, or the limit
+  ///   of a metered upstream is reached.
   func fetchAhead(_ tile: TileID) throws -> Int? { isRemote ? try openUpstream().fetchAhead(tile) : 0 }
 
   /// What is known of an upstream's tile without a request; nil for local tilesets.
@@ -178,7 +180,8 @@ public final class Tileset: TileSource {
     return result
   }
 
-  /// Checks whether the tileset can be opened. Sends no request to an upstream: without it the cached tiles are still served.
+  /// Checks whether the tileset can be opened. Sends no request to an upstream: without it the cached tiles are still
+  /// served.
   func check() throws {
     if isRemote { _ = try openUpstream() } else { _ = try info() }
   }
@@ -226,7 +229,8 @@ public final class Tileset: TileSource {
   }
 }
 
-/// The tilesets with open readers: those that were used last, up to a limit. A reader costs two descriptors and up to half a megabyte.
+/// The tilesets with open readers: those that were used last, up to a limit. A reader costs two descriptors and up to
+/// half a megabyte.
 final class OpenTilesets: Sendable {
   /// Tilesets that are kept open.
   static let countMax = 64

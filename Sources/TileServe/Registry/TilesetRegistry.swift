@@ -8,7 +8,8 @@ public import TileIndex
 /// let tile = try registry["colorado"]?.storedTile(TileID(zoom: 9, column: 106, row: 194))
 /// ```
 ///
-/// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server calls it every second.
+/// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server
+/// calls it every second.
 public final class TilesetRegistry: Sendable {
   /// The contents at one moment.
   struct Contents: Sendable {
@@ -111,8 +112,8 @@ public final class TilesetRegistry: Sendable {
 
   /// Opens every bundle once before the first request, so that broken ones are counted and reported as failures.
   ///
-  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: many bundles or a sleeping disk do not delay the start. The
-  /// rest is opened in the background.
+  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: many bundles or a sleeping
+  /// disk do not delay the start. The rest is opened in the background.
   public func findBroken() async {
     let (first, whenFirst) = AsyncStream<Void>.makeStream()
     let tilesets = tilesets
@@ -176,7 +177,8 @@ public final class TilesetRegistry: Sendable {
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
           } catch {
-            // A locked bundle, or one that could not be opened for lack of file descriptors, is tried again although it does not change.
+            // A locked bundle, or one that could not be opened for lack of file descriptors, is tried again although it
+            // does not change.
             let code = (error as? BundleError)?.code
             if code != .busy, code != .tooManyOpenFiles { after.broken.insert(place) }
             after.tilesets[place.id] = old
@@ -220,7 +222,8 @@ public final class TilesetRegistry: Sendable {
 }
 
 extension TilesetRegistry {
-  /// A tile as stored, for apps that render maps themselves; nil if the tileset has none. Reads on one of the registry's threads, never on the caller's.
+  /// A tile as stored, for apps that render maps themselves; nil if the tileset has none. Reads on one of the
+  /// registry's threads, never on the caller's.
   ///
   /// - Throws: ``ServeError`` with `.unknownTileset`, or `.unavailable` if too many reads wait; `BundleError`.
   public func tile(_ tile: TileID, of id: String) async throws -> Tile? {

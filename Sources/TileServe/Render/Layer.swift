@@ -6,7 +6,8 @@ struct Layer: Sendable {
   let source: any TileSource
   let info: TilesetInfo
   let policy: MissingTilePolicy
-  /// Read before the first tile: a tile of a newer state may be cached under the older revision, which is never requested again, but not the reverse.
+  /// Read before the first tile: a tile of a newer state may be cached under the older revision, which is never
+  /// requested again, but not the reverse.
   let revision: SourceRevision
 
   init(_ source: any TileSource, policy: MissingTilePolicy) throws {
@@ -56,7 +57,8 @@ struct Layer: Sendable {
 }
 
 extension Layer {
-  /// A tile at scale 1: itself, or with the policy overzoom a part of its nearest ancestor, which also replaces it while an upstream is unreachable.
+  /// A tile at scale 1: itself, or with the policy overzoom a part of its nearest ancestor, which also replaces it
+  /// while an upstream is unreachable.
   func piece(_ tile: TileID) throws -> LayerPiece? {
     switch try look(tile) {
     case .image(let image): .whole(image)
@@ -74,7 +76,8 @@ extension Layer {
     }
   }
 
-  /// The tile itself, or the part of its nearest ancestor that covers it, at a multiple of a tile's size; nil if there is neither.
+  /// The tile itself, or the part of its nearest ancestor that covers it, at a multiple of a tile's size; nil if there
+  /// is neither.
   func enlargedPiece(_ tile: TileID, scale: Int) throws -> LayerPiece? {
     let size = tileSize(zoom: tile.zoom).times(scale)
     switch try look(tile) {
@@ -86,7 +89,8 @@ extension Layer {
 
   /// The part of the nearest ancestor that covers a tile; nil if no ancestor that is near enough exists.
   ///
-  /// - Parameter failure: why the tile itself, or a nearer ancestor, is unavailable: no upstream is asked for the ancestors then either.
+  /// - Parameter failure: why the tile itself, or a nearer ancestor, is unavailable: no upstream is asked for the
+  ///   ancestors then either.
   /// - Throws: the failure if no ancestor is cached.
   private func enlargedPiece(_ tile: TileID, despite failure: (any Error)? = nil) throws -> LayerPiece? {
     guard let part = try ancestorPart(tile, despite: failure) else { return nil }
@@ -95,7 +99,8 @@ extension Layer {
 
   /// The tiles of the next zoom as one piece.
   ///
-  /// - Returns: nil if none of the tiles exists. Otherwise, with the policy overzoom, missing ones are replaced by parts of this tile or of an ancestor.
+  /// - Returns: nil if none of the tiles exists. Otherwise, with the policy overzoom, missing ones are replaced by
+  ///   parts of this tile or of an ancestor.
   /// - Precondition: the grid has a next zoom, and the step to it is 2.
   func doubledPiece(_ tile: TileID) throws -> LayerPiece? {
     guard info.zooms.contains(tile.zoom + 1) else { return nil }

@@ -1,7 +1,8 @@
 import TileImage
 import TileIndex
 
-/// A layer's contribution to a tile: stored images and how they are placed. Gathering pieces reads, but decodes nothing.
+/// A layer's contribution to a tile: stored images and how they are placed. Gathering pieces reads, but decodes
+/// nothing.
 enum LayerPiece: Sendable {
   /// The tile itself.
   case whole(StoredImage)

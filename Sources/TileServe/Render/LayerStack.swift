@@ -89,7 +89,8 @@ extension TileFormat {
 }
 
 extension LayerStack {
-  /// The layers' pieces of a tile, the lowest first; empty if no layer has any. Layers that are certainly hidden by an opaque tile above are not read.
+  /// The layers' pieces of a tile, the lowest first; empty if no layer has any. Layers that are certainly hidden by an
+  /// opaque tile above are not read.
   func pieces(_ tile: TileID, scale: Int) throws -> [LayerPiece] {
     scale == 1 ? try pieces(tile) : try doubledPieces(tile)
   }
@@ -104,7 +105,8 @@ extension LayerStack {
     return pieces.reversed()
   }
 
-  /// For `@2x` the tiles of the next zoom are joined. Layers without tiles there contribute an enlarged tile if their policy is overzoom, otherwise nothing.
+  /// For `@2x` the tiles of the next zoom are joined. Layers without tiles there contribute an enlarged tile if their
+  /// policy is overzoom, otherwise nothing.
   private func doubledPieces(_ tile: TileID) throws -> [LayerPiece] {
     let hasNext = tile.zoom < matrixSet.zooms.upperBound
     var pieces: [LayerPiece?] = try layers.map { layer in

@@ -10,8 +10,8 @@ final class TileRenderer: @unchecked Sendable {
 
   /// Composites the pieces, the lowest first, at the largest of their sizes.
   ///
-  /// A topmost piece without transparent pixels hides the others, which are then not decoded; when it is a whole tile of a fitting format
-  /// its stored bytes come back.
+  /// A topmost piece without transparent pixels hides the others, which are then not decoded; when it is a whole tile
+  /// of a fitting format its stored bytes come back.
   ///
   /// - Throws: ``ServeError`` of code `damagedTile`; `ImageError` when the result cannot be encoded.
   func draw(_ pieces: [LayerPiece], format: TileFormat) throws -> Tile {
@@ -92,8 +92,9 @@ final class TileRenderer: @unchecked Sendable {
 
   private static let keptBytesMax = 1 << 20
 
-  // Fast encoder settings, because a client waits for a rendered tile. Measured by TileBench on 256-pixel tiles of shaded relief and of a satellite image, a quarter enlarged (ms and
-  // bytes, mean of a tile; one core of a small, busy x86-64 server):
+  // Fast encoder settings, because a client waits for a rendered tile. Measured by TileBench on 256-pixel tiles of
+  // shaded relief and of a satellite image, a quarter enlarged (ms and bytes, mean of a tile; one core of a small, busy
+  // x86-64 server):
   //
   //              PNG 1   PNG 4   PNG 5   JPEG   WebP lossless 0      1   WebP lossy 0      2      4
   //   relief      1.09    1.80    2.30   0.41              3.02  12.27           1.23   2.11   5.07
@@ -112,7 +113,8 @@ extension PixelBuffer {
   var size: ImageSize { ImageSize(width: width, height: height) }
 }
 
-/// The renderers that are not in use. The one used last is lent first, because its buffers are in the processor's cache.
+/// The renderers that are not in use. The one used last is lent first, because its buffers are in the processor's
+/// cache.
 final class TileRendererPool: Sendable {
   private let renderers = Mutex<[TileRenderer]>([])
 

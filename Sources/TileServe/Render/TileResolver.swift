@@ -1,7 +1,8 @@
 package import TileIndex
 package import TilePrefetch
 
-/// Answers queries for tiles: returns stored tiles unchanged where possible, renders the others, and caches rendered tiles.
+/// Answers queries for tiles: returns stored tiles unchanged where possible, renders the others, and caches rendered
+/// tiles.
 ///
 /// Blocks the calling thread for reading and drawing; called by several threads at once.
 package final class TileResolver: Sendable {
@@ -18,7 +19,8 @@ package final class TileResolver: Sendable {
   /// 1. Check that the layers fit together and support the query.
   /// 2. Look in the cache of rendered tiles.
   /// 3. Gather the stored tiles that the answer consists of; concurrent queries share the reads of a slow source.
-  /// 4. None: answer by the policy. One that fits: return it as stored. Otherwise render, cache and return; a substitute for an unreachable tile is not cached.
+  /// 4. None: answer by the policy. One that fits: return it as stored. Otherwise render, cache and return; a
+  ///    substitute for an unreachable tile is not cached.
   ///
   /// - Throws: ``ServeError``: `badRequest` for what the layers do not support, `damagedTile`; what sources throw.
   /// - Precondition: at least one layer, and as many policies.
@@ -41,7 +43,8 @@ package final class TileResolver: Sendable {
     return .tile(try kept ?? draw(pieces, query, stack))
   }
 
-  /// A substitute rendered from cached tiles. Thrown through the cache, which must not store it, to all waiting queries.
+  /// A substitute rendered from cached tiles. Thrown through the cache, which must not store it, to all waiting
+  /// queries.
   private struct StandIn: Error {
     var tile: Tile
   }
@@ -123,13 +126,15 @@ package final class TileResolver: Sendable {
     return Tile(bytes: image.bytes, format: image.format)
   }
 
-  /// A stored tile is returned if its own format or the tileset's is requested: tilesets of mixed formats are served as they are.
+  /// A stored tile is returned if its own format or the tileset's is requested: tilesets of mixed formats are served as
+  /// they are.
   private static func fits(_ image: StoredImage, _ query: TileQuery, _ stack: LayerStack) -> Bool {
     guard let format = query.format else { return true }
     return image.format == format || stack.format == format && stack.layers.count == 1
   }
 
-  /// Vector tiles are returned as stored. Clients enlarge them themselves, and expect 204 for missing ones (also for blank, which has no vector form).
+  /// Vector tiles are returned as stored. Clients enlarge them themselves, and expect 204 for missing ones (also for
+  /// blank, which has no vector form).
   private func answerVector(_ query: TileQuery, _ layer: Layer) throws -> TileAnswer {
     guard let bytes = try layer.source.storedTile(query.tile) else {
       return .missing(layer.policy == .notFound ? .notFound : .noContent)
@@ -153,8 +158,9 @@ package final class TileResolver: Sendable {
 }
 
 extension MissingTilePolicy {
-  /// The policy if no layer of a composite has a tile or ancestor: the strictest of the layers' policies, so that a client is told
-  /// that the tile is missing unless every layer hides it. 404 (and overzoom, which ends in it) before 204 before blank.
+  /// The policy if no layer of a composite has a tile or ancestor: the strictest of the layers' policies, so that a
+  /// client is told that the tile is missing unless every layer hides it. 404 (and overzoom, which ends in it) before
+  /// 204 before blank.
   package static func composite(_ policies: [MissingTilePolicy]) -> MissingTilePolicy {
     if policies.contains(where: { $0 == .notFound || $0 == .overzoom }) { return .notFound }
     return policies.contains(.noContent) ? .noContent : .blank
@@ -196,7 +202,8 @@ package enum TileAnswer: Hashable, Sendable {
 
 /// The cache of rendered tiles (composites, enlarged, joined and re-encoded ones) and of tiles from slow disks.
 ///
-/// Tiles that are served as stored are not cached here: the page cache has them. Concurrent requests for one tile share one rendering.
+/// Tiles that are served as stored are not cached here: the page cache has them. Concurrent requests for one tile share
+/// one rendering.
 package typealias DrawnTileCache = TileCache<DrawnTileKey, Tile>
 
 /// Everything that a rendered tile depends on.
@@ -210,7 +217,8 @@ package struct DrawnTileKey: TileCacheKey {
   /// Nil for the tileset's own format.
   var format: TileFormat?
 
-  /// The memory of a cache entry in addition to the tile's bytes: the entry, its places in the tables, and the headers of three arrays.
+  /// The memory of a cache entry in addition to the tile's bytes: the entry, its places in the tables, and the headers
+  /// of three arrays.
   var byteCount: Int { 400 + revisions.count * MemoryLayout<SourceRevision>.stride + policies.count }
 }
 

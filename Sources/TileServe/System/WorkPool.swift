@@ -3,9 +3,10 @@ import Synchronization
 
 /// Threads for work that may block: reading cold pages, opening bundles, drawing.
 ///
-/// Work is queued in lanes, one for each tileset, and lanes belong to groups, one for each disk. A lane never has more than ``laneWidth`` threads and a group never more than
-/// ``groupWidth``: a slow disk delays only its own tilesets. Within a group the lanes take turns. Tilesets of upstreams
-/// have their own threads, since networks stall for longer than disks.
+/// Work is queued in lanes, one for each tileset, and lanes belong to groups, one for each disk. A lane never has more
+/// than ``laneWidth`` threads and a group never more than ``groupWidth``: a slow disk delays only its own tilesets.
+/// Within a group the lanes take turns. Tilesets of upstreams have their own threads, since networks stall for longer
+/// than disks.
 ///
 /// Requests take priority over prefetching (``Urgency``), which leaves one thread of a lane free for them.
 package final class WorkPool: Sendable {

@@ -42,7 +42,8 @@ struct HTTPAddress: Hashable, Sendable {
 
   var text: String { "\(scheme.rawValue)://\(host)\(port.map { ":\($0)" } ?? "")\(path)" }
 
-  /// The target of a redirect (RFC 9110, section 10.2.2) if it may be followed: on the same host only, and never from https to http.
+  /// The target of a redirect (RFC 9110, section 10.2.2) if it may be followed: on the same host only, and never from
+  /// https to http.
   func redirected(to location: String) -> HTTPAddress? {
     var target = location
     if location.hasPrefix("//") {
@@ -81,7 +82,9 @@ struct URLTemplate: Hashable, Sendable {
     address = try HTTPAddress(example)
     // The numbers must not decide which host is asked.
     let host = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...].prefix { $0 != "/" && $0 != "?" }
-    guard !host.contains("{") else { throw HTTPAddress.InvalidURL(description: "must not have places in the host's name") }
+    guard !host.contains("{") else {
+      throw HTTPAddress.InvalidURL(description: "must not have places in the host's name")
+    }
   }
 
   /// The URL of a tile.

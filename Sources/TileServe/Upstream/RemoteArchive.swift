@@ -79,7 +79,8 @@ final class RemoteArchive: Sendable {
     file.withLock { if $0?.identity == identity { $0 = nil } }
   }
 
-  /// A stale tile is requested again, so the archive is checked as well, at most once within the freshness lifetime of tiles.
+  /// A stale tile is requested again, so the archive is checked as well, at most once within the freshness lifetime of
+  /// tiles.
   private func lookAgain(_ settings: UpstreamSettings, _ adopt: Adoption) throws {
     let now = WallClock.seconds
     let isDue = seen.withLock { seen in
@@ -99,7 +100,8 @@ final class RemoteArchive: Sendable {
 
 /// A remote file, read in parts by range requests (RFC 9110, section 14). Blocks the calling thread.
 ///
-/// Parts are matched by the server's entity tag: if the file is replaced, reading fails with ``Replaced`` instead of mixing old and new.
+/// Parts are matched by the server's entity tag: if the file is replaced, reading fails with ``Replaced`` instead of
+/// mixing old and new.
 final class RemoteFile: Sendable {
   struct Replaced: Error {}
 

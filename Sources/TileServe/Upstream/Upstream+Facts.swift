@@ -10,7 +10,8 @@ extension Upstream {
     var metadata: StoredMetadata
   }
 
-  /// From the description file; what that leaves out comes from the archive, or from the archive's last answer if it is unreachable.
+  /// From the description file; what that leaves out comes from the archive, or from the archive's last answer if it is
+  /// unreachable.
   func facts() throws -> Facts {
     let (known, changeCount) = knownFacts.withLock { $0 }
     if let known { return known }

@@ -3,10 +3,13 @@ import Support
 import Synchronization
 import TileIndex
 
-/// A tileset of another server (an upstream), cached in a growing bundle: a fetched tile is served from there, also without a network.
+/// A tileset of another server (an upstream), cached in a growing bundle: a fetched tile is served from there, also
+/// without a network.
 ///
-/// 1. Outside the zooms and bounds of its description no tile exists. 2. A fresh cached tile is served. 3. A stale cached tile is
-/// served too, and revalidated in the background. 4. Other tiles are fetched, stored and served; concurrent requests for one tile share one fetch.
+/// 1. Outside the zooms and bounds of its description no tile exists. 2. A fresh cached tile is served. 3. A stale
+///    cached tile is
+/// served too, and revalidated in the background. 4. Other tiles are fetched, stored and served; concurrent requests
+/// for one tile share one fetch.
 final class Upstream: Sendable {
   let settings: UpstreamSettings
   let bundle: GrowingBundle
@@ -41,8 +44,8 @@ final class Upstream: Sendable {
       whenFull: settings.whenFull)
   }
 
-  /// Changes whenever a served tile changed, and every five minutes: tiles rendered from it are then rendered again, and stale ones
-  /// are found.
+  /// Changes whenever a served tile changed, and every five minutes: tiles rendered from it are then rendered again,
+  /// and stale ones are found.
   var revision: SourceRevision {
     let now = MonotonicClock.seconds
     return change.withLock { change in
@@ -77,8 +80,9 @@ final class Upstream: Sendable {
 
   /// Prefetches a tile unless it is cached.
   ///
-  /// - Returns: the bytes of the fetched tile; 0 if it is known already or does not exist; nil if it cannot be fetched now, the description does not allow it, or it has to wait
-  ///   for more requests: on a metered upstream, prefetched bytes are at most half of the requested ones.
+  /// - Returns: the bytes of the fetched tile; 0 if it is known already or does not exist; nil if it cannot be fetched
+  ///   now, the description does not allow it, or it has to wait for more requests: on a metered upstream, prefetched
+  ///   bytes are at most half of the requested ones.
   func fetchAhead(_ tile: TileID) throws -> Int? {
     guard try covers(tile), try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
     guard settings.fetchesAhead, !client.isAway else { return nil }
@@ -178,7 +182,8 @@ final class Upstream: Sendable {
       }
       throw UpstreamFailure(.invalid, "replaces its archive all the time")
     } catch let failure as UpstreamFailure {
-      // The cached tile stays in use while the upstream fails. It is looked up again, since it may have belonged to an archive that was replaced.
+      // The cached tile stays in use while the upstream fails. It is looked up again, since it may have belonged to an
+      // archive that was replaced.
       if let known = try bundle.find(tile, now: WallClock.seconds) { return known.bytes }
       throw failure.error(settings.host)
     }

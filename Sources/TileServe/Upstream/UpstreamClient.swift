@@ -35,8 +35,9 @@ final class UpstreamClient: Sendable {
     pace = Mutex(RequestPace(perSecond: settings.requestsPerSecond))
   }
 
-  /// One client for the process: all upstreams of a host share connections. It follows no redirects, because they are followed here, where it is
-  /// known which are allowed, and decompresses nothing, because tiles are stored as received.
+  /// One client for the process: all upstreams of a host share connections. It follows no redirects, because they are
+  /// followed here, where it is known which are allowed, and decompresses nothing, because tiles are stored as
+  /// received.
   private static let http: HTTPClient = {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.timeout.connect = .seconds(5)

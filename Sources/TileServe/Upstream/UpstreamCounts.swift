@@ -53,7 +53,8 @@ final class UpstreamCounts: Sendable {
       state.bytesLargest = max(state.bytesLargest, bytes)
     }
   }
-  /// Reserves bytes for a prefetch, so that prefetched bytes stay at most half of the requested ones, however many prefetches run at the same time.
+  /// Reserves bytes for a prefetch, so that prefetched bytes stay at most half of the requested ones, however many
+  /// prefetches run at the same time.
   ///
   /// - Parameter bodyCount: how many bodies it may take, each as long as the longest so far.
   /// - Returns: what to pass to ``releaseAhead(_:)`` afterwards; nil if it would be too much.

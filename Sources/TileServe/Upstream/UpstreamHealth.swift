@@ -1,7 +1,8 @@
-/// A circuit breaker for one upstream: after three failures in a row no requests are sent, for twice as long each time, and then a single one is tried.
+/// A circuit breaker for one upstream: after three failures in a row no requests are sent, for twice as long each time,
+/// and then a single one is tried.
 ///
-/// Without a network, cached tiles are then served at once instead of after a timeout. Times are seconds of a clock that only
-/// runs forwards.
+/// Without a network, cached tiles are then served at once instead of after a timeout. Times are seconds of a clock
+/// that only runs forwards.
 struct UpstreamHealth {
   private var failuresInRow = 0
   private var awayUntil = 0.0

@@ -23,13 +23,15 @@ extension BrowserTests {
     try page.evaluate(
       """
       (() => {
-        const inSight = (e) => { const r = e.getBoundingClientRect(); return r.height > 0 && r.bottom > 0 && r.top < innerHeight; };
+        const inSight = (e) => { const r = e.getBoundingClientRect(); return r.height > 0 && r.bottom > 0 && r.top < \
+        innerHeight; };
         const pictures = [...document.querySelectorAll(".card img")].filter(inSight);
         return {
           shown: [...document.querySelectorAll(".card")].filter((card) => card.getClientRects().length > 0).length,
           count: document.getElementById("count").textContent,
           pictures: pictures.length,
-          loaded: pictures.filter((image) => image.complete && image.naturalWidth > 0 && !image.classList.contains("missing")).length,
+          loaded: pictures.filter((image) => image.complete && image.naturalWidth > 0 && \
+          !image.classList.contains("missing")).length,
           height: document.documentElement.scrollHeight - innerHeight,
           top: scrollY,
           overflows: document.documentElement.scrollWidth > innerWidth,

@@ -44,7 +44,8 @@ extension BrowserTests {
     try map.page.evaluate("TileViewer.map.queryRenderedFeatures().length", as: Int.self)
   }
 
-  /// Pages say what to install. The libraries of this machine are kept away by embedding the server, since the command looks for them itself.
+  /// Pages say what to install. The libraries of this machine are kept away by embedding the server, since the command
+  /// looks for them itself.
   @Test func viewerSaysWhichLibraryIsMissing() async throws {
     var options = TileServerOptions()
     options.port = 0

@@ -30,7 +30,8 @@ extension BrowserTests {
     let isInSight = """
       (() => {
         const r = document.getElementById("found-1").getBoundingClientRect();
-        return r.height > 10 && document.getElementById("found-1").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
+        return r.height > 10 && document.getElementById("found-1").contains(document.elementFromPoint(r.x + r.width / \
+        2, r.y + r.height / 2));
       })()
       """
     #expect(try map.page.evaluate(isInSight, as: Bool.self))
@@ -127,7 +128,8 @@ extension BrowserTests {
         """
         [...document.querySelectorAll(".maplibregl-marker, path.leaflet-interactive")].map((mark) => {
           const [r, frame] = [mark, document.getElementById("map")].map((e) => e.getBoundingClientRect());
-          return Math.hypot(r.x + r.width / 2 - frame.x - frame.width / 2, r.y + r.height / 2 - frame.y - frame.height / 2);
+          return Math.hypot(r.x + r.width / 2 - frame.x - frame.width / 2, r.y + r.height / 2 - frame.y - frame.height \
+          / 2);
         })
         """, as: [Double].self)
       #expect(marks.count == 1 && marks[0] < 40, "\(wanted.name): \(marks)")

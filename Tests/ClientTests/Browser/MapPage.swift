@@ -65,11 +65,13 @@ struct MapPage {
           covered += 1;
           const [px, py] = [x + frame.left, y + frame.top];
           // A hair of rounding between neighbours is not to be seen.
-          if (!good.some(({ r }) => px >= r.left - 0.5 && px <= r.right + 0.5 && py >= r.top - 0.5 && py <= r.bottom + 0.5)) holes.push([x, y]);
+          if (!good.some(({ r }) => px >= r.left - 0.5 && px <= r.right + 0.5 && py >= r.top - 0.5 && py <= r.bottom + \
+          0.5)) holes.push([x, y]);
         }
         const center = map.getCenter();
         return {
-          tiles: tiles.map(({ image }) => image.src), broken: tiles.filter((t) => !good.includes(t)).map(({ image }) => image.src),
+          tiles: tiles.map(({ image }) => image.src), broken: tiles.filter((t) => !good.includes(t)).map(({ image }) \
+          => image.src),
           holes, covered, zoom: map.getZoom(), center: [center.lng, center.lat],
         };
       })()

@@ -21,7 +21,8 @@ struct GDALTests {
     Tileset(id: SampleBundles.oddID),
   ]
 
-  /// Runs a program of GDAL's that keeps what it fetches in the test's own folder, since servers of other tests have had the same port.
+  /// Runs a program of GDAL's that keeps what it fetches in the test's own folder, since servers of other tests have
+  /// had the same port.
   private func gdal(_ program: String, _ arguments: [String], _ folder: TemporaryFolder) throws -> CommandRun {
     let run = try #require(Command(installed: program)).run(
       arguments,
@@ -78,7 +79,8 @@ struct GDALTests {
     #expect(Set(rgba).count > 100, "a window with something in it")
     let rgb = rgba.indices.filter { $0 % 4 != 3 }.map { rgba[$0] }
 
-    // In queries GDAL writes a layer's name as it is, which no URL may hold; it asks by query only where no path is named.
+    // In queries GDAL writes a layer's name as it is, which no URL may hold; it asks by query only where no path is
+    // named.
     let ways = GDALWay.allCases.filter { $0 != .wmtsTilesByQuery || segment(tileset.id) == tileset.id }
     for way in ways {
       let folder = try TemporaryFolder()

@@ -66,7 +66,8 @@ import TileIndex
 
   @Test func secondBuildInAFolderIsRefusedAsBusy() throws {
     let catalog = try BuiltCatalog()
-    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": [0, 12]"#)
+    try catalog.write(
+      BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": [0, 12]"#)
     let first = try Command(built: "tilecut").start(["build", catalog.manifest, "-o", catalog.output])
     #expect(first.wait { FileManager.default.fileExists(atPath: catalog.path(".tilecut/work/a")) })
     let second = try catalog.build()

@@ -78,7 +78,8 @@ import TileImage
     #expect(again.status == 0 && again.stdout.contains("4 regions, 0 made, 4 unchanged"), "\(again)")
     #expect(try catalog.contents() == before)
     #expect(
-      try catalog.names.map { try FileManager.default.attributesOfItem(atPath: catalog.path($0)) as NSDictionary } == stamps
+      try catalog.names.map { try FileManager.default.attributesOfItem(atPath: catalog.path($0)) as NSDictionary }
+        == stamps
     )
 
     // A copy of the folder has other inodes and times, and the same content.
@@ -99,13 +100,15 @@ import TileImage
     #expect(split.stdout.contains("4 regions, 1 made") && split.stderr.contains("degrees 1: updated"), "\(split)")
     #expect(try catalog.contents()["degrees-1.mbtiles"] == before["degrees-1.mbtiles"])
     try catalog.expectConsistent()
-    #expect(catalog.names == (try catalog.catalogue().regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
+    #expect(
+      catalog.names == (try catalog.catalogue().regions.flatMap(\.files).map(\.file) + ["catalogue.json"]).sorted())
   }
 
   /// The short form of ``everyKindOfChangedInputIsBuiltAgain()``.
   @Test func changedSourceIsBuiltAgain() throws {
     let catalog = try BuiltCatalog()
-    try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "sources": ["other.png"]"#)].joined(separator: ","))
+    try catalog.write(
+      [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "sources": ["other.png"]"#)].joined(separator: ","))
     #expect(try catalog.build().status == 0)
     _ = try catalog.folder.writePlacedPicture("other.png", edge: 32)
     let run = try catalog.build()
@@ -235,7 +238,8 @@ import TileImage
   @Test func twoBuildsGiveTheSameBytes() throws {
     let (one, two) = (try BuiltCatalog(), try BuiltCatalog())
     for catalog in [one, two] {
-      try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "format": "jpeg""#)].joined(separator: ","))
+      try catalog.write(
+        [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "format": "jpeg""#)].joined(separator: ","))
     }
     #expect(try one.build("--jobs", "1").status == 0)
     #expect(try two.build("--jobs", "2", "--memory", "128MB").status == 0)
@@ -342,13 +346,17 @@ import TileImage
     let before = try catalog.contents()
     try catalog.folder.write("bad.tif", "not a raster")
     try catalog.write(
-      [BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b", #", "sources": ["bad.tif"]"#), BuiltCatalog.region("c")]
-        .joined(separator: ","))
+      [
+        BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b", #", "sources": ["bad.tif"]"#),
+        BuiltCatalog.region("c"),
+      ]
+      .joined(separator: ","))
     let run = try catalog.build()
     expectRefusal(run, status: 65, naming: "1 region of 3", "bad.tif")
     #expect(try catalog.contents() == before)
     try catalog.write(
-      [BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b"), BuiltCatalog.region("c")].joined(separator: ","))
+      [BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b"), BuiltCatalog.region("c")].joined(
+        separator: ","))
     let mended = try catalog.build()
     #expect(mended.stdout.contains("3 regions, 1 made, 2 unchanged"), "\(mended)")
     try catalog.expectConsistent()
@@ -386,6 +394,7 @@ import TileImage
     let run = try catalog.build()
     expectRefusal(
       run, status: 65, naming: "regions[0].title is missing", "regions[1].titel", "regions[1].id is missing")
-    #expect(run.stderrLines.allSatisfy { $0.hasPrefix("tilecut: \(catalog.manifest): ") && $0.contains("; ") }, "\(run)")
+    #expect(
+      run.stderrLines.allSatisfy { $0.hasPrefix("tilecut: \(catalog.manifest): ") && $0.contains("; ") }, "\(run)")
   }
 }

@@ -37,7 +37,9 @@ struct BuiltCatalog {
     try #require(run.status == 0, "\(run)")
     // A static value is never released.
     atexit {
-      if let variety = try? BuiltCatalog.variety.get() { try? FileManager.default.removeItem(atPath: variety.folder.path) }
+      if let variety = try? BuiltCatalog.variety.get() {
+        try? FileManager.default.removeItem(atPath: variety.folder.path)
+      }
     }
     return (catalog.folder, run)
   }

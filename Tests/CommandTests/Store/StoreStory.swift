@@ -47,10 +47,12 @@ final class StoreStory {
     try folder.write(
       "store.json",
       """
-      {"catalogue": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": ["root.der"\(hasMadeUpStore ? ", \"fake.key.root.der\"" : "")],
+      {"catalogue": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": \
+      ["root.der"\(hasMadeUpStore ? ", \"fake.key.root.der\"" : "")],
        "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
        "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
-       "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": 1000000,
+       "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": \
+       1000000,
        "transfersByAccount": 4}}
       """)
     let made = try ledger("init")

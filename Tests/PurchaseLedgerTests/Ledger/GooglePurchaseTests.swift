@@ -98,7 +98,8 @@ import Testing
 
   // MARK: Context of an answer
 
-  /// The product of an answer comes from the wrapper, and Google dates every answer by the purchase. The operator's last value wins.
+  /// The product of an answer comes from the wrapper, and Google dates every answer by the purchase. The operator's
+  /// last value wins.
   @Test func importingAgainCorrectsAWrongProduct() async throws {
     let test = try TestLedger()
     let identity = StoreIdentity(packageName: "org.example.maps")

@@ -107,7 +107,8 @@ import Testing
     #expect(try ledger.verify().isClean)
   }
 
-  /// Without `describesBooked` recorded evidence is recognised and not decoded; claims and missing options are still checked.
+  /// Without `describesBooked` recorded evidence is recognised and not decoded; claims and missing options are still
+  /// checked.
   @Test func recordedEvidenceNeedNotBeDecoded() async throws {
     let genuine = try transaction(authority)
     #expect(try await imported([genuine], describesBooked: false).map(\.outcome) == [.accepted])
@@ -150,7 +151,8 @@ import Testing
     #expect(try await run(ledger, [], Self.now).isEmpty && ledger.quarantined().isEmpty)
   }
 
-  /// A row of evidence can be inserted by anybody who can write to the file, an event that names it only by breaking the chain.
+  /// A row of evidence can be inserted by anybody who can write to the file, an event that names it only by breaking
+  /// the chain.
   @Test(arguments: [1, 4]) func evidenceWithoutAnEventIsNotKnown(_ outcome: Int) async throws {
     let forged = try transaction(stranger)
     let genuine = try transaction(authority)

@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import PurchaseLedger
 
-/// Evidence of a few transactions, and accounts that are opened, claim and are erased. Evidence may arrive in any order and
-/// repeatedly; the accounts' actions have a fixed order.
+/// Evidence of a few transactions, and accounts that are opened, claim and are erased. Evidence may arrive in any order
+/// and repeatedly; the accounts' actions have a fixed order.
 struct RandomHistory {
   enum Step {
     case open(Int)
@@ -41,7 +41,8 @@ struct RandomHistory {
       "t0", Bool.random(using: &random) ? "t0" : "t1", Bool.random(using: &random) ? "t0" : "t2",
       Bool.random(using: &random) ? "t9" : "t3", "t4",
     ]
-    // A copy of a copy, and two copies of each other: no store states this, but the result must not depend on the order.
+    // A copy of a copy, and two copies of each other: no store states this, but the result must not depend on the
+    // order.
     if Bool.random(using: &random) {
       for index in [0, 1, 3] { originals[index] = Self.apples.randomElement(using: &random)! }
     }
@@ -125,7 +126,8 @@ struct RandomHistory {
     return fact
   }
 
-  /// Records everything: the evidence in random order, some of it twice, between the accounts' actions and in batches of random length.
+  /// Records everything: the evidence in random order, some of it twice, between the accounts' actions and in batches
+  /// of random length.
   func book(using random: inout SeededGenerator) throws -> SerializedConnection {
     let shuffled = (evidence + evidence.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
     var work: [(EvidenceRecorder) throws -> Void] = shuffled.map { fact in { _ = try $0.book(Self.piece(fact)) } }

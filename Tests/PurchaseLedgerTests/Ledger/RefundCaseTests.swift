@@ -190,7 +190,8 @@ import Testing
     #expect(try test.amounts("3") == [1: 0] && test.ledger.verify().isClean)
   }
 
-  /// Only a transaction that is its own original was paid for, so the refund of a copy does not make later purchases revenue.
+  /// Only a transaction that is its own original was paid for, so the refund of a copy does not make later purchases
+  /// revenue.
   @Test(arguments: [[0, 1], [1, 0]], [false, true])
   func aCopyOfACopyAddsNoRevenue(_ order: [Int], _ isOneCommit: Bool) throws {
     let test = try TestLedger()

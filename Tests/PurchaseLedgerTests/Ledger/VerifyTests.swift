@@ -167,7 +167,8 @@ import Testing
     #expect(report.outside == [.init(table: "credential", rows: 1), .init(table: "session", rows: 1)])
   }
 
-  /// Pulled evidence keeps its outcome when `reconcile --apply` records a part of it, and an event names it from then on.
+  /// Pulled evidence keeps its outcome when `reconcile --apply` records a part of it, and an event names it from then
+  /// on.
   @Test func pulledEvidenceThatWasAppliedIsRecorded() throws {
     let test = try TestLedger()
     let piece = TestLedger.piece([.sample("3")], nil, nil, true, .operatorImport, [3])
@@ -180,7 +181,8 @@ import Testing
     #expect(try notBooked() == nil)
   }
 
-  /// Under the policy that refuses unsigned evidence only `reconcile --apply` records an unsigned fact, with a correction event.
+  /// Under the policy that refuses unsigned evidence only `reconcile --apply` records an unsigned fact, with a
+  /// correction event.
   @Test func unsignedFactsAreCheckedAgainstThePolicyOfTheirTime() throws {
     let test = try TestLedger()
     func unsigned(_ id: String) -> StoreTransaction { .sample(id) { $0.trust = .unsigned } }

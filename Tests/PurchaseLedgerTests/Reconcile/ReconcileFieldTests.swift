@@ -59,7 +59,8 @@ import Testing
 
   typealias Change = @Sendable (inout StoreTransaction) -> Void
 
-  /// Each change makes the field smaller than the sample's, by its bytes or number. The sample is a consumable with quantity 2.
+  /// Each change makes the field smaller than the sample's, by its bytes or number. The sample is a consumable with
+  /// quantity 2.
   static let smaller: [(field: String, change: Change)] = [
     ("price", { $0.price = Money(milliunits: 9, currency: "USD") }),
     ("price", { $0.price = Money(milliunits: 10_990, currency: "AUD") }),
@@ -74,7 +75,8 @@ import Testing
     .sample(id, signed: signed) { ($0.productType, $0.quantity) = (.consumable, 2) }
   }
 
-  /// Of 2,000 transactions on both sides the store contradicts every tenth, in each field, with an earlier and a later date.
+  /// Of 2,000 transactions on both sides the store contradicts every tenth, in each field, with an earlier and a later
+  /// date.
   @Test func everyContradictionIsListedWhicheverSideIsNewer() throws {
     let test = try TestLedger()
     var page = SnapshotPage(evidence: [], cursor: nil)
@@ -146,7 +148,8 @@ import Testing
     }
   }
 
-  /// Google dates every answer by the purchase: if only the tie-break decides, applying decides instead, also repeatedly.
+  /// Google dates every answer by the purchase: if only the tie-break decides, applying decides instead, also
+  /// repeatedly.
   @Test func applyDecidesBetweenValuesOfEqualDates() throws {
     let test = try TestLedger()
     func google(_ product: String, _ quantity: Int64) -> StoreTransaction {
@@ -174,7 +177,8 @@ import Testing
     #expect(try test.ledger.entitlement(of: signed.key)?.productID == "region.kkk")
   }
 
-  /// Of contradictory copies with equal dates the greater value counts; a decision for one field does not affect the others.
+  /// Of contradictory copies with equal dates the greater value counts; a decision for one field does not affect the
+  /// others.
   @Test func contradictoryCopiesAreSettledOnce() throws {
     for seed in 0..<16 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
@@ -260,7 +264,8 @@ import Testing
     #expect(lines.isEmpty && report.isAgreed && report.staleSnapshots == 1)
   }
 
-  /// A later fact with fewer fields removes nothing from the snapshot, in any order; each fact is recorded with its own evidence.
+  /// A later fact with fewer fields removes nothing from the snapshot, in any order; each fact is recorded with its own
+  /// evidence.
   @Test(arguments: [false, true]) func theSnapshotJoinsFacts(_ isPoorFirst: Bool) throws {
     let test = try TestLedger()
     let rich = StoreTransaction.sample { $0.productType = .consumable }

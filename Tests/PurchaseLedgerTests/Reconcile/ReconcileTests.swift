@@ -167,7 +167,8 @@ import Testing
     #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
   }
 
-  /// The store names an erased account's token for another account's grant. An operator has to decide, because claims from before the erasure would be void.
+  /// The store names an erased account's token for another account's grant. An operator has to decide, because claims
+  /// from before the erasure would be void.
   @Test func anErasedAccountsTokenTakesNoGrant() throws {
     let test = try TestLedger()
     let (tom, bob) = (try test.account(), try test.account())

@@ -143,7 +143,8 @@ import Testing
   @Test func aRealTimeNotificationYieldsOnlyALookUp() async throws {
     let message = """
       {"version": "1.0", "packageName": "org.example.maps", "eventTimeMillis": "1770000000000",
-       "oneTimeProductNotification": {"version": "1.0", "notificationType": 1, "purchaseToken": "t", "sku": "region.alps"}}
+       "oneTimeProductNotification": {"version": "1.0", "notificationType": 1, "purchaseToken": "t", "sku": \
+       "region.alps"}}
       """
     let envelope = "{\"message\": {\"messageId\": \"77\", \"data\": \"\(Data(message.utf8).base64EncodedString())\"}}"
     let found = try await verify(envelope, .googleNotification)

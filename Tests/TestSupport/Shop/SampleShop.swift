@@ -1,6 +1,6 @@
+public import RegionCatalog
 import Support
 import TileImage
-public import RegionCatalog
 import TileIndex
 
 /// A generated shop: regions with editions, patches between them and packs, all of them real bundles of some hundred
@@ -19,7 +19,8 @@ public final class SampleShop: Sendable {
 
   public func bytes(_ file: String) throws -> [UInt8] { Array(try folder.bytes(file)) }
 
-  /// Publishes the next edition of a region, `1`, `2`, ..., with a patch from the one before. A fifth of the tiles changes each time.
+  /// Publishes the next edition of a region, `1`, `2`, ..., with a patch from the one before. A fifth of the tiles
+  /// changes each time.
   ///
   /// - Parameter packs: also publish it as two packs: the coarse levels, and the finest.
   @discardableResult

@@ -54,7 +54,8 @@ let tradeDegrees: TileMatrixSet = {
   }
 
   @Test func degreeTilesHaveExactBounds() {
-    // The tile of 32° that contains Tennessee, and the one of 2.5′ within it that contains Jacksboro (84.18 W, 36.33 N).
+    // The tile of 32° that contains Tennessee, and the one of 2.5′ within it that contains Jacksboro (84.18 W, 36.33
+    // N).
     let sheet = tradeDegrees.tile(longitude: -84.18, latitude: 36.33, zoom: 0)!
     #expect(sheet.description == "0/2/1")
     #expect(tradeDegrees.bounds(of: sheet) == BoundingBox(west: -116, south: 26, east: -84, north: 58))

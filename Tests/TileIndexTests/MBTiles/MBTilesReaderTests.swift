@@ -82,7 +82,8 @@ import TileIndex
     let reader = try MBTilesReader(
       path: try bundle(
         ForeignBundle.flat() + """
-          INSERT INTO metadata VALUES ('format', 'webp'), ('center', ' 8.5, 47.25 ,5.0'), ('minzoom', '0.0'), ('maxzoom', 'x'),
+          INSERT INTO metadata VALUES ('format', 'webp'), ('center', ' 8.5, 47.25 ,5.0'), ('minzoom', '0.0'), \
+          ('maxzoom', 'x'),
             ('type', 'Overlay'), ('bounds ', 'x');
           UPDATE metadata SET value = '-10, -20 ,30,4e1' WHERE name = 'bounds';
           UPDATE metadata SET value = 'image/jpeg' WHERE value = 'png';
@@ -139,9 +140,11 @@ import TileIndex
       path: try bundle(
         """
         CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data);
-        INSERT INTO tiles VALUES (0, 0, 0, X'01'), ('one', 0, 0, X'01'), (NULL, NULL, NULL, NULL), (1, 0, 0, NULL), (1, 0, 1, ''),
+        INSERT INTO tiles VALUES (0, 0, 0, X'01'), ('one', 0, 0, X'01'), (NULL, NULL, NULL, NULL), (1, 0, 0, NULL), \
+        (1, 0, 1, ''),
           (-1, 0, 0, X'01'), (99, 0, 0, X'01'), (1, -9223372036854775808, 9223372036854775807, X'01'),
-          (1, 9223372036854775807, -9223372036854775808, X'01'), (1, 1.5, 0, X'01'), (2, 'x', 'y', X'01'), (2, 3, 0, 'text');
+          (1, 9223372036854775807, -9223372036854775808, X'01'), (1, 1.5, 0, X'01'), (2, 'x', 'y', X'01'), (2, 3, 0, \
+          'text');
         """))
     var walked: [String] = []
     try reader.forEachTile { tile, _ in walked.append(tile.description) }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import TileIndex
 
-/// Archives with modified bytes, extreme numbers and missing parts give a result or a ``BundleError``, in bounded time, and never crash.
+/// Archives with modified bytes, extreme numbers and missing parts give a result or a ``BundleError``, in bounded time,
+/// and never crash.
 @Suite(.ownThread) struct PMTilesDamageTests {
   /// Reads everything. Returns true if the archive was refused.
   private func readAll(_ path: String) throws -> Bool {

@@ -43,7 +43,8 @@ final class MemorySource: TileSource {
 
 /// Grids of small tiles, so that tests draw few pixels.
 enum Grids {
-  /// The web map's, with tiles of 64 pixels: a tileset of `tilePixels` 64 has plain tiles, one of 128 those for dense screens.
+  /// The web map's, with tiles of 64 pixels: a tileset of `tilePixels` 64 has plain tiles, one of 128 those for dense
+  /// screens.
   static let quad = degrees("Quad64", edges: (0...20).map { 90 / Double(1 << $0) })
   /// Steps of 4, 4, 4, 4 and 3, as some atlases have them.
   static let atlas = degrees("Atlas64", edges: [32, 8, 2, 0.5, 0.125, 0.125 / 3])

@@ -5,7 +5,8 @@ import TileIndex
 
 @testable import TileServe
 
-/// Stored responses, and the requests that get them: those that repeat their connection's last one except for the target.
+/// Stored responses, and the requests that get them: those that repeat their connection's last one except for the
+/// target.
 @Suite(.ownThread) struct CachedResponseTests {
   @Test func repeatedRequestsGetTheSameAnswer() async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in

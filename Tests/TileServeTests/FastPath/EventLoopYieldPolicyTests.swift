@@ -6,7 +6,8 @@ import Testing
 
 /// How often an event loop yields, in virtual time.
 @Suite(.ownThread) struct EventLoopYieldPolicyTests {
-  /// Gives turns for ten seconds: every answer takes 10 us, and every `longEvery`th turn of the others `long` instead of 300 us (0: none).
+  /// Gives turns for ten seconds: every answer takes 10 us, and every `longEvery`th turn of the others `long` instead
+  /// of 300 us (0: none).
   ///
   /// - Returns: how many turns a second, and the share of the time that the others had.
   private func tenSeconds(

@@ -49,7 +49,9 @@ func serving(
   let server = try await TileServer.start(registry, options, accessLog: accessLog)
   do {
     // Clients block, so they must not use Swift's few threads.
-    try await withTaskExecutorPreference(ThreadExecutor()) { try await body(Served(server: server, registry: registry)) }
+    try await withTaskExecutorPreference(ThreadExecutor()) {
+      try await body(Served(server: server, registry: registry))
+    }
   } catch {
     try await server.shutdown()
     await registry.close()
@@ -90,7 +92,8 @@ private final class ServerLimit: Sendable {
 
 /// A folder with one bundle of each kind, created once.
 enum SampleTilesets {
-  /// relief (PNG, one tile missing), photo (JPEG), air (WebP), labels (PNG with holes), roads (vector, gzipped), degrees (another grid).
+  /// relief (PNG, one tile missing), photo (JPEG), air (WebP), labels (PNG with holes), roads (vector, gzipped),
+  /// degrees (another grid).
   static let folder = Result {
     let folder = try TemporaryFolder()
     try folder.writeBundle("relief.mbtiles", zooms: 0...2, seed: 1, without: [tile(2, 3, 3)])

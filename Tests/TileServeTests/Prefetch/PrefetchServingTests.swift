@@ -8,7 +8,8 @@ import TilePrefetch
 
 @testable import TileServe
 
-/// Prefetching over real connections. The tests check which loads came before their requests, not how long anything took.
+/// Prefetching over real connections. The tests check which loads came before their requests, not how long anything
+/// took.
 @Suite(.ownThread) struct PrefetchServingTests {
   private static let image = Result { try SampleTiles.image(1, .png) }
 

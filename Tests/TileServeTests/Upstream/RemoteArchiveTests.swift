@@ -81,7 +81,8 @@ import TileIndex
     }
   }
 
-  /// A start without a network: of an archive that was read before, cached tiles and enlarged parts of them; of a new one nothing until the network is back.
+  /// A start without a network: of an archive that was read before, cached tiles and enlarged parts of them; of a new
+  /// one nothing until the network is back.
   @Test func startWithoutANetwork() async throws {
     let file = try Self.archive(1)
     try await withOrigin {
@@ -138,7 +139,8 @@ import TileIndex
     }
   }
 
-  /// When the archive is known to be replaced, neither tiles nor description of the old one are served, however fresh they are.
+  /// When the archive is known to be replaced, neither tiles nor description of the old one are served, however fresh
+  /// they are.
   @Test(arguments: ["\"two\"", "W/\"two\"", ""]) func tilesOfAReplacedArchiveAreDropped(tag: String) async throws {
     let old = try Self.archive(1)
     let new = try Self.archive(2, name: "Anew")

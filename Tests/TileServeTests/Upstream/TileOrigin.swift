@@ -64,7 +64,8 @@ final class TileOrigin: Sendable {
     listener.withLock { $0 = channel }
   }
 
-  /// Simulates a lost network: connections are closed and new ones refused. The port stays bound, so that no other test's server gets it.
+  /// Simulates a lost network: connections are closed and new ones refused. The port stays bound, so that no other
+  /// test's server gets it.
   func goAway() async throws {
     isAway.withLock { $0 = true }
     for client in clients.withLock({ Array($0.values) }) { try? await client.close() }

@@ -39,7 +39,8 @@ package struct CommandSettings: Sendable {
 
   package func paths(_ name: String) -> [String] { reader.stringArray(forKey: Self.key(name)) ?? [] }
 
-  /// - Throws: ``ConfigurationError`` for a value that is no number of the option's range: it must not mean the default.
+  /// - Throws: ``ConfigurationError`` for a value that is no number of the option's range: it must not mean the
+  ///   default.
   package func number(_ name: String) throws -> Int? {
     guard case .number(let range)? = schema.option(name)?.kind, let text = text(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {

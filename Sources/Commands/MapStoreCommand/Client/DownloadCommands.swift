@@ -23,7 +23,9 @@ struct GetCommand: AsyncParsableCommand {
         for (index, region) in regions.enumerated() {
           group.addTask {
             do {
-              return (index, .success(try await device.manager.install(region, from: device.client) { printer.show($0) }))
+              return (
+                index, .success(try await device.manager.install(region, from: device.client) { printer.show($0) })
+              )
             } catch {
               return (index, .failure(error))
             }

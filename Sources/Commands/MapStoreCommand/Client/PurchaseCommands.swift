@@ -11,8 +11,10 @@ struct BuyCommand: AsyncParsableCommand {
     commandName: "buy",
     abstract: "Buys regions from a fake app store, for tests and demonstrations.",
     discussion: """
-      The fake app store signs with a ephemeral authority (mapstore client store-key); only a server that was given its root (--root-certificate) believes it. \
-      As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed in by sync, or before anything else is bought.
+      The fake app store signs with an ephemeral authority (mapstore client store-key); only a server that was given \
+      its root (--root-certificate) believes it. \
+      As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed \
+      in by sync, or before anything else is bought.
       """)
   @OptionGroup var flags: ClientFlags
   @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
@@ -75,7 +77,8 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync",
     abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
     discussion: """
-      With --update what is installed is brought up to date, packs too; with --all everything else that is owned is installed as well. What is paused stays paused.
+      With --update what is installed is brought up to date, packs too; with --all everything else that is owned is \
+      installed as well. What is paused stays paused.
       """)
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
@@ -147,7 +150,7 @@ struct SyncCommand: AsyncParsableCommand {
 struct StoreKeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store-key",
-    abstract: "Makes a ephemeral authority that signs purchases of a fake app store.",
+    abstract: "Makes an ephemeral authority that signs purchases of a fake app store.",
     discussion:
       "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server."
   )
@@ -168,7 +171,8 @@ struct RefundCommand: AsyncParsableCommand {
     commandName: "refund",
     abstract: "Has the fake app store give the money back for regions, for tests and demonstrations.",
     discussion: """
-      As a real one does, the store tells the shop's server with a signed notification (/v1/notifications/apple); whoever bought the region need not be there. What was sold, and \
+      As a real one does, the store tells the shop's server with a signed notification (/v1/notifications/apple); \
+      whoever bought the region need not be there. What was sold, and \
       given back, stands in the store's book, FILE.book.jsonl, which purchase-ledger reconcile --store reads.
       """)
   @OptionGroup var flags: ClientFlags

@@ -9,9 +9,10 @@ import PurchaseLedger
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Serves the shop: the catalogue's catalogue, accounts, purchases and downloads.",
+    abstract: "Serves the shop: catalogue, accounts, purchases and downloads.",
     discussion: """
-      Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the environment: MAPSTORE_PUBLIC_URL. \
+      Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the \
+      environment: MAPSTORE_PUBLIC_URL. \
       Flags win over the environment, the environment over the file. docs/store.md describes the interface.
       """)
 
@@ -36,7 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
     for await _ in end.stream { break }
     let seconds = settings.options.drainSeconds
     Task.detached { [logger] in
-      // Work may wait for the ledger's lock or a slow disk for long. A request without an answer has promised nothing, so it is cut off.
+      // Work may wait for the ledger's lock or a slow disk for long. A request without an answer has promised nothing,
+      // so it is cut off.
       try await Task.sleep(for: .seconds(seconds) + .milliseconds(500))
       logger.warning("requests were left behind: they were not done within \(seconds) s")
       _ = StandardStreams.flush()

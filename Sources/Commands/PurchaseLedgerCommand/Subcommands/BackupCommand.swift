@@ -8,7 +8,8 @@ struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copies the ledger into a file that is a ledger by itself, while others write.",
     discussion: """
-      The copy holds what was committed when it began. It gets its name when its chain was followed to the end and it is on the disk; only its owner can read it. \
+      The copy holds what was committed when it began. It gets its name when its chain was followed to the end and it \
+      is on the disk; only its owner can read it. \
       A copy of the ledger's file alone may lack what is in the -wal file beside it. docs/ledger.md says how to restore.
       """)
 

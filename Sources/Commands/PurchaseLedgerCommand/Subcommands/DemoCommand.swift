@@ -10,7 +10,8 @@ struct DemoCommand: AsyncParsableCommand {
     commandName: "demo",
     abstract: "Makes up a year of a shop of 170 regions, books it and reconciles it.",
     discussion: """
-      Everything is signed by a certification authority that is made for it and thrown away. Only --ledger says where the ledger goes, so that a fake one never \
+      Everything is signed by a certification authority that is made for it and thrown away. Only --ledger says where \
+      the ledger goes, so that a fake one never \
       takes the place of a shop's.
       """)
 

@@ -9,7 +9,8 @@ struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the events as JSON Lines, or the postings as an hledger journal.",
     discussion: """
-      Both hold the last event's hash, the head: kept elsewhere, verify --head compares with it. A file is made for its owner alone (mode 0600).
+      Both hold the last event's hash, the head: kept elsewhere, verify --head compares with it. A file is made for \
+      its owner alone (mode 0600).
       """)
 
   @Option(help: "jsonl or hledger.")

@@ -9,8 +9,10 @@ struct ImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Books evidence: signed transactions, notifications, receipts, verifyReceipt and Google JSON.",
     discussion: """
-      A file is one piece, or JSON Lines of pieces and of wrappers {"account": ..., "evidence": ...}. The format is found out. \
-      Run again after an interruption: what was booked is a duplicate. --quarantined presents what the ledger keeps in quarantine. Exits with 1 when some were refused or quarantined.
+      A file is one piece, or JSON Lines of pieces and of wrappers {"account": ..., "evidence": ...}. The format is \
+      found out. \
+      Run again after an interruption: what was booked is a duplicate. --quarantined presents what the ledger keeps in \
+      quarantine. Exits with 1 when some were refused or quarantined.
       """)
 
   enum Report: String, ExpressibleByArgument, CaseIterable { case text, json }

@@ -9,7 +9,8 @@ struct InspectCommand: AsyncParsableCommand {
     commandName: "inspect",
     abstract: "Verifies and decodes evidence without booking it.",
     discussion: """
-      Exits with 0 when it is valid, with 1 when it is refused or would go into quarantine. An option that is not given is a check that is not made; \
+      Exits with 0 when it is valid, with 1 when it is refused or would go into quarantine. An option that is not \
+      given is a check that is not made; \
       nothing of Apple's verifies without a root certificate.
       """)
 

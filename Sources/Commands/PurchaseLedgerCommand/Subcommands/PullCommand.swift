@@ -9,7 +9,8 @@ struct PullCommand: AsyncParsableCommand {
     commandName: "pull",
     abstract: "Asks a store's API and keeps its answers for reconcile; books nothing.",
     discussion: """
-      Keys stand in the configuration file, under apple (issuerId, keyId, privateKey) and google (serviceAccount, or accessTokenFile). \
+      Keys stand in the configuration file, under apple (issuerId, keyId, privateKey) and google (serviceAccount, or \
+      accessTokenFile). \
       After an interruption it goes on where it was.
       """)
 

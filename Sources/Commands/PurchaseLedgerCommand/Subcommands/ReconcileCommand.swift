@@ -8,7 +8,8 @@ struct ReconcileCommand: AsyncParsableCommand {
     commandName: "reconcile",
     abstract: "Compares the store's book with ours.",
     discussion: """
-      Compares what pull brought, or with --store an export of the store's evidence, and books nothing unless --apply is given. \
+      Compares what pull brought, or with --store an export of the store's evidence, and books nothing unless --apply \
+      is given. \
       Exits with 0 when the books agree, with 1 when differences remain.
       """)
 

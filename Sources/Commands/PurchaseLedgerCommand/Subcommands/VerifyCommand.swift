@@ -10,7 +10,8 @@ struct VerifyCommand: AsyncParsableCommand {
     abstract:
       "Checks the file, the hash chain, the evidence, that postings balance, and that answers are those of the events.",
     discussion: """
-      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing can \
+      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing \
+      can \
       tell whether somebody changed it. So are facts that no store signed.
       """)
 
@@ -20,7 +21,8 @@ struct VerifyCommand: AsyncParsableCommand {
   var head: String?
   @Flag(
     help: """
-      Check every signature again, on all cores, and that events say what their evidence does; needs the root certificates, and Google's key where there is \
+      Check every signature again, on all cores, and that events say what their evidence does; needs the root \
+      certificates, and Google's key where there is \
       evidence that it signed.
       """)
   var signatures = false

@@ -46,13 +46,15 @@
     if (card) card.addEventListener("click", () => { choose(region.id, false); map.fitBounds(shape.getBounds(), { padding: [24, 24] }); });
   }
   group.addTo(map);
+  if (regions.length) map.fitBounds(group.getBounds(), { padding: [24, 24] }); else map.setView([20, 0], 2);
   // A region of a few pixels can neither be seen nor clicked: a mark stands for it until the map is zoomed in.
-  map.on("zoomend", () => {
+  const showMarks = () => {
     for (const { shape, mark } of marks) {
       const bounds = shape.getBounds();
       const extent = map.project(bounds.getSouthEast()).subtract(map.project(bounds.getNorthWest()));
       if (Math.max(extent.x, extent.y) < 8) mark.addTo(map); else mark.remove();
     }
-  });
-  if (regions.length) map.fitBounds(group.getBounds(), { padding: [24, 24] }); else map.setView([20, 0], 2);
+  };
+  showMarks();
+  map.on("moveend", showMarks);
 })();

@@ -71,7 +71,9 @@ struct AppReceipt {
       let purchaseDate = try entry.date(1704, "purchase date")
     else { throw VerificationError(.incomplete, "a purchase in the receipt has no transaction id, product or date") }
     let quantity = try entry.integer(1701, "quantity") ?? 1
-    guard (0...1_000_000_000).contains(quantity) else { throw VerificationError(.malformed, "a quantity is \(quantity)") }
+    guard (0...1_000_000_000).contains(quantity) else {
+      throw VerificationError(.malformed, "a quantity is \(quantity)")
+    }
     let cancellation = try entry.date(1712, "cancellation date")
     return StoreTransaction(
       store: .apple, environment: environment, transactionID: id,
@@ -112,7 +114,9 @@ struct AppReceipt {
 extension AppReceipt {
   /// Attributes that `inspect` prints and the ledger ignores: 1706 original purchase date, 1711 line item of the web
   /// order, 1713 free trial, 1719 introductory price. 0 means the same as a missing attribute.
-  private static func details(ofPurchase entry: ReceiptAttributes) throws(VerificationError) -> [VerifiedEvidence.Detail] {
+  private static func details(ofPurchase entry: ReceiptAttributes) throws(VerificationError) -> [VerifiedEvidence
+    .Detail]
+  {
     let id = try entry.identifier(1703, "transaction id") ?? ""
     var details: [VerifiedEvidence.Detail] = []
     if let date = try entry.date(1706, "original purchase date") {

@@ -15,14 +15,18 @@ struct AppleFields {
   /// An id as text, or as a number, which some sources write where Apple documents text. Empty text counts as missing.
   func optionalIdentifier(_ name: String) throws(VerificationError) -> String? {
     guard let value = json[name] else { return nil }
-    guard let text = value.identifier else { throw VerificationError(.malformed, "\(name) is neither text nor a whole number") }
+    guard let text = value.identifier else {
+      throw VerificationError(.malformed, "\(name) is neither text nor a whole number")
+    }
     return text.isEmpty ? nil : try FieldRules.identifier(text, name)
   }
 
   /// A keyword of Apple's, kept as written.
   func word(_ name: String) throws(VerificationError) -> String? {
     guard let value = json[name] else { return nil }
-    guard let text = value.identifier else { throw VerificationError(.malformed, "\(name) is neither text nor a whole number") }
+    guard let text = value.identifier else {
+      throw VerificationError(.malformed, "\(name) is neither text nor a whole number")
+    }
     return text.isEmpty ? nil : try FieldRules.text(text, name)
   }
 

@@ -49,7 +49,8 @@ package struct AppleVerifier: StoreEvidenceVerifier {
       case .transaction: try transaction(in: opened)
       case .renewal: try renewal(in: opened)
       case .notification: try await notification(in: opened, trusted: trusted)
-      default: throw VerificationError(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
+      default:
+        throw VerificationError(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
       }
     evidence.quarantine = evidence.quarantine ?? opened.inconsistency
     // One layer dated in the future quarantines the whole.
@@ -59,7 +60,8 @@ package struct AppleVerifier: StoreEvidenceVerifier {
   }
 
   /// Verifies a PKCS#7 app receipt, in DER, BER or base64 of either.
-  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(VerificationError) -> VerifiedEvidence {
+  func verifyReceipt(_ bytes: [UInt8], at now: Int64, trusted: Bool) async throws(VerificationError) -> VerifiedEvidence
+  {
     let receipt = try await receipts.open(try AppleFormat.receiptBytes(in: bytes), trusted: trusted)
     try identity.check(bundleID: receipt.bundleID, in: "receipt")
     let unknown = try identity.check(receipt.environment, in: "receipt")
@@ -108,12 +110,14 @@ struct AppleIdentity: Sendable {
   /// - Returns: The reason to quarantine, or nil if the environment is a known one of the store.
   func check(_ environment: StoreEnvironment, in layer: String) throws(VerificationError) -> VerificationError? {
     if environment.isLocalTest {
-      throw VerificationError(.testEnvironment, "the \(layer) is of \(environment), which is a developer's machine, not a store")
+      throw VerificationError(
+        .testEnvironment, "the \(layer) is of \(environment), which is a developer's machine, not a store")
     }
     if let requiredEnvironment, environment != requiredEnvironment {
       throw VerificationError(.wrongEnvironment, "the \(layer) is of \(environment), not of \(requiredEnvironment)")
     }
     guard environment.code == nil else { return nil }
-    return VerificationError(.unknownEnvironment, "the \(layer) names the environment \(environment), which is not known here")
+    return VerificationError(
+      .unknownEnvironment, "the \(layer) names the environment \(environment), which is not known here")
   }
 }

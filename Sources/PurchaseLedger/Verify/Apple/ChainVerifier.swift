@@ -55,7 +55,8 @@ struct ChainVerifier: Sendable {
     }
     // The X.509 library does not check key usage.
     guard Self.maySignCertificates(chain[1]) else {
-      throw VerificationError(.untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
+      throw VerificationError(
+        .untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
     }
     guard chain[0].extensions[oid: Self.leafMarker] != nil else {
       throw VerificationError(.missingMarker, "the leaf is not marked as one that signs for the App Store")

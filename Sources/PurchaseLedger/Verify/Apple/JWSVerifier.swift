@@ -64,7 +64,8 @@ struct JWSVerifier: Sendable {
   private func certificates(in header: JSONValue) throws(VerificationError) -> [Certificate] {
     if let repetition = header.repetition { throw VerificationError(.malformed, "the header: \(repetition.reason)") }
     guard header["alg"]?.string == "ES256" else {
-      throw VerificationError(.unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
+      throw VerificationError(
+        .unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
     }
     guard header["crit"] == nil else {
       throw VerificationError(.unsupportedAlgorithm, "the header demands extensions that are not known here")
@@ -121,13 +122,21 @@ struct CompactJWS {
 
   /// The payload, decoded but not verified.
   func decodedPayload() throws(VerificationError) -> JSONValue {
-    guard let text = Base64.decode(bytes[payload]) else { throw VerificationError(.malformed, "the payload is not base64url") }
-    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw VerificationError(.malformed, "the payload is not JSON: \(error)") }
+    guard let text = Base64.decode(bytes[payload]) else {
+      throw VerificationError(.malformed, "the payload is not base64url")
+    }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch {
+      throw VerificationError(.malformed, "the payload is not JSON: \(error)")
+    }
   }
 
   func decodedHeader() throws(VerificationError) -> JSONValue {
-    guard let text = Base64.decode(bytes[header]) else { throw VerificationError(.malformed, "the header is not base64url") }
-    do { return try JSONReader.read(text, duplicates: .kept) } catch { throw VerificationError(.malformed, "the header is not JSON: \(error)") }
+    guard let text = Base64.decode(bytes[header]) else {
+      throw VerificationError(.malformed, "the header is not base64url")
+    }
+    do { return try JSONReader.read(text, duplicates: .kept) } catch {
+      throw VerificationError(.malformed, "the header is not JSON: \(error)")
+    }
   }
 }
 

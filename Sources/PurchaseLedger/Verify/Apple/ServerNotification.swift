@@ -45,7 +45,8 @@ extension AppleVerifier {
     try identity.check(bundleID: signed.bundleID, in: "notification's transaction")
     // Both layers must name the same app, even if no bundle id is configured.
     if let outer = message.bundleID, signed.bundleID != outer {
-      throw VerificationError(.wrongBundle, "the notification is of \(outer), its transaction of \(signed.bundleID ?? "no app")")
+      throw VerificationError(
+        .wrongBundle, "the notification is of \(outer), its transaction of \(signed.bundleID ?? "no app")")
     }
     var fact = signed.fact
     let unknown = try identity.check(fact.environment, in: "notification's transaction")
@@ -72,7 +73,9 @@ extension AppleVerifier {
     evidence.renewal = fact
   }
 
-  private func mismatch(_ inner: StoreEnvironment, _ message: NotificationPayload, _ layer: String) -> VerificationError? {
+  private func mismatch(_ inner: StoreEnvironment, _ message: NotificationPayload, _ layer: String)
+    -> VerificationError?
+  {
     guard let outer = message.environment, outer != inner else { return nil }
     return VerificationError(.environmentMismatch, "the notification is of \(outer), its \(layer) of \(inner)")
   }

@@ -51,7 +51,9 @@ struct SignedData {
       throw VerificationError(.certificateCount, "the receipt holds \(certificates.count) certificates")
     }
     let signers = try infos.fields(.set, atLeast: 1)
-    guard signers.count == 1 else { throw VerificationError(.malformed, "the receipt has \(signers.count) signers, not one") }
+    guard signers.count == 1 else {
+      throw VerificationError(.malformed, "the receipt has \(signers.count) signers, not one")
+    }
 
     var signer = try signers[0].fields(.sequence, atLeast: 5)[1...]
     let name = signer.removeFirst()
@@ -75,7 +77,8 @@ struct SignedData {
     switch try ASN1ObjectIdentifier(berEncoded: algorithm.fields(.sequence, atLeast: 1)[0]) {
     case sha1: return .sha1
     case sha256: return .sha256
-    case let other: throw VerificationError(.unsupportedAlgorithm, "the receipt is hashed with \(other), not SHA-1 or SHA-256")
+    case let other:
+      throw VerificationError(.unsupportedAlgorithm, "the receipt is hashed with \(other), not SHA-1 or SHA-256")
     }
   }
 

@@ -2,8 +2,11 @@ import Support
 
 extension AppleVerifier {
   /// Decodes an archived response of `verifyReceipt`. It is unsigned: the operator vouches for it.
-  func decode(answer: JSONValue, context: EvidenceContext, at now: Int64) throws(VerificationError) -> VerifiedEvidence {
-    guard answer.members != nil else { throw VerificationError(.malformed, "an answer of verifyReceipt is a JSON object") }
+  func decode(answer: JSONValue, context: EvidenceContext, at now: Int64) throws(VerificationError) -> VerifiedEvidence
+  {
+    guard answer.members != nil else {
+      throw VerificationError(.malformed, "an answer of verifyReceipt is a JSON object")
+    }
     guard let status = answer["status"]?.integer else { return waiting("the answer has no status; ask again", context) }
     let isRetryable = answer["is-retryable"] ?? answer["is_retryable"]
     switch VerifyReceiptStatus(status, isRetryable: isRetryable?.flag) {
@@ -42,7 +45,8 @@ extension AppleVerifier {
   /// Evidence in quarantine until the store is asked again.
   private func waiting(_ reason: String, _ context: EvidenceContext) -> VerifiedEvidence {
     VerifiedEvidence(
-      kind: .verifyReceipt, store: .apple, environment: context.environment, quarantine: VerificationError(.retryLater, reason))
+      kind: .verifyReceipt, store: .apple, environment: context.environment,
+      quarantine: VerificationError(.retryLater, reason))
   }
 
   /// The environment, and the reason to quarantine if the response and its receipt name different ones.

@@ -45,7 +45,9 @@ extension AppleVerifier {
     return latest
   }
 
-  private func lookups(of entries: [JSONValue], in environment: StoreEnvironment) throws(VerificationError) -> [LookupHint] {
+  private func lookups(of entries: [JSONValue], in environment: StoreEnvironment) throws(VerificationError)
+    -> [LookupHint]
+  {
     var hints: [LookupHint] = []
     var seen: Set<String> = []
     for entry in entries where hints.count < Self.lookupsMax {

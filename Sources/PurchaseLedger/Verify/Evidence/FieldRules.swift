@@ -1,7 +1,9 @@
 /// The rules that decoded fields of all stores must satisfy (docs/ledger.md, Words).
 package enum FieldRules {
   /// Ids, product ids, currencies: printable ASCII (0x21-0x7E) of 1 to 512 bytes.
-  package static func identifier(_ text: String, _ name: String, bytesMax: Int = 512) throws(VerificationError) -> String {
+  package static func identifier(_ text: String, _ name: String, bytesMax: Int = 512) throws(VerificationError)
+    -> String
+  {
     guard (1...bytesMax).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw VerificationError(.malformed, "\(name) is not printable ASCII of 1 to \(bytesMax) bytes")
     }

@@ -36,7 +36,8 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
   public static let xcode = Self(rawValue: "Xcode")
   public static let localTesting = Self(rawValue: "LocalTesting")
 
-  /// The integer stored in the database and in hashed bytes; nil for environments that are never recorded. Never renumber.
+  /// The integer stored in the database and in hashed bytes; nil for environments that are never recorded. Never
+  /// renumber.
   public var code: UInt8? {
     switch self {
     case .production: 1
@@ -98,7 +99,8 @@ public struct AccountID: Sendable, Hashable, Codable, CustomStringConvertible {
   public var description: String { uuid.uuidString.lowercased() }
 }
 
-/// The random token that the app passes to the store for an account: Apple's `appAccountToken`, Google's `obfuscatedExternalAccountId`.
+/// The random token that the app passes to the store for an account: Apple's `appAccountToken`, Google's
+/// `obfuscatedExternalAccountId`.
 public struct AccountToken: Sendable, Hashable, Codable, CustomStringConvertible {
   public let uuid: UUID
 
@@ -123,7 +125,8 @@ extension AccountToken {
 
 // MARK: Keys in tables
 
-/// Store, environment and id as stored in the tables: the key of a transaction, or of a grant by its original transaction.
+/// Store, environment and id as stored in the tables: the key of a transaction, or of a grant by its original
+/// transaction.
 struct RowKey: Sendable, Hashable, Comparable {
   var store: UInt8
   var environment: UInt8
@@ -154,7 +157,8 @@ extension RowKey {
 }
 
 extension UUID {
-  /// Reads the printed form, in either case: 8, 4, 4, 4 and 12 hexadecimal digits. A twentieth of the time that Foundation takes.
+  /// Reads the printed form, in either case: 8, 4, 4, 4 and 12 hexadecimal digits. A twentieth of the time that
+  /// Foundation takes.
   init?(printed text: String) {
     var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     guard text.utf8.count == 36 else { return nil }

@@ -7,8 +7,9 @@ extension JSONValue {
     if case .string(let text) = self { text.isEmpty } else { false }
   }
 
-  /// Quarantine for a text that says something twice, however deep: which of the two counts, readers of JSON do not agree
-  /// on (RFC 8259, section 4). Evidence is parsed with `duplicates: .kept`, so that what is quarantined still has its key.
+  /// Quarantine for a text that says something twice, however deep: which of the two counts, readers of JSON do not
+  /// agree on (RFC 8259, section 4). Evidence is parsed with `duplicates: .kept`, so that what is quarantined still has
+  /// its key.
   package var repetition: VerificationError? {
     repeatedName.map { VerificationError(.inconsistent, "\"\($0.prefix(80))\" is there twice") }
   }

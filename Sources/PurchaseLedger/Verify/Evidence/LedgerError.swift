@@ -1,7 +1,8 @@
 import Foundation
 import Support
 
-/// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a `VerificationError` instead.
+/// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a
+/// `VerificationError` instead.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String

@@ -1,4 +1,5 @@
-/// What one piece of evidence states about one transaction: a verified, decoded fact. Times are milliseconds since 1970.
+/// What one piece of evidence states about one transaction: a verified, decoded fact. Times are milliseconds since
+/// 1970.
 ///
 /// Facts with equal fields become one event, whichever evidence carried them (docs/ledger.md, Events).
 public struct StoreTransaction: Sendable, Hashable, Codable {
@@ -87,7 +88,8 @@ public struct Revocation: Sendable, Hashable, Codable {
   public var date: Int64
   /// The store's reason code, unchanged.
   public var reason: String?
-  /// The refunded share in thousandths of a percent; 100,000 is the whole price. Nil if the store gives none: then the refund is whole unless `quantity` is smaller.
+  /// The refunded share in thousandths of a percent; 100,000 is the whole price. Nil if the store gives none: then the
+  /// refund is whole unless `quantity` is smaller.
   public var percentageMilli: Int64?
   /// Apple's `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or an unknown value unchanged.
   public var type: String?
@@ -122,7 +124,8 @@ public struct ProductType: RawRepresentable, Sendable, Hashable, Codable {
 }
 
 extension ProductType: Comparable {
-  /// The order used by the fold: if two sources disagree the greater type wins, so that a type without entitlement wins.
+  /// The order used by the fold: if two sources disagree the greater type wins, so that a type without entitlement
+  /// wins.
   public static func < (a: Self, b: Self) -> Bool {
     a.rank == b.rank ? a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8) : a.rank < b.rank
   }

@@ -83,7 +83,9 @@ struct GoogleAnswer {
   }
 
   static func parse(_ bytes: [UInt8]) throws(VerificationError) -> JSONValue {
-    do { return try JSONReader.read(bytes, duplicates: .kept) } catch { throw VerificationError(.malformed, "is no JSON: \(error)") }
+    do { return try JSONReader.read(bytes, duplicates: .kept) } catch {
+      throw VerificationError(.malformed, "is no JSON: \(error)")
+    }
   }
 }
 

@@ -11,7 +11,9 @@ extension GoogleVerifier {
     let fields = GoogleFields(value: answer.body)
     let package = try fields.identifier("packageName")
     try checkPackage(package, isRequired: true)
-    guard let date = try fields.date("purchaseTime") else { throw VerificationError(.incomplete, "purchaseTime is missing") }
+    guard let date = try fields.date("purchaseTime") else {
+      throw VerificationError(.incomplete, "purchaseTime is missing")
+    }
     guard let product = try fields.identifier("productId") else {
       throw VerificationError(.incomplete, "productId is missing")
     }
@@ -81,7 +83,9 @@ extension GoogleVerifier {
     reason: String = "", isAcknowledged: Bool, trust: Trust, details: [VerifiedEvidence.Detail]
   ) throws(VerificationError) -> VerifiedEvidence {
     let order = try fields.identifier("orderId")
-    guard let id = order ?? token else { throw VerificationError(.incomplete, "neither orderId nor purchaseToken is there") }
+    guard let id = order ?? token else {
+      throw VerificationError(.incomplete, "neither orderId nor purchaseToken is there")
+    }
     var found = VerifiedEvidence(
       kind: kind, store: .google, environment: names ? environment : nil, signedDate: date, details: details)
     found.details.append(.init("purchaseState", "\(state.number)"))

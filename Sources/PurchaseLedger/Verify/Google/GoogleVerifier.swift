@@ -63,7 +63,8 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   /// Checks the licensing key's signature (SHA1withRSA) over the exact bytes of the JSON text.
   func checkSignature(_ signature: String, of text: String) throws(VerificationError) {
     guard let key else {
-      throw VerificationError(.badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
+      throw VerificationError(
+        .badSignature, "cannot be checked without the app's licensing key; give --google-public-key")
     }
     guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
       throw VerificationError(.malformed, "the signature is not base64")
@@ -72,7 +73,9 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
       key.isValidSignature(
         .init(rawRepresentation: signature), for: Insecure.SHA1.hash(data: Data(text.utf8)),
         padding: .insecurePKCS1v1_5)
-    else { throw VerificationError(.badSignature, "the signature does not fit the purchase and the app's licensing key") }
+    else {
+      throw VerificationError(.badSignature, "the signature does not fit the purchase and the app's licensing key")
+    }
   }
 
   /// Rejects another app's package name, and a missing one if the format always has it.

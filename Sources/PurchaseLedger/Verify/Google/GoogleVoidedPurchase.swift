@@ -31,7 +31,9 @@ extension GoogleVerifier {
     _ fields: GoogleFields, _ environment: StoreEnvironment
   ) throws(VerificationError) -> StoreTransaction {
     let (order, token) = (try fields.identifier("orderId"), try fields.token())
-    guard let id = order ?? token else { throw VerificationError(.incomplete, "an entry has neither orderId nor purchaseToken") }
+    guard let id = order ?? token else {
+      throw VerificationError(.incomplete, "an entry has neither orderId nor purchaseToken")
+    }
     guard let voidedAt = try fields.date("voidedTimeMillis") else {
       throw VerificationError(.incomplete, "voidedTimeMillis of \(id) is missing")
     }

@@ -104,7 +104,8 @@ enum PNGFilter {
     var paeth: UInt32 = 0
   }
 
-  /// The Paeth predictor in eight bits. With p = a + b - c: |p - a| = |b - c| and |p - b| = |a - c| are plain differences, and
+  /// The Paeth predictor in eight bits. With p = a + b - c: |p - a| = |b - c| and |p - b| = |a - c| are plain
+  /// differences, and
   /// |p - c| = |(b - c) + (a - c)| is their difference when the two have opposite signs; with equal signs it is their sum, which is
   /// never the smallest, so any large value serves.
   @inline(__always)

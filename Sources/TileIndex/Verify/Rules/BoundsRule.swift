@@ -56,8 +56,8 @@ struct BoundsRule: BundleRule {
     let box = matrixSet.crsBounds(ofGeographicBounds: bounds)
     let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
     let last = matrix.tileCoordinates(of: SIMD2(box.east, box.south))
-    // For each side: how far the bounds extend beyond the tiles, in tiles (below 0 they end inside), and how far they lie outside
-    // what every zoom covers, in degrees (0 or more: wider bounds would leave another zoom's tiles).
+    // For each side: how far the bounds extend beyond the tiles, in tiles (below 0 they end inside), and how far they
+    // lie outside what every zoom covers, in degrees (0 or more: wider bounds would leave another zoom's tiles).
     let sides = [
       ("west", Double(range.columns.lowerBound) - first.x, covered.west - bounds.west),
       ("north", Double(range.rows.lowerBound) - first.y, bounds.north - covered.north),

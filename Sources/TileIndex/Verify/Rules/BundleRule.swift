@@ -1,6 +1,7 @@
 /// A rule being checked on one bundle. Each rule has its own file; very small ones share it with a related rule.
 ///
-/// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every row in order (zoom, column, row), ``end(_:_:)`` the totals.
+/// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every row in order (zoom, column, row),
+/// ``end(_:_:)`` the totals.
 protocol BundleRule {
   static var rule: VerificationRule { get }
   init(_ bundle: VerifiedBundle)
@@ -15,7 +16,8 @@ extension BundleRule {
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {}
 }
 
-/// Decodes a tile's bytes completely, or throws. Returns the size in pixels; nil for formats without one (vector tiles).
+/// Decodes a tile's bytes completely, or throws. Returns the size in pixels; nil for formats without one (vector
+/// tiles).
 public typealias TileDecoder = (UnsafeRawBufferPointer, TileFormat) throws -> (width: Int, height: Int)?
 
 /// The input of all rules.

@@ -11,7 +11,8 @@ struct DecodeRule: BundleRule {
 
   private let decode: TileDecoder
   private var size: (width: Int, height: Int)?
-  /// Results by content hash, so that a repeated tile (open sea) is decoded once. Bounded, since most bundles repeat few tiles.
+  /// Results by content hash, so that a repeated tile (open sea) is decoded once. Bounded, since most bundles repeat
+  /// few tiles.
   private var known: [UInt64: Verdict] = [:]
   private static let knownMax = 1 << 16
 

@@ -17,7 +17,8 @@ public struct VerificationReport: Hashable, Sendable, Codable {
   public let tileMatrixSet: String?
   /// The number of checked tiles.
   public let tiles: Int
-  /// Every checked rule, including those without findings. When the bundle cannot be opened, only the rule that reports it.
+  /// Every checked rule, including those without findings. When the bundle cannot be opened, only the rule that reports
+  /// it.
   public let outcomes: [Outcome]
 
   /// Errors of all rules.

@@ -1,8 +1,8 @@
 import Support
 import Synchronization
 
-/// One line for each request, in the Combined Log Format, with the milliseconds at the end. Lines are buffered and written by another
-/// thread, so that a slow disk does not delay responses.
+/// One line for each request, in the Combined Log Format, with the milliseconds at the end. Lines are buffered and
+/// written by another thread, so that a slow disk does not delay responses.
 public final class AccessLog: Sendable {
   /// Writes lines, each of which ends with a newline. Called by one thread at a time; may block.
   public typealias Sink = @Sendable ([UInt8]) -> Void

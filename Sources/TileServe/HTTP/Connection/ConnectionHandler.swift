@@ -202,8 +202,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  /// A client that waits before it sends its body gets 100 Continue if the body will be read, and otherwise the final response at once
-  /// (RFC 9110, section 10.1.1).
+  /// A client that waits before it sends its body gets 100 Continue if the body will be read, and otherwise the final
+  /// response at once (RFC 9110, section 10.1.1).
   private func meetExpectation(of facts: RequestFacts, _ context: ChannelHandlerContext) {
     guard facts.method != .other, facts.expectation == .proceed, facts.contentLength ?? 0 <= loop.limits.bodyBytesMax
     else { return refuseBody(of: facts, context) }
@@ -227,7 +227,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     context.fireChannelReadComplete()
   }
 
-  /// Stops reading while too many requests wait, so that a client that does not read its responses cannot exhaust the memory.
+  /// Stops reading while too many requests wait, so that a client that does not read its responses cannot exhaust the
+  /// memory.
   func read(context: ChannelHandlerContext) {
     if waiting.count >= loop.limits.pipelinedCountMax || isEnding {
       readIsHeldBack = true
@@ -369,8 +370,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 }
 
-/// Closes a connection so that the client gets the last response: closing while it still sends would reset the connection, and its system would discard
-/// unread data (RFC 9112, section 9.6).
+/// Closes a connection so that the client gets the last response: closing while it still sends would reset the
+/// connection, and its system would discard unread data (RFC 9112, section 9.6).
 enum LingeringClose {
   /// Seconds until the connection is closed completely.
   private static let seconds: Int64 = 1

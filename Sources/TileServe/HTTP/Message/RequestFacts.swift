@@ -3,7 +3,8 @@ import NIOHTTP1
 import Support
 import TileIndex
 
-/// The parts of a request that the server uses. Small, since it is passed around for every tile: rare fields are looked up when they are needed.
+/// The parts of a request that the server uses. Small, since it is passed around for every tile: rare fields are looked
+/// up when they are needed.
 struct RequestFacts: Sendable {
   enum Method: Sendable { case get, head, options, other }
 

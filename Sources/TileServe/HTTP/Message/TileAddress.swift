@@ -17,8 +17,8 @@ struct TileAddress: Hashable, Sendable {
   /// The format that the extension names; nil without an extension.
   var format: TileFormat?
 
-  /// Reads `/{id}/{zoom}/{column}/{row}[@1x|@2x][.{ext}]` directly from the bytes, since nearly all requests have this form; nil for any other path,
-  /// and for percent-encoding, unknown extensions and numbers of more than ten digits.
+  /// Reads `/{id}/{zoom}/{column}/{row}[@1x|@2x][.{ext}]` directly from the bytes, since nearly all requests have this
+  /// form; nil for any other path, and for percent-encoding, unknown extensions and numbers of more than ten digits.
   init?(path: UnsafeBufferPointer<UInt8>) {
     // From the end, because an id may contain any number of characters.
     var end = path.count

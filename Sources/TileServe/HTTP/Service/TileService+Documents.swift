@@ -1,6 +1,6 @@
+import Gazetteer
 import Support
 import Synchronization
-import Gazetteer
 import TileIndex
 
 extension TileService {

@@ -5,7 +5,8 @@ import Synchronization
 import TileIndex
 
 extension TileService {
-  /// Answers a request for a tile: at once if it is in memory and can be sent as stored, otherwise on a thread that may block.
+  /// Answers a request for a tile: at once if it is in memory and can be sent as stored, otherwise on a thread that may
+  /// block.
   func plan(_ address: TileAddress, _ route: RouteName, _ context: RequestContext) -> Plan {
     if let tileset = registry[address.id] {
       if address.scale == 1, let served = known(tileset), let plan = residentTile(address, served, route, context) {

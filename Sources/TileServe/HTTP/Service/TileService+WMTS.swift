@@ -1,6 +1,7 @@
 import TileIndex
 
-/// OGC WMTS 1.0.0 (07-057r7): capabilities and tiles by key-value pairs. The REST binding's tiles are paths like any other.
+/// OGC WMTS 1.0.0 (07-057r7): capabilities and tiles by key-value pairs. The REST binding's tiles are paths like any
+/// other.
 extension TileService {
   /// - Parameter id: the only tileset of the document; nil for all.
   func wmts(_ target: RequestTarget, _ id: String?, _ context: RequestContext) -> Plan {
@@ -34,7 +35,8 @@ extension TileService {
     }
   }
 
-  /// The tile of a GetTile request (07-057r7, section 7.2). Style, format and tile matrix set are optional: there is one of each.
+  /// The tile of a GetTile request (07-057r7, section 7.2). Style, format and tile matrix set are optional: there is
+  /// one of each.
   private func tileAddress(_ query: [String: String]) throws -> TileAddress {
     /// - Parameter name: as in the specification; requests may use another case.
     func optional(_ name: String) -> String? { query[name.lowercased()].flatMap { $0.isEmpty ? nil : $0 } }

@@ -69,7 +69,8 @@ final class TileService: Sendable {
 
   /// - Parameter boundOrigin: for requests without a usable Host field.
   init(
-    _ registry: TilesetRegistry, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics, alarm: DescriptorAlarm,
+    _ registry: TilesetRegistry, _ options: TileServerOptions, boundOrigin: String, metrics: Metrics,
+    alarm: DescriptorAlarm,
     logger: Logger
   ) {
     self.registry = registry

@@ -5,7 +5,8 @@ import Testing
 
 @testable import TileServe
 
-/// The URLs in documents are those by which the client reaches the server: through proxies, below a base path, with a public name.
+/// The URLs in documents are those by which the client reaches the server: through proxies, below a base path, with a
+/// public name.
 @Suite(.ownThread) struct PrintedAddressTests {
   /// All absolute URLs of this server in its documents.
   private func printed(_ served: Served, _ prefix: String = "", _ fields: [String: String]) throws -> Set<String> {

@@ -41,7 +41,8 @@ import Testing
     }
   }
 
-  /// A client that waits before its body gets 100 Continue if the body is read, and otherwise the final response (RFC 9110, section 10.1.1).
+  /// A client that waits before its body gets 100 Continue if the body is read, and otherwise the final response (RFC
+  /// 9110, section 10.1.1).
   @Test func expectContinueIsAnswered() async throws {
     try await serving([SampleTilesets.path]) {
       $0.limits.bodyBytesMax = 1000

@@ -248,7 +248,8 @@ import TileIndex
       #expect(try served.get("/%C3%9Cber%20%26%20%3Cb%3E/0/0/0.png").body == images(seed: 4))
       #expect(try served.get("/a,b/0/0/0.png").body == images(seed: 5))
       let clash = try #require(served.registry.failures.first)
-      #expect(served.registry.failures.count == 1 && clash.key.hasPrefix(folder.path) && clash.value.contains("x--clash"))
+      #expect(
+        served.registry.failures.count == 1 && clash.key.hasPrefix(folder.path) && clash.value.contains("x--clash"))
       let page = try served.get("/")
       #expect(page.status == 200 && !page.text.contains("<b>.") && !page.text.contains(folder.path))
     }

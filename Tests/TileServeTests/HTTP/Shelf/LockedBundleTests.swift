@@ -16,7 +16,8 @@ struct LockedBundleTests {
     try folder.writeBundle("b.mbtiles", zooms: 0...1, seed: 1)
   }
 
-  /// A shell that runs statements, reports that, and waits until it is killed or a file `go` exists; then it rolls back.
+  /// A shell that runs statements, reports that, and waits until it is killed or a file `go` exists; then it rolls
+  /// back.
   private func hold(_ statements: String, _ name: String = "a.mbtiles") throws -> ChildProcess {
     // The loop ends if the shell is killed.
     let pause = ".shell echo held ; while [ ! -e \(go.file("go")) ] && kill -0 $PPID 2>/dev/null ; do sleep 0.05 ; done"

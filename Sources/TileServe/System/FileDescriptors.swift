@@ -10,8 +10,8 @@ import Synchronization
   import Glibc
 #endif
 
-/// Says in the log that the process may open no more files, once a minute at most: to clients and from outside it looks like broken bundles and a server
-/// that does not answer.
+/// Says in the log that the process may open no more files, once a minute at most: to clients and from outside it looks
+/// like broken bundles and a server that does not answer.
 final class DescriptorAlarm: Sendable {
   private let logger: Logger
   private let quietUntil = Mutex(-Double.infinity)

@@ -40,7 +40,8 @@ extension StoreService {
       try WireJSON.encode(RegionDetails(region: snapshot.regions[index], isForSale: snapshot.isForSale[index]))
     }
     return Reply.shared(
-      body, type: "application/json", etag: "\(snapshot.etag)-r\(index)", caching: caching(snapshot, index), for: request)
+      body, type: "application/json", etag: "\(snapshot.etag)-r\(index)", caching: caching(snapshot, index),
+      for: request)
   }
 
   func packs(_ request: StoreRequest) throws -> Response {

@@ -34,7 +34,8 @@ struct HTMLEntity {
 
 /// Attributes of a tag.
 enum CreditsAttribute {
-  /// The value of an attribute, quoted or bare, with its character references resolved; nil where the tag has none of this name.
+  /// The value of an attribute, quoted or bare, with its character references resolved; nil where the tag has none of
+  /// this name.
   static func value(_ wanted: String, in attributes: [Character]) -> String? {
     var at = 0
     func skip(while condition: (Character) -> Bool) {

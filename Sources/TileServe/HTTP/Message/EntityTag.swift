@@ -1,6 +1,7 @@
 import Support
 
-/// A strong entity tag (RFC 9110, section 8.8.3): a hash of the bytes, so that an unchanged tile keeps its tag when its bundle is replaced.
+/// A strong entity tag (RFC 9110, section 8.8.3): a hash of the bytes, so that an unchanged tile keeps its tag when its
+/// bundle is replaced.
 struct EntityTag: Hashable, Sendable {
   private let hash: UInt64
   /// True for a vector tile that was unpacked: a representation of another coding must have another tag.
