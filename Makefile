@@ -46,7 +46,6 @@ tests-built:
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 
-DOCUMENTED := TileIndex TilePrefetch MapStoreClient PurchaseLedger TileServe
 RUN_TESTS := swift test --skip-build --disable-xctest
 test: tests-built
 	@$(RUN_TESTS) 2>&1 | scripts/quiet-tests.sh
@@ -68,15 +67,8 @@ bless: packages
 	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests|BuildHelp" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
-# swift-docc-plugin takes the symbols from a build of the target.
 docs: packages
-	@mkdir -p .build/docs
-	@for library in $(DOCUMENTED); do \
-	  echo "documentation of $$library"; \
-	  swift package --allow-writing-to-directory .build/docs generate-documentation --target $$library \
-	    --warnings-as-errors --output-path .build/docs/$$library.doccarchive 2>&1 | scripts/quiet-build.sh; \
-	done
-	@echo "written: .build/docs"
+	@scripts/docs.sh TileIndex TilePrefetch MapStoreClient PurchaseLedger TileServe
 
 lint:
 	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz Package.swift

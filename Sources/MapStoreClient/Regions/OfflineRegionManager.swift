@@ -188,7 +188,7 @@ extension OfflineRegionManager {
   ///
   /// Calls with a ``StoreClient`` do this too, so only apps that make no call after signing in need it.
   ///
-  /// - Parameter accountID: ``AccountDetails/id``.
+  /// - Parameter accountID: `AccountDetails.id`.
   /// - Throws: ``MapStoreError`` `.storage`, `.noSpace`.
   public func belong(to accountID: String) throws {
     guard try grants.accountID() != accountID else { return }

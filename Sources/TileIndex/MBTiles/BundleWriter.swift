@@ -1,7 +1,7 @@
 import Support
 import Synchronization
 
-/// Writes a new MBTiles 1.3 bundle: ``put(_:_:)`` for every tile, in any order, then ``finish(_:)``.
+/// Writes a new MBTiles 1.3 bundle: `put` for every tile, in any order, then ``finish(_:)``.
 ///
 /// 1. Tiles go into a temporary file beside the target. 2. Equal tiles share their bytes. 3. ``finish(_:)`` adds the
 ///    metadata, syncs the file and renames it to

@@ -54,7 +54,7 @@ extension PMTilesReader {
 
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///
-  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than ``tilesMax`` are
+  /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than `tilesMax` are
   ///   refused.
   public func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void

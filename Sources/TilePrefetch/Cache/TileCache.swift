@@ -156,7 +156,7 @@ extension TileCache {
     }
   }
 
-  /// Responds to a change of the memory pressure level, which is ``PressureLevel/normal`` for a new cache.
+  /// Responds to a change of the memory pressure level, which is `PressureLevel.normal` for a new cache.
   ///
   /// | level | |
   /// |---|---|

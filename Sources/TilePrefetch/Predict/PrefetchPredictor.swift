@@ -14,7 +14,7 @@ public import TileIndex
 ///    appear, then those that are probable at its end.
 /// 2. Fingers on the map: the path of the present velocity as it decays.
 /// 3. GPS fixes: the extension of the track of the last seconds.
-/// 4. At rest: what the next gesture will probably show (``NextGesture``).
+/// 4. At rest: what the next gesture will probably show (`NextGesture`).
 /// 5. The few coarse tiles that cover the screen: first for a map at rest, last for one that moves.
 ///
 /// It is a value without clock, threads or locks: the same viewports give the same plan. It supports tile matrix sets

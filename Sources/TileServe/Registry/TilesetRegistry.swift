@@ -112,7 +112,7 @@ public final class TilesetRegistry: Sendable {
 
   /// Opens every bundle once before the first request, so that broken ones are counted and reported as failures.
   ///
-  /// Returns when the first ``OpenTilesets/countMax`` were opened, or after two seconds: many bundles or a sleeping
+  /// Returns when the first `OpenTilesets.countMax` were opened, or after two seconds: many bundles or a sleeping
   /// disk do not delay the start. The rest is opened in the background.
   public func findBroken() async {
     let (first, whenFirst) = AsyncStream<Void>.makeStream()
