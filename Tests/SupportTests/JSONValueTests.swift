@@ -27,6 +27,11 @@ import Testing
     #expect(throws: JSONValue.SyntaxError.self) { try parse(text) }
   }
 
+  @Test func anErrorNamesTheRepeatedNameAtTheEndOfTheText() {
+    let error = #expect(throws: JSONValue.SyntaxError.self) { try parse("{\"a\":1,\n\"a\":2}") }
+    #expect(error?.description == "line 2: \"a\" is there twice")
+  }
+
   @Test func halfSurrogatePairsAreReplaced() throws {
     #expect(try parse(#""\ud83dx""#).string == "\u{fffd}x")
     #expect(try parse(#""\ude00""#).string == "\u{fffd}")

@@ -100,7 +100,10 @@ package struct JSONReader {
   private func checkNames(_ members: inout [JSONValue.Member]) throws(Failure) {
     if case .kept = rules.duplicates { return }
     guard let index = JSONValue.firstRepeated(in: members) else { return }
-    if case .refused = rules.duplicates { throw failure("\"\(members[index].name.prefix(80))\" is there twice") }
+    if case .refused = rules.duplicates {
+      // At the object's last byte: the end of the text would mean that something is missing.
+      throw Failure(byte: position - 1, message: "\"\(members[index].name.prefix(80))\" is there twice")
+    }
     var names: Set<String> = []
     members = members.reversed().filter { names.insert($0.name).inserted }.reversed()
   }
