@@ -1,8 +1,10 @@
 #!/bin/sh
-# A shop and its customers in small, over a catalogue that is there: demo-store.sh CATALOGUE. All of it lies in CATALOGUE/.store, which is made anew each time.
+# A store and its customers over an existing catalogue: demo-store.sh CATALOGUE. All files are in CATALOGUE/.store,
+# which is made anew each time.
 #
-# Two people buy; a download is killed and goes on; a second phone has everything without paying; money is given back; a new edition comes as a patch; at the end the files are
-# compared byte for byte, and the books with the store's. Ends with 1 when anything of that is not so.
+# Two people buy; a download is killed and resumed; a second phone installs everything without payment; a purchase is
+# refunded; a new edition arrives as a patch; at the end the files are compared byte for byte, and the ledger with the
+# store's records. Exits with 1 if any step fails.
 set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the sample regions: a catalogue of them is built, verified, asked for packs, served, and sold.
+# Builds a catalogue of the sample regions, verifies it, asks it for packs, serves it, and sells its regions.
 set -eu
 cd "$(dirname "$0")/.."
 tilecut=${TILECUT:-.build/release/tilecut}
@@ -12,7 +12,7 @@ run() {
   echo "\$ tilecut $*"
   "$tilecut" "$@"
 }
-# The whole catalogue; DEMO_REGIONS names a few of its regions for who is in a hurry.
+# All regions, or those that DEMO_REGIONS names.
 only=${DEMO_REGIONS:+--only $DEMO_REGIONS}
 catalogue=sample-regions/regions.json
 # shellcheck disable=SC2086
@@ -33,7 +33,7 @@ echo "  $folder"
 echo "  $folder/catalogue.json"
 for picture in "$folder"/*.png; do echo "  $picture"; done
 
-# The server over those bundles: any free port, one tile, and it ends.
+# Serves those bundles on a free port, asks for a description and two tiles, and ends the server.
 if command -v curl >/dev/null; then
   echo
   echo "\$ tileserve $out --port 0"
@@ -58,13 +58,13 @@ if command -v curl >/dev/null; then
   wait $server
 fi
 
-# Another house: a year of a shop that sells such regions.
+# A year of a fake store, recorded and reconciled.
 if [ -x "$ledger" ]; then
   echo
   echo "\$ purchase-ledger demo"
   "$ledger" demo ${DEMO_BUYERS:+--buyers "$DEMO_BUYERS"}
 fi
-# And the shop itself, with its customers.
+# The store itself, with its customers.
 if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
   echo
   TILECUT=$tilecut PURCHASE_LEDGER=$ledger MAPSTORE=$mapstore scripts/demo-store.sh "$out"
