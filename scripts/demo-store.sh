@@ -1,5 +1,5 @@
 #!/bin/sh
-# A shop and its customers in small, over a catalogue that is there: demo-store.sh CATALOGUE. All of it lies in CATALOGUE/.store, which is made anew each time.
+# A small shop and its customers, over an existing catalogue: demo-store.sh CATALOGUE. Its files are in CATALOGUE/.store, which is made anew each time.
 #
 # Two people buy; a download is killed and goes on; a second phone has everything without paying; money is given back; a new edition comes as a patch; at the end the files are
 # compared byte for byte, and the books with the store's. Ends with 1 when anything of that is not so.
@@ -44,7 +44,7 @@ phone() {
   MAPSTORE_PASSWORD="a long password" "$mapstore" client "$verb" --folder "$work/$phone" "$@"
 }
 
-# --- the shop: a catalogue, a ledger, keys, and an app store that is made up and believed by nobody else
+# --- the shop: a catalogue, a ledger, keys, and a fake app store that only this shop trusts
 cp -R "$out"/catalogue.json "$out"/*.mbtiles "$out"/*.png "$out"/.tilecut "$work/catalogue/"
 bundle=org.example.maps
 quiet "the ledger" "$ledger" init --ledger "$work/ledger.sqlite"

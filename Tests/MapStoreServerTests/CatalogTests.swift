@@ -141,7 +141,7 @@ import TileIndex
       try write("alps", [basel, Place(name: "Säntis", kind: "peak", longitude: 9.3, latitude: 47.2, importance: 0.4)])
       try write("rhine", [basel, Place(name: "Alpsee", longitude: 10.2, latitude: 47.5, importance: 0.3)])
       try write("retired", [basel])
-      // The same catalogue as a new file: the catalogue is read again.
+      // The same contents in a new file: the server reads the catalogue again.
       try store.catalog.write(edition: "1", keepingBundles: true)
       var found = try await page(store, "q=basel")
       for _ in 0..<400 where found.total == 0 {
