@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 public import PrefetchReplay
 
-/// `tileserve replay`: what a cache and a policy would have been worth to people who looked at maps.
+/// `tileserve replay`: measures hit rates and waits of a cache and a policy on recorded or generated map sessions.
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve replay",
@@ -128,7 +128,7 @@ struct ReplayCommand: ParsableCommand {
 }
 
 extension ReplayPolicy: ExpressibleByArgument {
-  /// What the table calls the policies to compare with.
+  /// The names in the table of the policies to compare with.
   fileprivate var title: String {
     switch self {
     case .lru: "no prefetch, LRU"
@@ -154,7 +154,7 @@ struct SyntheticArgument: ExpressibleByArgument {
     self.count = count
   }
 
-  /// - Parameter bundle: where the sessions are to be; anywhere when nil.
+  /// - Parameter bundle: the area of the sessions; anywhere when nil.
   func sessions(bundle: String?) throws -> [MapSession] {
     try (0..<count).map { number in
       let seed = seed &+ UInt64(number)

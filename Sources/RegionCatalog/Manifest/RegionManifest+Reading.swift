@@ -95,7 +95,8 @@ extension RegionManifest {
     let id = object.text("id", required: true, remedy: "give each region a short name of its own")
     if let id, !Self.isName(id) { object.fault("id", "is not a usable id: \"\(id)\"", remedy: Self.nameRemedy) }
     let title = object.shownText("title", required: true, remedy: "say what customers shall read")
-    let category = object.shownText("category", required: true, remedy: "name the category to list it under, such as \"park\"")
+    let category = object.shownText(
+      "category", required: true, remedy: "name the category to list it under, such as \"park\"")
     var settings = defaults
     if let category, let categories {
       if let known = categories.first(where: { $0.name == category }) {

@@ -1,11 +1,11 @@
 package import TileIndex
 
-/// An estimate, from its requests, of what one client's map shows: a rectangle of tiles that moves when tiles beyond its
-/// edge are requested.
+/// An estimate, from its requests, of what one client's map shows: a rectangle of tiles that moves when tiles beyond
+/// its edge are requested.
 ///
 /// A map requests all tiles of its screen when it opens or changes its zoom, and after that only those that come into
-/// view. So the first tiles of a zoom that follow each other quickly define the rectangle. Each later tile outside moves
-/// it, and the velocity of these moves is that of the map.
+/// view. So the first tiles of a zoom that follow each other quickly define the rectangle. Each later tile outside
+/// moves it, and the velocity of these moves is that of the map.
 package struct ClientView: Hashable, Sendable {
   /// The tiles on the screen.
   package private(set) var visible: TileRange

@@ -5,8 +5,8 @@ import PurchaseLedger
 import Support
 import TileIndex
 
-/// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only a
-/// server trusts that was given its root, and lists its sales in a file beside its keys.
+/// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only
+/// servers configured with its root trust, and lists its sales in a file beside its keys.
 struct FakeStore {
   private let authority: EphemeralCA
   private let bundleID: String
@@ -47,8 +47,8 @@ struct FakeStore {
     book = FakeStoreRecords(path: "\(keyFile).book.jsonl")
   }
 
-  /// A signed transaction for a purchase. As in real stores a product that lasts is paid once: who owns it gets the
-  /// transaction of the first purchase.
+  /// A signed transaction for a purchase. As in real stores a non-consumable product is paid once: an account that owns
+  /// it gets the transaction of the first purchase.
   func sell(_ product: String, to token: String, isSandbox: Bool) throws -> OutstandingTransaction {
     let environment: StoreEnvironment = isSandbox ? .sandbox : .production
     if let known = try book.standing(product, of: token, environment: environment.rawValue) {
@@ -90,8 +90,8 @@ struct FakeStore {
   }
 }
 
-/// The sales of a fake store in their last state: a signed transaction a line, as `purchase-ledger reconcile --store`
-/// reads them.
+/// The sales of a fake store in their latest state, one signed transaction per line, in the form that `purchase-ledger
+/// reconcile --store` reads.
 private struct FakeStoreRecords {
   let path: String
 
@@ -163,7 +163,7 @@ private struct FakeStoreRecords {
   }
 }
 
-/// The fake store's queue of purchases that were paid and not finished, in the device's folder: `.mapstore-queue.json`.
+/// The fake store's queue of purchases that were paid but not finished, in the device's folder: `.mapstore-queue.json`.
 final class FakeTransactionQueue: StoreQueue {
   private let path: String
 
@@ -197,7 +197,7 @@ final class FakeTransactionQueue: StoreQueue {
   }
 }
 
-/// A file of the fake store cannot be used.
+/// The error for an unusable file of the fake store.
 struct FakeStoreFileError: Error, CustomStringConvertible {
   let description: String
   let isUnreadable: Bool
