@@ -12,7 +12,7 @@ run() {
   echo "\$ tilecut $*"
   "$tilecut" "$@"
 }
-# The whole catalogue; DEMO_REGIONS names a few of its regions for who is in a hurry.
+# All regions, or those that DEMO_REGIONS names, which is faster.
 only=${DEMO_REGIONS:+--only $DEMO_REGIONS}
 manifest=sample-regions/regions.json
 # shellcheck disable=SC2086
@@ -33,7 +33,7 @@ echo "  $folder"
 echo "  $folder/catalogue.json"
 for picture in "$folder"/*.png; do echo "  $picture"; done
 
-# The server over those bundles: any free port, one tile, and it ends.
+# Serves the bundles on a free port and requests a few tiles.
 if command -v curl >/dev/null; then
   echo
   echo "\$ tileserve $out --port 0"
@@ -58,7 +58,7 @@ if command -v curl >/dev/null; then
   wait $server
 fi
 
-# Another house: a year of a shop that sells such regions.
+# The ledger: a year of a shop that sells such regions.
 if [ -x "$ledger" ]; then
   echo
   echo "\$ purchase-ledger demo"

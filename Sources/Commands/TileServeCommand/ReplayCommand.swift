@@ -19,8 +19,7 @@ struct ReplayCommand: ParsableCommand {
       The table ends with the means of other policies on the same sessions.
 
       With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the \
-      source has loaders, by the clock.       Tiles that the bundle does not have count apart, as absent: there is \
-      nothing to draw.
+      source has loaders, by the clock. Tiles that the bundle does not have are counted separately, as absent.
 
       Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not \
       there; 74 the output cannot be written.
