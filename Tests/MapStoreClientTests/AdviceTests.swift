@@ -31,7 +31,7 @@ import Testing
   }
 
   /// Nothing was sent, so nothing was done.
-  @Test func nobodyThere() async throws {
+  @Test func unreachableServerIsReportedWithARemedy() async throws {
     store.stop()
     let client = client()
     let error = await failure { _ = try await client.register(person) }
@@ -39,7 +39,7 @@ import Testing
     #expect(error?.message.contains("connect(") == false, "\(error as Any)")
   }
 
-  @Test(arguments: [true, false]) func aServerThatIsThere(isCut: Bool) async throws {
+  @Test(arguments: [true, false]) func failingServerGetsNoAdviceAboutItsAddress(isCut: Bool) async throws {
     store.lie.withLock {
       $0 = { _, _ in isCut ? ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) : ChaosAnswer(status: 503) }
     }

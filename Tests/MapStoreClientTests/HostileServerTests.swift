@@ -305,8 +305,8 @@ import TileIndex
     }
   }
 
-  /// A pack may not take the place of another region, which has a good name as well.
-  @Test func noFileTakesAnothersPlace() async throws {
+  /// A pack whose name is valid, but that of another region's file, is refused.
+  @Test func packMayNotReplaceTheFileOfAnotherRegion() async throws {
     store.book.withLock { $0.owned = ["alps", "coast"] }
     let manager = try self.manager()
     let coast = try await manager.install("coast", from: client)

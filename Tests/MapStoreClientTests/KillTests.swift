@@ -98,8 +98,8 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  /// Nobody can tell what a folder of downloads has after a disk's repair.
-  @Test func remainsOfOthersAreSweptAway() async throws { try await onThread { try sweep() } }
+  /// After a file system repair the download folder may contain any files.
+  @Test func unknownFilesInTheDownloadFolderAreRemoved() async throws { try await onThread { try sweep() } }
 
   private func sweep() throws {
     let device = try Device(store)

@@ -131,9 +131,9 @@ import TileIndex
     }
   }
 
-  /// A session that has ended is renewed at whatever is asked first, and told of where it cannot be.
+  /// An ended session is renewed by the first request; if that is not possible, the error says so.
   @Test(arguments: [true, false])
-  func aSessionThatIsOver(canRenew: Bool) async throws {
+  func endedSessionIsRenewedOrReported(canRenew: Bool) async throws {
     let device = try Device(store, credentials: canRenew ? Credentials(login: "a", password: "password") : nil)
     store.book.withLock { ($0.tokens, $0.owned, $0.retired) = ([], ["alps"], ["alps"]) }
     if canRenew {
@@ -153,8 +153,8 @@ import TileIndex
     #expect(store.count("POST /v1/purchases") == 3)
   }
 
-  /// What the server refused was asked for once, and is nothing for a later sync to install, whoever owns it by then.
-  @Test(arguments: [true, false]) func aRefusedInstallIsNotGoneOnWith(isSignedOut: Bool) async throws {
+  /// An install that the server refused is not installed by a later sync, even if the region is owned by then.
+  @Test(arguments: [true, false]) func refusedInstallIsNotResumedBySync(isSignedOut: Bool) async throws {
     if isSignedOut {
       store.book.withLock { $0.failures["POST /v1/downloads"] = [(401, nil)] }
     } else {
@@ -171,8 +171,8 @@ import TileIndex
     #expect(store.book.withLock { $0.files.isEmpty })
   }
 
-  /// A second phone: nothing was bought on it.
-  @Test func aSecondPhoneKnowsWhatIsOwned() async throws {
+  /// A second phone, on which nothing was bought.
+  @Test func secondPhoneListsOwnedRegions() async throws {
     _ = try await device.manager().sync(with: device.client, queue: Queue(["alps"]))
     let second = try Device(store)
     let report = try await second.manager().sync(with: second.client)

@@ -6,7 +6,7 @@ import Testing
 @testable import MapStoreServer
 @testable import PurchaseLedger
 
-/// What the ledger remembers of refusals and downloads.
+/// The ledger's audit events of refusals and downloads.
 @Suite(.ownThread) struct AuditTests {
   private func expectEvents(
     _ store: TestStore, _ count: Int, _ isWanted: @escaping @Sendable (String) -> Bool
@@ -83,8 +83,8 @@ import Testing
     }
   }
 
-  /// A link that is asked for again, and one that is refused again, are one event a day each.
-  @Test func linksThatAreAskedForAgain() async throws {
+  /// A link that is requested repeatedly, and one that is refused repeatedly, are one event a day each.
+  @Test func repeatedLinkRequestsAreOneEventADay() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)

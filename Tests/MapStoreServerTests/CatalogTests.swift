@@ -34,9 +34,9 @@ import TileIndex
     }
   }
 
-  /// What is near, how near, whether the place is inside, and which packs have it; also by an outline, and across the
-  /// antimeridian.
-  @Test func whatIsAroundAPlace() async throws {
+  /// Regions near a place, with their distance, whether the place is inside, and the packs that contain it; also with
+  /// an outline, and across the antimeridian.
+  @Test func regionsNearAPlaceHaveDistanceAndPacks() async throws {
     try await TestStore.run { store in
       let around = try await page(store, "near=-15,45").regions
       #expect(around.map(\.id).first == "rockies" && around.allSatisfy { $0.near != nil })
@@ -92,8 +92,8 @@ import TileIndex
     }
   }
 
-  /// The page behind a page answers the same question.
-  @Test func pagesGoOnWithTheirQuestion() async throws {
+  /// The next page answers the same query.
+  @Test func furtherPagesKeepTheQuery() async throws {
     try await TestStore.run { store in
       var target: String? = "/catalogue?q=The&near=5,45&limit=1"
       var seen: [String] = []

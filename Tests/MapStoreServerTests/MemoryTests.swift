@@ -74,9 +74,9 @@ import Testing
     }
   }
 
-  /// Beyond the budget the answer is 503, for one account and for one address, until there is room again. Others are
-  /// served meanwhile.
-  @Test(arguments: [true, false]) func beyondTheBudgetIsTold(hasSession: Bool) async throws {
+  /// Beyond the budget the response is 503, for one account and for one address, until memory is released. Other
+  /// clients are served meanwhile.
+  @Test(arguments: [true, false]) func requestsBeyondTheBodyBudgetGet503(hasSession: Bool) async throws {
     try await TestStore.run {
       $0.limits.bodiesBytes = 1 << 20
       $0.limits.bodyBytes = 200_000

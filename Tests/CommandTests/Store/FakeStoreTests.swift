@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mapstore client buy` and the fake store: nobody pays twice for a product that lasts.
+/// `mapstore client buy` and the fake store: a non-consumable product is paid once.
 @Suite(.ownThread) struct FakeStoreTests {
   /// The purchase's request, its answer, or the device's list of outstanding transactions is lost, and the client is
   /// killed. Then the same is bought again.
