@@ -38,7 +38,7 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  /// A patch that does not fit what is installed is no reason to fail.
+  /// If a patch does not fit the installed edition, the whole bundle is downloaded.
   @Test(arguments: ["base", "patch"])
   func theWholeIsLoadedWhereThePatchFails(damaged: String) async throws {
     let manager = try device.manager()
@@ -117,7 +117,7 @@ import TileIndex
     let files = try await manager.install(
       "coast", around: .point(longitude: 10, latitude: 46), from: device.client,
       onInstalled: { file in
-        // Of use as soon as it is told of.
+        // Usable as soon as it is reported.
         #expect((try? MBTilesReader(path: folder.file(file.part.pack ?? ""))) != nil)
         told.withLock { $0.append(file) }
       })

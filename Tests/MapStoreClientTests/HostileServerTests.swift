@@ -9,10 +9,10 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// A server that lies. Whatever it says, the library neither traps nor touches anything outside of its folder, and
-/// names the server as the culprit.
+/// A hostile server. Whatever it sends, the library neither traps nor touches anything outside its folder, and
+/// its errors name the server as the cause.
 @Suite(.ownThread) struct HostileServerTests {
-  /// A member of an answer, and what it is not.
+  /// A member of an answer, and an invalid value for it.
   struct Member: Sendable, CustomTestStringConvertible {
     let route: String
     let path: String
@@ -318,7 +318,7 @@ import TileIndex
     #expect(try manager.installed() == [coast])
   }
 
-  /// What an older version has taken down from such a server is not gone on with.
+  /// Records that an older version stored from such a server are not resumed.
   @Test func oldNotesOfOtherFoldersAreLeftAlone() async throws {
     try _ = manager()
     do {

@@ -137,7 +137,7 @@ import TileIndex
     #expect(store.book.withLock { $0.files.count } == 21 && waits.withLock { $0 } == 20)
   }
 
-  /// The server was set up anew and names the same bytes otherwise: what was loaded stays.
+  /// A new installation of the server has another entity tag for the same bytes: downloaded bytes are kept.
   @Test func anotherTagOfTheSameBytesCostsNothing() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .tag("\"of another server\"") } }
     let device = try Device(store, idleMax: 2)

@@ -62,7 +62,7 @@ import TileIndex
     }
   }
 
-  /// The parent kills it when so many bytes have gone out; the server's answers are cut as well.
+  /// The parent kills it after a number of sent bytes; the server's answers are cut as well.
   @Test(arguments: 0..<5 as Range<UInt64>)
   func atAnyByte(seed: UInt64) async throws { try await onThread { try killAnywhere(seed) } }
 

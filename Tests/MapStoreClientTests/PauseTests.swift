@@ -6,7 +6,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Paused, cancelled and removed while it is under way.
+/// Installs that are paused, cancelled or removed while they run.
 @Suite(.ownThread) struct PauseTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -33,7 +33,7 @@ import TileIndex
     return task
   }
 
-  /// Bringing up to date is not asking for what was paused.
+  /// An update does not resume a paused download.
   @Test func aPausedUpdateStaysPaused() async throws {
     let manager = try device.manager()
     store.fault.withLock { $0 = { _ in .none } }

@@ -5,7 +5,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Nobody reaches what is another's.
+/// No account can access the data of another one.
 @Suite(.ownThread) struct AccessTests {
   /// Every route that needs a session, without one and with one that is none.
   @Test(arguments: StoreRoute.all.filter { $0.access == .session })
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// What an account sees of itself is its own only, whatever another one owns.
+  /// An account sees only its own data, whatever another one owns.
   @Test func accountsSeeThemselvesOnly() async throws {
     try await TestStore.run { store in
       let anna = try store.person()

@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The last byte is not the file: it counts as sent when all of it has gone, in parts or at once.
+  /// A file counts as sent when all of its bytes were sent, in parts or at once; the last byte alone is not enough.
   @Test func partsOfAFile() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -107,7 +107,7 @@ import Testing
 
   private typealias Person = TestStore.Person
 
-  /// Sign-outs wait for the ledger's lock; nobody who searches waits with them.
+  /// Sign-outs wait for the ledger's lock and do not delay searches.
   @Test func searchesDoNotWaitForSignOuts() async throws {
     try await TestStore.run { store in
       let anna = try store.person()

@@ -211,7 +211,7 @@ import TileIndex
     }
   }
 
-  /// Libraries are compressed and known again, and change with what is owned.
+  /// Libraries are compressed, have entity tags, and change with the owned regions.
   @Test func librariesAreTagged() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -311,7 +311,7 @@ import TileIndex
     }
   }
 
-  /// A proxy is to send nobody more to a service that ends.
+  /// During shutdown `/ready` is 503, so that proxies send no new requests.
   @Test func notReadyWhileItEnds() async throws {
     try await TestStore.run { store in
       store.server.service.isEnding.withLock { $0 = true }

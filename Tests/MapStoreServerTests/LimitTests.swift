@@ -73,7 +73,7 @@ import Testing
     return count
   }
 
-  /// One address has so many connections; more are ended at once, and ended ones make room.
+  /// Connections of one address are limited: further ones are closed at once, and each closed one admits another.
   @Test func connectionsOfOneAddress() async throws {
     try await TestStore.run {
       $0.limits.connectionsByAddress = 3
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  /// Each account may post so many pieces of evidence, in however few requests.
+  /// Pieces of evidence of one account are limited, in however few requests they arrive.
   @Test func evidencesAreCounted() async throws {
     try await TestStore.run { options in
       options.limits.evidencesByAccount = .init(burst: 10, perMinute: 1)
@@ -352,7 +352,7 @@ import Testing
     }
   }
 
-  /// Broken JSON of any kind is 400, never 500, and the server goes on.
+  /// Broken JSON of any kind is 400, never 500, and the server keeps running.
   @Test func mutatedMessages() async throws {
     try await TestStore.run { options in
       // Each password that is well formed costs a second in a debug build.

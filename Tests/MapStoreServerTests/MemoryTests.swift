@@ -43,7 +43,7 @@ import Testing
     return try #require(Int(match.1)) << 10
   }
 
-  /// Clients choose what libraries say, and so what is kept of them: so many bytes at most, and nothing that is large.
+  /// Clients influence the contents of cached libraries, so the cache is limited in bytes and keeps no large entry.
   @Test func keptLibrariesAreBounded() async throws {
     let cache = ReplyCache<LibraryKey>(bytesMax: 4 << 20, ofOneMax: 256 << 10)
     let edition = String(repeating: "e", count: 90)

@@ -30,14 +30,14 @@ import TileIndex
       #expect(rename(shop.ledger + ".copy", shop.ledger) == 0)
     default: try files.removeItem(atPath: shop.ledger + "-wal")
     }
-    // At once: nobody has had the time to notice it.
+    // At once, before the service can notice it.
     for id in 0..<20 {
       let answer = try server.buy([shop.evidence("rhine", id: id)], token: session.token)
       #expect(try answer.status == 503 && answer.problem().type == .unavailable, "\(id): \(answer)")
     }
     #expect(eventually(seconds: 30) { !isReady(server) })
     #expect(try server.get(StoreRoute.library.path, token: session.token).status == 503)
-    // What needs no ledger is there.
+    // Routes that need no ledger still answer.
     #expect(try server.get(StoreRoute.catalogue.path).status == 200)
     #expect(eventually(seconds: 30) { server.process.stderr.contains("removed or replaced") })
     Thread.sleep(forTimeInterval: 1.2)
@@ -199,7 +199,7 @@ import TileIndex
   }
 
   /// A link gives its file a few times, whatever the ranges leave out: over restarts, and with a second process beside.
-  /// Another link goes on where it ended.
+  /// Another link resumes the download.
   @Test func aLinkIsUsedUpByRanges() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()

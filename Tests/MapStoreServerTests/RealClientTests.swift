@@ -90,7 +90,7 @@ import TileIndex
       let report = try await catalog.sync(with: client)
       #expect(report.grantsError == nil && !report.regions.contains { $0.id == "alps" && $0.status != nil })
       #expect(try catalog.isUsable("alps") && catalog.isUsable("rhine") && !catalog.isUsable("rockies"))
-      // Of nobody else.
+      // Not of other accounts.
       let berts = self.client(store, bert)
       _ = try await catalog.sync(with: berts)
       #expect(try catalog.usability(of: "alps") == .notOwned)
@@ -180,7 +180,7 @@ import TileIndex
     }
   }
 
-  /// The server is started with another key for grants: whoever fetches keys believes it, and keeps it.
+  /// The server is restarted with another grant key: a client that fetches keys trusts and stores it.
   @Test func grantKeysRotate() async throws {
     let kept = Locked<[GrantKey]>([])
     let folder = try TemporaryFolder()
