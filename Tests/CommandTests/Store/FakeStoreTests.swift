@@ -8,7 +8,7 @@ import Testing
   /// killed. Then the same is bought again.
   @Test func buyingAgainAfterAKillPaysOnce() async throws {
     try await onThread {
-      let story = try StoreStory(seed: 1, regions: 4, hasMadeUpStore: true)
+      let story = try StoreStory(seed: 1, regions: 4, hasFakeStore: true)
       try story.open()
       try story.signUp("anna", "anna")
       for (index, lost) in ["request", "answer", "queue"].enumerated() {

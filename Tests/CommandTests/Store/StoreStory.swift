@@ -28,8 +28,8 @@ final class StoreStory {
   /// The number of kills that left a partial file.
   private(set) var killsWithinFiles = 0
 
-  /// - Parameter hasMadeUpStore: the server also trusts the fake store of `mapstore client buy`.
-  init(seed: UInt64, regions: Int, hasMadeUpStore: Bool = false) throws {
+  /// - Parameter hasFakeStore: the server also trusts the fake store of `mapstore client buy`.
+  init(seed: UInt64, regions: Int, hasFakeStore: Bool = false) throws {
     random = SeededGenerator(seed: seed)
     (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try EphemeralCA())
     network = try CuttingProxy(seed: seed)
@@ -38,7 +38,7 @@ final class StoreStory {
     try folder.write("root.der", bytes: authority.rootCertificate)
     try folder.write("link.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
     try folder.write("grant.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
-    if hasMadeUpStore {
+    if hasFakeStore {
       let made = try Command(built: "mapstore").run([
         "client", "store-key", madeUpStore, "--bundle-id", Self.bundleID,
       ])
@@ -48,7 +48,7 @@ final class StoreStory {
       "store.json",
       """
       {"catalogue": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": \
-      ["root.der"\(hasMadeUpStore ? ", \"fake.key.root.der\"" : "")],
+      ["root.der"\(hasFakeStore ? ", \"fake.key.root.der\"" : "")],
        "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
        "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
        "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": \
