@@ -40,7 +40,7 @@ final class StoreStory {
     try folder.write("grant.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
     if hasFakeStore {
       let made = try Command(built: "mapstore").run([
-        "client", "store-key", madeUpStore, "--bundle-id", Self.bundleID,
+        "client", "store-key", fakeStoreKeys, "--bundle-id", Self.bundleID,
       ])
       guard made.status == 0 else { throw Unexpected(description: "\(made)") }
     }
@@ -59,14 +59,14 @@ final class StoreStory {
     guard made.status == 0 else { throw Unexpected(description: "\(made)") }
   }
 
-  var madeUpStore: String { folder.file("fake.key") }
+  var fakeStoreKeys: String { folder.file("fake.key") }
 
   /// The fake store's sales, a line each.
-  func madeUpBook() throws -> [Substring] {
-    String(decoding: try Data(contentsOf: URL(fileURLWithPath: madeUpBookPath)), as: UTF8.self).split(separator: "\n")
+  func fakeStoreSales() throws -> [Substring] {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: fakeStoreSalesPath)), as: UTF8.self).split(separator: "\n")
   }
 
-  var madeUpBookPath: String { madeUpStore + ".book.jsonl" }
+  var fakeStoreSalesPath: String { fakeStoreKeys + ".book.jsonl" }
 
   struct Unexpected: Error, CustomStringConvertible { let description: String }
 
