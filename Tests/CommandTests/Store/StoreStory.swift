@@ -63,7 +63,8 @@ final class StoreStory {
 
   /// The fake store's sales, a line each.
   func fakeStoreSales() throws -> [Substring] {
-    String(decoding: try Data(contentsOf: URL(fileURLWithPath: fakeStoreSalesPath)), as: UTF8.self).split(separator: "\n")
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: fakeStoreSalesPath)), as: UTF8.self)
+      .split(separator: "\n")
   }
 
   var fakeStoreSalesPath: String { fakeStoreKeys + ".book.jsonl" }
