@@ -64,7 +64,7 @@ test-clients: tests-built
 
 bless: packages
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests|BuildHelp" 2>&1 | scripts/quiet-tests.sh
+	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 docs: packages
@@ -114,7 +114,7 @@ tsan:
 	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
 	@swift build $(TSAN) --build-tests 2>&1 | scripts/quiet-build.sh
 	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" swift test $(TSAN) --skip-build --disable-xctest \
-	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^TileServeTests\.(LRUTable|ClientView|PrefetchServing|Upstream|RemoteArchive)" \
+	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(ClientView|PrefetchServing|Upstream|RemoteArchive)" \
 	  2>&1 | scripts/quiet-tests.sh
 
 fuzz: packages

@@ -46,7 +46,7 @@ phone() {
   MAPSTORE_PASSWORD="a long password" "$mapstore" client "$verb" --folder "$work/$phone" "$@"
 }
 
-# --- the shop: a catalogue, a ledger, keys, and an app store that is made up and believed by nobody else
+# --- the shop: a catalogue, a ledger, keys, and a fake app store that only this shop trusts
 cp -R "$out"/catalogue.json "$out"/*.mbtiles "$out"/*.png "$out"/.tilecut "$work/catalogue/"
 bundle=org.example.maps
 quiet "the ledger" "$ledger" init --ledger "$work/ledger.sqlite"

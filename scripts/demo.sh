@@ -14,13 +14,13 @@ run() {
 }
 # All regions, or those that DEMO_REGIONS names.
 only=${DEMO_REGIONS:+--only $DEMO_REGIONS}
-catalogue=sample-regions/regions.json
+manifest=sample-regions/regions.json
 # shellcheck disable=SC2086
-run build "$catalogue" -o "$out" --progress plain $only
+run build "$manifest" -o "$out" --progress plain $only
 echo
 echo "once more, with nothing changed:"
 # shellcheck disable=SC2086
-run build "$catalogue" -o "$out" --progress none $only
+run build "$manifest" -o "$out" --progress none $only
 echo
 for bundle in "$out"/*.mbtiles; do "$tilecut" verify "$bundle"; done
 echo
@@ -28,7 +28,7 @@ echo "which packs has somebody to load who walks on Longs Peak?"
 run packs "$out" --point=-105.615,40.255 --region rocky-mountain-np
 echo
 folder=$(cd "$out" && pwd)
-echo "the catalogue, its catalogue, and a picture of each region:"
+echo "the folder, its catalogue, and a picture of each region:"
 echo "  $folder"
 echo "  $folder/catalogue.json"
 for picture in "$folder"/*.png; do echo "  $picture"; done

@@ -5,12 +5,14 @@ import PurchaseLedger
 /// buyers.
 ///
 ///     StoreBench prepare FOLDER COUNT          a catalogue of 170 regions, one of them of 100 MB; an empty ledger;
-///     COUNT signed purchases, at least 5,000 StoreBench customers FOLDER PORT COUNT   accounts that own twenty regions
-///     each; their sessions go to FOLDER/tokens StoreBench questions FOLDER COUNT        COUNT different questions for
-///     libraries; with their sessions they go to FOLDER/questions StoreBench links FOLDER PORT COUNT       links to the
-///     large bundle; their paths go to FOLDER/links StoreBench buy FOLDER PORT CONNECTIONS   posts the purchases one by
-///     one; those that were acknowledged go to FOLDER/acknowledged StoreBench check FOLDER                  looks
-///     whether the ledger has all that were acknowledged, and verifies it
+///                                              COUNT signed purchases, at least 5,000
+///     StoreBench customers FOLDER PORT COUNT   accounts that own twenty regions each; sessions go to FOLDER/tokens
+///     StoreBench questions FOLDER COUNT        COUNT different library requests; go to FOLDER/questions with their
+///                                              sessions
+///     StoreBench links FOLDER PORT COUNT       links to the large bundle; their paths go to FOLDER/links
+///     StoreBench buy FOLDER PORT CONNECTIONS   posts the purchases one by one; acknowledged ones go to
+///                                              FOLDER/acknowledged
+///     StoreBench check FOLDER                  checks that the ledger has all acknowledged purchases, and verifies it
 @main
 struct StoreBench {
   static func main() {

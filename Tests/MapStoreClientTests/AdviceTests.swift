@@ -4,7 +4,7 @@ import Testing
 
 @testable import MapStoreClient
 
-/// What people are told to do fits what happened.
+/// The remedies in error messages fit the errors.
 @Suite(.ownThread) struct AdviceTests {
   private let store: ChaosStore
   private let person = Credentials(login: "a", password: "password")
@@ -20,7 +20,7 @@ import Testing
     StoreClient(address: address ?? store.address, retry: Device.retry())
   }
 
-  /// What may have been done is not done again, and whoever asked can find out.
+  /// A request that may have succeeded is not repeated, and the error says how to find out.
   @Test func anAccountThatMayHaveBeenMade() async throws {
     store.lie.withLock { $0 = { _, _ in ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) } }
     let client = client()
@@ -30,8 +30,8 @@ import Testing
     #expect(store.count("POST /v1/accounts") == 1)
   }
 
-  /// Nothing was sent, so nothing was done.
-  @Test func nobodyThere() async throws {
+  /// No request was sent, so the remedy is about the network and the address.
+  @Test func unreachableServerIsReportedWithARemedy() async throws {
     store.stop()
     let client = client()
     let error = await failure { _ = try await client.register(person) }
@@ -39,7 +39,7 @@ import Testing
     #expect(error?.message.contains("connect(") == false, "\(error as Any)")
   }
 
-  @Test(arguments: [true, false]) func aServerThatIsThere(isCut: Bool) async throws {
+  @Test(arguments: [true, false]) func failingServerGetsNoAdviceAboutItsAddress(isCut: Bool) async throws {
     store.lie.withLock {
       $0 = { _, _ in isCut ? ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) : ChaosAnswer(status: 503) }
     }

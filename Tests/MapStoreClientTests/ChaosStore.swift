@@ -24,9 +24,9 @@ final class ChaosStore: Sendable {
   /// What happens to an answer.
   enum Fault: Sendable {
     case none
-    /// The connection ends after so many bytes of the body.
+    /// The connection ends after this many bytes of the body.
     case cut(Int)
-    /// Nothing more comes after so many bytes, and the connection stays open.
+    /// No bytes follow after this many, and the connection stays open.
     case hang(Int)
     /// `Range` is not looked at.
     case wholeFile

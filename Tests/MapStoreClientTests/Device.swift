@@ -53,7 +53,7 @@ final class Device: Sendable {
     return editions.first { $0.sha256 == sha256 }?.edition ?? ""
   }
 
-  /// What lies in the folder of downloads beside state and lock.
+  /// The files in the download folder besides state and lock.
   var remains: [String] {
     ((try? TemporaryFolderNames.names(folder.file(".mapstore"))) ?? []).filter {
       !$0.hasPrefix("state.sqlite") && $0 != "lock"

@@ -20,7 +20,7 @@ import TileIndex
     device = try Device(store)
   }
 
-  @Test func aPatchLeadsThereByteForByte() async throws {
+  @Test func patchGivesTheNewEditionByteForByte() async throws {
     let manager = try device.manager()
     try await manager.install("alps", from: device.client)
     let next = try shop.publish("alps")
@@ -38,7 +38,7 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  /// A patch that does not fit what is installed is no reason to fail.
+  /// If a patch does not fit the installed edition, the whole bundle is downloaded.
   @Test(arguments: ["base", "patch"])
   func theWholeIsLoadedWhereThePatchFails(damaged: String) async throws {
     let manager = try device.manager()
@@ -50,7 +50,7 @@ import TileIndex
       for offset in 0..<4000 { bytes[place + offset] ^= 0xff }
       try device.folder.write("alps.mbtiles", bytes: bytes)
     } else {
-      // A patch that is what the catalogue says, and no patch.
+      // A file that matches the catalogue's hash, but is not a patch.
       let patch = try #require(next.patches.first)
       try shop.replaceFile(of: "alps", patch: patch.file, with: [UInt8](repeating: 7, count: 900))
     }
@@ -72,8 +72,8 @@ import TileIndex
     #expect(store.book.withLock { !$0.files.contains { $0.isPatch } })
   }
 
-  /// The shop publishes while a download is on its way.
-  @Test func anEditionThatChangesUnderTheDownload() async throws {
+  /// The shop publishes an edition during a download.
+  @Test func editionPublishedDuringADownload() async throws {
     let shop = shop
     let first = try #require(shop.region("alps"))
     let published = Locked(false)
@@ -94,8 +94,8 @@ import TileIndex
     #expect(try device.edition("alps", of: [first, try #require(shop.region("alps"))]) == file.edition)
   }
 
-  /// Half of the old edition is on the disk, the process is gone, and the shop has the next one.
-  @Test func halfOfAnOldEditionIsThrownAway() async throws {
+  /// Half of the old edition is on the disk when the process ends, and the shop then publishes the next one.
+  @Test func partialDownloadOfAnOldEditionIsDiscarded() async throws {
     store.fault.withLock { $0 = { _ in .cut(60_000) } }
     await #expect(throws: MapStoreError.self) {
       try await device.manager { $0.retry.attemptsMax = 1 }.install("alps", from: device.client)
@@ -117,7 +117,7 @@ import TileIndex
     let files = try await manager.install(
       "coast", around: .point(longitude: 10, latitude: 46), from: device.client,
       onInstalled: { file in
-        // Of use as soon as it is told of.
+        // Usable as soon as it is reported.
         #expect((try? MBTilesReader(path: folder.file(file.part.pack ?? ""))) != nil)
         told.withLock { $0.append(file) }
       })
@@ -130,9 +130,9 @@ import TileIndex
     #expect(device.folder.names.filter { $0.hasPrefix("coast") } == ["coast.mbtiles"])
   }
 
-  /// Killed after the whole was installed, and before its packs went: they go at the next opening. Those of an edition
-  /// that the whole does not have stay.
-  @Test func packsThatTheWholeHas() async throws {
+  /// The process is killed after the whole region was installed and before its packs were removed. They are removed at
+  /// the next opening, except those of an edition that the whole region does not have yet.
+  @Test func packsThatTheWholeRegionContainsAreRemovedAtOpening() async throws {
     try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
     let whole = RegionPart(region: "coast")

@@ -9,10 +9,10 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// A server that lies. Whatever it says, the library neither traps nor touches anything outside of its folder, and
-/// names the server as the culprit.
+/// A hostile server. Whatever it sends, the library neither traps nor touches anything outside its folder, and
+/// its errors name the server as the cause.
 @Suite(.ownThread) struct HostileServerTests {
-  /// A member of an answer, and what it is not.
+  /// A member of an answer, and an invalid value for it.
   struct Member: Sendable, CustomTestStringConvertible {
     let route: String
     let path: String
@@ -305,8 +305,8 @@ import TileIndex
     }
   }
 
-  /// A pack may not take the place of another region, which has a good name as well.
-  @Test func noFileTakesAnothersPlace() async throws {
+  /// A pack whose name is valid, but that of another region's file, is refused.
+  @Test func packMayNotReplaceTheFileOfAnotherRegion() async throws {
     store.book.withLock { $0.owned = ["alps", "coast"] }
     let manager = try self.manager()
     let coast = try await manager.install("coast", from: client)
@@ -318,7 +318,7 @@ import TileIndex
     #expect(try manager.installed() == [coast])
   }
 
-  /// What an older version has taken down from such a server is not gone on with.
+  /// Records that an older version stored from such a server are not resumed.
   @Test func oldNotesOfOtherFoldersAreLeftAlone() async throws {
     try _ = manager()
     do {

@@ -70,8 +70,8 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  /// What is on the disk is not asked for again, but for the piece that the cut fell into.
-  @Test func goesOnWhereItWas() async throws {
+  /// Bytes on the disk are not requested again, except for the piece that was interrupted.
+  @Test func interruptedDownloadResumesFromTheDisk() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .none } }
     let device = try Device(store, idleMax: 2)
     _ = try await device.manager().install("alps", from: device.client)
@@ -125,7 +125,7 @@ import TileIndex
     #expect(way.bytesDone == 50_000 && !way.isPaused)
   }
 
-  /// The account's other devices have all seats: the server says so, and that is no failure, however often.
+  /// The account's other devices use all concurrent downloads. The server's 429 counts as no failure, however often.
   @Test func aBusyAccountIsWaitedFor() async throws {
     store.fault.withLock { $0 = { $0.number <= 20 ? .status(429, retryAfter: "0") : .none } }
     let device = try Device(store)
@@ -137,7 +137,7 @@ import TileIndex
     #expect(store.book.withLock { $0.files.count } == 21 && waits.withLock { $0 } == 20)
   }
 
-  /// The server was set up anew and names the same bytes otherwise: what was loaded stays.
+  /// A new installation of the server has another entity tag for the same bytes: downloaded bytes are kept.
   @Test func anotherTagOfTheSameBytesCostsNothing() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .tag("\"of another server\"") } }
     let device = try Device(store, idleMax: 2)

@@ -62,7 +62,7 @@ import TileIndex
     }
   }
 
-  /// The parent kills it when so many bytes have gone out; the server's answers are cut as well.
+  /// The parent kills it after a number of sent bytes; the server's answers are cut as well.
   @Test(arguments: 0..<5 as Range<UInt64>)
   func atAnyByte(seed: UInt64) async throws { try await onThread { try killAnywhere(seed) } }
 
@@ -98,8 +98,8 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  /// Nobody can tell what a folder of downloads has after a disk's repair.
-  @Test func remainsOfOthersAreSweptAway() async throws { try await onThread { try sweep() } }
+  /// After a file system repair the download folder may contain any files.
+  @Test func unknownFilesInTheDownloadFolderAreRemoved() async throws { try await onThread { try sweep() } }
 
   private func sweep() throws {
     let device = try Device(store)

@@ -95,7 +95,8 @@ import TileIndex
     #expect(try manager.isUsable("alps", at: Self.issued + 5 * Self.day))
   }
 
-  /// No document comes: what was booked is booked all the same, and nobody waits for the next try.
+  /// If no document can be fetched, purchases are recorded all the same, and the call does not wait for another
+  /// attempt.
   @Test func aPurchaseDoesNotNeedItsGrant() async throws {
     struct Queue: StoreQueue {
       func outstanding() async throws -> [OutstandingTransaction] { [OutstandingTransaction(id: "1", signed: "alps")] }
@@ -111,7 +112,7 @@ import TileIndex
     #expect(try manager.isUsable("alps"))
   }
 
-  /// The document is one person's: not of use to who signs in after her, however her session ended.
+  /// The document belongs to one account: it grants nothing to the next one, however the session ended.
   @Test func anotherPersonSignsIn() async throws {
     let manager = try manager()
     try await give(try signed(), to: manager)

@@ -6,7 +6,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Paused, cancelled and removed while it is under way.
+/// Installs that are paused, cancelled or removed while they run.
 @Suite(.ownThread) struct PauseTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -33,7 +33,7 @@ import TileIndex
     return task
   }
 
-  /// Bringing up to date is not asking for what was paused.
+  /// An update does not resume a paused download.
   @Test func aPausedUpdateStaysPaused() async throws {
     let manager = try device.manager()
     store.fault.withLock { $0 = { _ in .none } }
@@ -68,7 +68,7 @@ import TileIndex
     #expect(store.book.withLock { $0.files.last?.range } == "bytes=90000-\(region.bytes - 1)")
   }
 
-  @Test func cancelledAndGoneOnWithByASync() async throws {
+  @Test func cancelledDownloadIsResumedBySync() async throws {
     let manager = try device.manager()
     let task = try await start(manager, until: 90_000)
     task.cancel()
@@ -78,8 +78,8 @@ import TileIndex
     #expect(try report.resumed.first?.result.get().sha256 == region.sha256)
   }
 
-  /// Two parts of an app ask for the same region; the one that gives up takes nothing from the other.
-  @Test func whoCancelsTakesNothingFromOthers() async throws {
+  /// Several parts of an app install the same region; cancelling one does not affect the others.
+  @Test func cancellingOneInstallDoesNotCancelOthers() async throws {
     let device = try Device(store, idleMax: 1)
     let manager = try device.manager()
     let client = device.client
@@ -92,7 +92,7 @@ import TileIndex
     #expect(store.count("POST /v1/downloads") == 1)
   }
 
-  @Test func removedWhileItIsUnderWay() async throws {
+  @Test func uninstallDuringADownloadLeavesNoFiles() async throws {
     let manager = try device.manager()
     let task = try await start(manager, until: 90_000)
     try await manager.uninstall("alps")
@@ -132,7 +132,7 @@ import TileIndex
     holds.withLock { $0 = false }
     try await first.value
     for task in others.dropFirst(15) { try await task.value }
-    // Cancelled ones may have come first, where the slot was not taken yet; none may keep it.
+    // Some may have been cancelled before they took the slot; none may keep it.
     try await slots.run { ran.withLock { $0 += 1 } }
     #expect(ran.withLock { $0 } >= 6)
   }

@@ -8,7 +8,7 @@ import TileIndex
 
 /// Interrupted purchases and interrupted downloads, in their order, cut off at every point.
 @Suite(.ownThread) struct SyncTests {
-  /// A store's list that can be cut off, and that never forgets what was not finished.
+  /// An app store's queue that can fail, and that keeps purchases until they are finished.
   private final class Queue: StoreQueue {
     let open: Locked<[OutstandingTransaction]>
     let log = Locked<[String]>([])
@@ -96,7 +96,7 @@ import TileIndex
     return retry
   }
 
-  /// What waits for approval, and what is refused, stays with the store.
+  /// Pending and refused purchases stay in the store's queue.
   @Test func onlyWhatIsBookedIsFinished() async throws {
     store.book.withLock { ($0.pending, $0.refused) = (["alps"], ["coast"]) }
     let queue = Queue(["alps", "coast", "delta"])
@@ -106,8 +106,7 @@ import TileIndex
     #expect(report.regions.map(\.status) == [.pendingApproval, .forSale, .ownedNotInstalled])
   }
 
-  /// The phone's last owner bought something and never came back: it is left to that account, and nothing is missing to
-  /// this one.
+  /// An unfinished purchase of the phone's previous account is left to that account, and does not disturb this one.
   @Test func anotherAccountsPurchaseIsLeftToIt() async throws {
     store.book.withLock { ($0.others, $0.refused) = (["alps"], ["coast"]) }
     let queue = Queue(["alps", "coast", "delta"])
@@ -115,13 +114,13 @@ import TileIndex
     #expect(report.purchases.map(\.isFinished) == [false, false, true])
     #expect(report.purchases.map(\.isOpen) == [false, true, false])
     #expect(queue.open.withLock { $0.map(\.signed) } == ["alps", "coast"])
-    // The other one signs in.
+    // The previous account signs in again.
     store.book.withLock { $0.others = [] }
     let later = try await device.manager().sync(with: device.client, queue: queue)
     #expect(later.purchases.first?.isFinished == true && later.regions.first?.status == .ownedNotInstalled)
   }
 
-  /// Once retired, a region is there for its owners alone: who installs it has to say who asks.
+  /// A retired region is visible to its owners only, so its requests need a session.
   @Test func aRetiredRegionIsInstalledByItsOwner() async throws {
     store.book.withLock { ($0.owned, $0.retired) = (["alps"], ["alps", "coast"]) }
     let manager = try device.manager()
@@ -131,16 +130,16 @@ import TileIndex
     }
   }
 
-  /// A session that has ended is renewed at whatever is asked first, and told of where it cannot be.
+  /// An ended session is renewed by the first request; if that is not possible, the error says so.
   @Test(arguments: [true, false])
-  func aSessionThatIsOver(canRenew: Bool) async throws {
+  func endedSessionIsRenewedOrReported(canRenew: Bool) async throws {
     let device = try Device(store, credentials: canRenew ? Credentials(login: "a", password: "password") : nil)
     store.book.withLock { ($0.tokens, $0.owned, $0.retired) = ([], ["alps"], ["alps"]) }
     if canRenew {
       #expect(try await device.client.region("alps").region.id == "alps")
     } else {
       await #expect { try await device.client.region("alps") } throws: { ($0 as? MapStoreError)?.code == .signedOut }
-      // From now on nobody is signed in.
+      // There is no session from now on.
       #expect(device.client.session.details == nil)
       #expect(try await device.client.region("coast").region.id == "coast")
     }
@@ -153,8 +152,8 @@ import TileIndex
     #expect(store.count("POST /v1/purchases") == 3)
   }
 
-  /// What the server refused was asked for once, and is nothing for a later sync to install, whoever owns it by then.
-  @Test(arguments: [true, false]) func aRefusedInstallIsNotGoneOnWith(isSignedOut: Bool) async throws {
+  /// An install that the server refused is not installed by a later sync, even if the region is owned by then.
+  @Test(arguments: [true, false]) func refusedInstallIsNotResumedBySync(isSignedOut: Bool) async throws {
     if isSignedOut {
       store.book.withLock { $0.failures["POST /v1/downloads"] = [(401, nil)] }
     } else {
@@ -171,8 +170,8 @@ import TileIndex
     #expect(store.book.withLock { $0.files.isEmpty })
   }
 
-  /// A second phone: nothing was bought on it.
-  @Test func aSecondPhoneKnowsWhatIsOwned() async throws {
+  /// A second phone, on which nothing was bought.
+  @Test func secondPhoneListsOwnedRegions() async throws {
     _ = try await device.manager().sync(with: device.client, queue: Queue(["alps"]))
     let second = try Device(store)
     let report = try await second.manager().sync(with: second.client)

@@ -5,7 +5,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// Nobody reaches what is another's.
+/// No account can access the data of another one.
 @Suite(.ownThread) struct AccessTests {
   /// Every route that needs a session, without one and with one that is none.
   @Test(arguments: StoreRoute.all.filter { $0.access == .session })
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// What an account sees of itself is its own only, whatever another one owns.
+  /// An account sees only its own data, whatever another one owns.
   @Test func accountsSeeThemselvesOnly() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -46,9 +46,9 @@ import Testing
     }
   }
 
-  /// A new password, a sign-out everywhere and an erasure need the person's own password, and end nobody else's
-  /// sessions.
-  @Test func passwordsAndErasuresAreOnesOwn() async throws {
+  /// A new password, a sign-out everywhere and an erasure need the account's own password, and do not end sessions of
+  /// other accounts.
+  @Test func passwordChangesAndErasuresNeedTheOwnPassword() async throws {
     try await TestStore.run { store in
       let anna = try await store.person(registering: "anna")
       let bert = try await store.person(registering: "bert")
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// A pack is had with the region that it belongs to, not with another that is owned.
+  /// A pack can be downloaded by owners of its region, not by owners of another one.
   @Test func filesBelongToTheirRegion() async throws {
     try await TestStore.run { store in
       let anna = try store.person()

@@ -6,7 +6,7 @@ import Testing
 @testable import MapStoreServer
 @testable import PurchaseLedger
 
-/// What the ledger remembers of refusals and downloads.
+/// The ledger's audit events of refusals and downloads.
 @Suite(.ownThread) struct AuditTests {
   private func expectEvents(
     _ store: TestStore, _ count: Int, _ isWanted: @escaping @Sendable (String) -> Bool
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The last byte is not the file: it counts as sent when all of it has gone, in parts or at once.
+  /// A file counts as sent when all of its bytes were sent, in parts or at once; the last byte alone is not enough.
   @Test func partsOfAFile() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -83,8 +83,8 @@ import Testing
     }
   }
 
-  /// A link that is asked for again, and one that is refused again, are one event a day each.
-  @Test func linksThatAreAskedForAgain() async throws {
+  /// A link that is requested repeatedly, and one that is refused repeatedly, are one event a day each.
+  @Test func repeatedLinkRequestsAreOneEventADay() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
@@ -107,7 +107,7 @@ import Testing
 
   private typealias Person = TestStore.Person
 
-  /// Sign-outs wait for the ledger's lock; nobody who searches waits with them.
+  /// Sign-outs wait for the ledger's lock and do not delay searches.
   @Test func searchesDoNotWaitForSignOuts() async throws {
     try await TestStore.run { store in
       let anna = try store.person()

@@ -34,9 +34,9 @@ import TileIndex
     }
   }
 
-  /// What is near, how near, whether the place is inside, and which packs have it; also by an outline, and across the
-  /// antimeridian.
-  @Test func whatIsAroundAPlace() async throws {
+  /// Regions near a place, with their distance, whether the place is inside, and the packs that contain it; also with
+  /// an outline, and across the antimeridian.
+  @Test func regionsNearAPlaceHaveDistanceAndPacks() async throws {
     try await TestStore.run { store in
       let around = try await page(store, "near=-15,45").regions
       #expect(around.map(\.id).first == "rockies" && around.allSatisfy { $0.near != nil })
@@ -92,8 +92,8 @@ import TileIndex
     }
   }
 
-  /// The page behind a page answers the same question.
-  @Test func pagesGoOnWithTheirQuestion() async throws {
+  /// The next page answers the same query.
+  @Test func furtherPagesKeepTheQuery() async throws {
     try await TestStore.run { store in
       var target: String? = "/catalogue?q=The&near=5,45&limit=1"
       var seen: [String] = []
@@ -141,7 +141,7 @@ import TileIndex
       try write("alps", [basel, Place(name: "Säntis", kind: "peak", longitude: 9.3, latitude: 47.2, importance: 0.4)])
       try write("rhine", [basel, Place(name: "Alpsee", longitude: 10.2, latitude: 47.5, importance: 0.3)])
       try write("retired", [basel])
-      // The same catalogue as a new file: the catalogue is read again.
+      // The same contents in a new file: the server reads the catalogue again.
       try store.catalog.write(edition: "1", keepingBundles: true)
       var found = try await page(store, "q=basel")
       for _ in 0..<400 where found.total == 0 {
@@ -211,7 +211,7 @@ import TileIndex
     }
   }
 
-  /// Libraries are compressed and known again, and change with what is owned.
+  /// Libraries are compressed, have entity tags, and change with the owned regions.
   @Test func librariesAreTagged() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -311,7 +311,7 @@ import TileIndex
     }
   }
 
-  /// A proxy is to send nobody more to a service that ends.
+  /// During shutdown `/ready` is 503, so that proxies send no new requests.
   @Test func notReadyWhileItEnds() async throws {
     try await TestStore.run { store in
       store.server.service.isEnding.withLock { $0 = true }

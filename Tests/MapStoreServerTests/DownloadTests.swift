@@ -198,7 +198,7 @@ import TileIndex
     }
   }
 
-  /// A bundle that is cut short while it is sent ends the answer; nobody waits for bytes that are not there.
+  /// If a bundle is truncated while it is sent, the response ends; the client does not wait for missing bytes.
   @Test func aFileThatBecomesShorter() async throws {
     try await TestStore.run(alpsBytes: 16_000_000) { store in
       let anna = try store.person()

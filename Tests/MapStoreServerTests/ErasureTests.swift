@@ -8,7 +8,7 @@ import Testing
 
 /// Somebody is forgotten while others read and write.
 @Suite(.ownThread) struct ErasureTests {
-  /// A reader that goes on keeps what was erased in the log, and holds up nobody; when it is done, the log is emptied.
+  /// While a reader is open, erased data stay in the log and no request waits; when it ends, the log is emptied.
   @Test func erasingWaitsForNoReader() async throws {
     try await TestStore.run { store in
       let anna = try await store.person(registering: "anna-who-wants-to-be-forgotten")

@@ -40,7 +40,7 @@ import Testing
       // From the very address that the attempts came from.
       let known = try await signIn("a long password", from: "10.0.0.1", device: token)
       #expect(known.status == 201, "\(known)")
-      // It is one device still, which has its own attempts and no more.
+      // It is still one device with one limit of attempts.
       let next = try #require(try WireJSON.decode(SessionDetails.self, from: known.body).deviceToken)
       #expect(try await signIn("a wrong password", from: "10.0.0.1", device: next).status == 401)
       #expect(try await signIn("a long password", from: "10.0.0.1", device: next).status == 429)

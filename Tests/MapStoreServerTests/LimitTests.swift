@@ -9,8 +9,8 @@ import Testing
 
 /// Slow, large, many and broken requests; others are served meanwhile.
 @Suite(.ownThread) struct LimitTests {
-  /// Connections that send a head or a body byte by byte, or read nothing, are ended; nobody waits for them.
-  @Test func slowClientsHoldNobody() async throws {
+  /// Connections that send a head or a body byte by byte, or read nothing, are closed and delay no other client.
+  @Test func slowClientsDelayNoOtherClient() async throws {
     // More than the system's buffers take.
     try await TestStore.run(alpsBytes: 16_000_000) { options in
       options.limits.idleSeconds = 2
@@ -73,7 +73,7 @@ import Testing
     return count
   }
 
-  /// One address has so many connections; more are ended at once, and ended ones make room.
+  /// Connections of one address are limited: further ones are closed at once, and each closed one admits another.
   @Test func connectionsOfOneAddress() async throws {
     try await TestStore.run {
       $0.limits.connectionsByAddress = 3
@@ -183,9 +183,9 @@ import Testing
     }
   }
 
-  /// So many searches wait at most, of one address and of all; nothing else waits for them, and a ledger that is lost
-  /// meanwhile is noticed.
-  @Test(arguments: [true, false]) func searchesHoldUpNothingElse(isOneAddress: Bool) async throws {
+  /// The number of waiting searches is limited, of one address and of all. Nothing else waits for them, and a ledger
+  /// that is removed meanwhile is noticed.
+  @Test(arguments: [true, false]) func waitingSearchesAreLimitedAndDelayNothingElse(isOneAddress: Bool) async throws {
     try await TestStore.run {
       if isOneAddress { $0.limits.searchesByAddress = 3 } else { $0.limits.searches = 3 }
     } _: { store in
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  /// Each account may post so many pieces of evidence, in however few requests.
+  /// Pieces of evidence of one account are limited, in however few requests they arrive.
   @Test func evidencesAreCounted() async throws {
     try await TestStore.run { options in
       options.limits.evidencesByAccount = .init(burst: 10, perMinute: 1)
@@ -276,9 +276,9 @@ import Testing
     }
   }
 
-  /// Behind a proxy that is trusted, a flood of one address, or of one customer's many, is refused, and others are
-  /// served meanwhile.
-  @Test func aFloodBehindAProxyHoldsNobodyElse() async throws {
+  /// Behind a trusted proxy, a flood from one address, or from the many addresses of one customer, is refused, and
+  /// other clients are served meanwhile.
+  @Test func floodBehindAProxyDelaysNoOtherClient() async throws {
     try await TestStore.run {
       $0.limits.requestsByAddress = .init(burst: 10, perMinute: 1)
       $0.trustedProxies = ["::ffff:127.0.0.1"]
@@ -296,8 +296,8 @@ import Testing
     }
   }
 
-  /// Slower than the pieces that a file is sent in, and never still: it is served to the end.
-  @Test func aSlowClientThatGoesOnIsServed() async throws {
+  /// A client that is slow but never stops reading is served to the end.
+  @Test func slowButSteadyClientIsServed() async throws {
     try await TestStore.run(alpsBytes: 6_000_000) { options in
       options.limits.stallSeconds = 1
     } _: { store in
@@ -352,7 +352,7 @@ import Testing
     }
   }
 
-  /// Broken JSON of any kind is 400, never 500, and the server goes on.
+  /// Broken JSON of any kind is 400, never 500, and the server keeps running.
   @Test func mutatedMessages() async throws {
     try await TestStore.run { options in
       // Each password that is well formed costs a second in a debug build.

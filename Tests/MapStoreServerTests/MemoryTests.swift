@@ -43,7 +43,7 @@ import Testing
     return try #require(Int(match.1)) << 10
   }
 
-  /// Clients choose what libraries say, and so what is kept of them: so many bytes at most, and nothing that is large.
+  /// Clients influence the contents of cached libraries, so the cache is limited in bytes and keeps no large entry.
   @Test func keptLibrariesAreBounded() async throws {
     let cache = ReplyCache<LibraryKey>(bytesMax: 4 << 20, ofOneMax: 256 << 10)
     let edition = String(repeating: "e", count: 90)
@@ -74,9 +74,9 @@ import Testing
     }
   }
 
-  /// Beyond the budget the answer is 503, for one account and for one address, until there is room again. Others are
-  /// served meanwhile.
-  @Test(arguments: [true, false]) func beyondTheBudgetIsTold(hasSession: Bool) async throws {
+  /// Beyond the budget the response is 503, for one account and for one address, until memory is released. Other
+  /// clients are served meanwhile.
+  @Test(arguments: [true, false]) func requestsBeyondTheBodyBudgetGet503(hasSession: Bool) async throws {
     try await TestStore.run {
       $0.limits.bodiesBytes = 1 << 20
       $0.limits.bodyBytes = 200_000

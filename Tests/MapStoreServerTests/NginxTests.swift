@@ -74,10 +74,10 @@ struct NginxTests {
         #expect(answer["X-Accel-Redirect"] == nil)
         let part = try get(link.url, ["Range": "bytes=1000-1999"])
         #expect(part.status == 206 && part.body == Array(whole[1000..<2000]), "\(part)")
-        // A device goes on with the tag that it was given, whoever gave it.
+        // A device resumes with its tag, whether nginx or the service sent it.
         let rest = try get(link.url, ["Range": "bytes=2000-", "If-Range": answer["ETag"] ?? ""])
         #expect(rest.status == 206 && rest.body == Array(whole[2000...]), "\(rest)")
-        // Each was a whole file of the link's three, as nobody tells what nginx sends.
+        // Each counts as a whole file of the link's three, because the bytes that nginx sends are unknown.
         #expect(try get(link.url).status == 403)
         // The files are behind the service, and behind it only.
         #expect(try get("/catalogue/\(link.file)").status == 404)

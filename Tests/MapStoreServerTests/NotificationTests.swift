@@ -34,7 +34,7 @@ import TileIndex
     }
   }
 
-  /// Case 26: a type that nobody knows yet is kept and answered 200.
+  /// Case 26: an unknown type is recorded and answered with 200.
   @Test func case26UnknownTypeIsKept() async throws {
     try await TestStore.run { store in
       let body = try notification(store, type: "SOMETHING_NEW_OF_2031")

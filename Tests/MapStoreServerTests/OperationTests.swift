@@ -8,14 +8,15 @@ import TileIndex
 
 @testable import MapStoreServer
 
-/// What becomes of the service when the ground under it moves: its ledger, its catalogue, its disk, its end.
+/// How the service reacts to changes of its ledger, catalogue and disk, and to its shutdown.
 @Suite(.ownThread) struct OperationTests {
   private static let products = TestCatalog.regions.map { "\(TestCatalog.product($0)),ready" }.joined(separator: "\n")
 
   private func isReady(_ server: ServerProcess) -> Bool { (try? server.get(StoreRoute.ready.path).status) == 200 }
 
   /// The ledger is removed, or replaced by a copy, or its log is removed: no purchase is acknowledged from then on.
-  @Test(arguments: ["remove", "replace", "remove the log"]) func aLedgerThatIsGone(_ what: String) throws {
+  @Test(arguments: ["remove", "replace", "remove the log"])
+  func removedOrReplacedLedgerAcknowledgesNoPurchase(_ what: String) throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
     let server = try ServerProcess(shop)
@@ -29,14 +30,14 @@ import TileIndex
       #expect(rename(shop.ledger + ".copy", shop.ledger) == 0)
     default: try files.removeItem(atPath: shop.ledger + "-wal")
     }
-    // At once: nobody has had the time to notice it.
+    // At once, before the service can notice it.
     for id in 0..<20 {
       let answer = try server.buy([shop.evidence("rhine", id: id)], token: session.token)
       #expect(try answer.status == 503 && answer.problem().type == .unavailable, "\(id): \(answer)")
     }
     #expect(eventually(seconds: 30) { !isReady(server) })
     #expect(try server.get(StoreRoute.library.path, token: session.token).status == 503)
-    // What needs no ledger is there.
+    // Routes that need no ledger still answer.
     #expect(try server.get(StoreRoute.catalogue.path).status == 200)
     #expect(eventually(seconds: 30) { server.process.stderr.contains("removed or replaced") })
     Thread.sleep(forTimeInterval: 1.2)
@@ -45,8 +46,8 @@ import TileIndex
     #expect(server.process.wait(timeout: 30).status == 0)
   }
 
-  /// The very file that was opened is back under its name: the service goes on with it.
-  @Test func aLedgerThatComesBack() throws {
+  /// The same file is moved back to its name: the service uses it again.
+  @Test func ledgerThatIsMovedBackIsUsedAgain() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
     let server = try ServerProcess(shop)
@@ -62,8 +63,8 @@ import TileIndex
     #expect(verified.status == 0, "\(verified)")
   }
 
-  /// A typing error in the list of products takes nothing down; the log and the figures tell of it.
-  @Test func aBrokenListOfProducts() throws {
+  /// After a typing error in the list of products the last state stays in service; log and metrics report the error.
+  @Test func brokenListOfProductsKeepsTheLastState() throws {
     let shop = try ServerProcess.Shop()
     let list = try shop.folder.write("products.csv", Self.products)
     let server = try ServerProcess(shop, ["--products", list])
@@ -81,7 +82,7 @@ import TileIndex
 
   /// Bundles that are missing, of another size or of another hash are not sold, and are named; a whole one is sold
   /// again.
-  @Test func bundlesThatAreNotWhole() throws {
+  @Test func damagedBundlesAreNamedAndNotSold() throws {
     let shop = try ServerProcess.Shop()
     func path(_ region: String) -> String { "\(shop.catalog.path)/\(region)-1.mbtiles" }
     let whole = try shop.catalog.bytes("alps-1.mbtiles")
@@ -110,8 +111,9 @@ import TileIndex
     #expect(isBack)
   }
 
-  /// What is sold on while the catalogue cannot be read has to be there, and without any bundle the shop is not ready.
-  @Test func bundlesThatGoFromAStaleCatalog() throws {
+  /// While the catalogue cannot be read, bundles are still checked before they are sold. Without any bundle the shop is
+  /// not ready.
+  @Test func bundlesMissingFromAStaleCatalogAreNotSold() throws {
     let shop = try ServerProcess.Shop()
     let server = try ServerProcess(shop)
     try Data("{".utf8).write(to: URL(fileURLWithPath: "\(shop.catalog.path)/catalogue.json"))
@@ -197,7 +199,7 @@ import TileIndex
   }
 
   /// A link gives its file a few times, whatever the ranges leave out: over restarts, and with a second process beside.
-  /// Another link goes on where it ended.
+  /// Another link resumes the download.
   @Test func aLinkIsUsedUpByRanges() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()

@@ -58,9 +58,8 @@ import Testing
     }
   }
 
-  /// What cannot be read is tried again until it can, though nothing of the file shows that it can; the log says it
-  /// once.
-  @Test func aFaultThatPassesUnseen() throws {
+  /// A file that cannot be read is tried again each time, even if its stamp does not change. The error is logged once.
+  @Test func unreadableFilesAreRetriedAndLoggedOnce() throws {
     let folder = try TemporaryFolder()
     let catalog = try TestCatalog(folder)
     let product = TestCatalog.product("alps")

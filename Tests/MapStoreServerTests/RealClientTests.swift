@@ -48,8 +48,8 @@ import TileIndex
     }
   }
 
-  /// A region that is not sold any more stays its owners', who install it as before; for others it is not there.
-  @Test func aRetiredRegionStaysItsOwners() async throws {
+  /// Owners can still install a region that is no longer sold; for others it does not exist.
+  @Test func retiredRegionIsVisibleToItsOwnersOnly() async throws {
     let ready = TestCatalog.regions.filter { $0 != "retired" }.map { "\(TestCatalog.product($0)),ready" }
     try await TestStore.run(products: ready.joined(separator: "\n")) { store in
       let (anna, bert) = (try store.person(), try store.person())
@@ -90,7 +90,7 @@ import TileIndex
       let report = try await catalog.sync(with: client)
       #expect(report.grantsError == nil && !report.regions.contains { $0.id == "alps" && $0.status != nil })
       #expect(try catalog.isUsable("alps") && catalog.isUsable("rhine") && !catalog.isUsable("rockies"))
-      // Of nobody else.
+      // Not of other accounts.
       let berts = self.client(store, bert)
       _ = try await catalog.sync(with: berts)
       #expect(try catalog.usability(of: "alps") == .notOwned)
@@ -98,12 +98,12 @@ import TileIndex
     }
   }
 
-  /// A thousand regions on one device: more than the head of a request has room for.
-  @Test func aThousandInstalledRegions() async throws {
+  /// A thousand regions on one device do not fit into the head of a request.
+  @Test func libraryRequestHandlesAThousandInstalledRegions() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
-      // A catalogue that has been filled over the years: a byte for each region.
+      // An installed catalogue of many regions, with one byte for each.
       _ = try catalog(store, "anna")
       let (path, count) = (store.folder.file("anna"), 1000)
       let state = try SQLiteConnection(creating: "\(path)/.mapstore/state.sqlite")
@@ -180,7 +180,7 @@ import TileIndex
     }
   }
 
-  /// The server is started with another key for grants: whoever fetches keys believes it, and keeps it.
+  /// The server is restarted with another grant key: a client that fetches keys trusts and stores it.
   @Test func grantKeysRotate() async throws {
     let kept = Locked<[GrantKey]>([])
     let folder = try TemporaryFolder()
@@ -210,9 +210,9 @@ import TileIndex
     #expect(ids[0] != ids[1] && ids[1] == ids[2])
   }
 
-  /// A purchase that somebody has to approve, or is paid at a counter: it waits, is not finished with the store, and is
-  /// there once it was paid.
-  @Test func whatWaitsForApproval() async throws {
+  /// A purchase that has to be approved or paid later stays pending and unfinished in the app store, and grants its
+  /// region once it is paid.
+  @Test func pendingPurchaseIsFinishedOnceItIsPaid() async throws {
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     @Sendable func signed(_ state: Int, for person: TestStore.Person) throws -> String {
       let text =

@@ -3,7 +3,8 @@ import MapStoreWire
 import PurchaseLedger
 import TestSupport
 
-/// The built `mapstore serve` under way over a catalogue and ledger of a test's own. It is killed when this goes.
+/// A running `mapstore serve`, as built, over a catalogue and ledger of the test's own. It is killed when this object
+/// is released.
 final class ServerProcess {
   let shop: Shop
   let process: ChildProcess

@@ -232,8 +232,8 @@ import Testing
     #expect(run.status == Int32(status) && run.stderr.contains(word), "\(run)")
   }
 
-  /// What is neither true nor false does not mean false.
-  @Test func aSwitchInTheEnvironment() throws {
+  /// A value that is neither true nor false is an error, not false.
+  @Test func switchInTheEnvironmentMustBeTrueOrFalse() throws {
     let shop = try ServerProcess.Shop()
     let run = try Command(built: "mapstore").run(
       shop.arguments, in: shop.folder.path, environment: ["MAPSTORE_REFUSE_APPLE_V1": "maybe"])

@@ -95,7 +95,7 @@ struct RasterImageTests {
   }
 
   @Test("The error for an unwritable scratch directory names it")
-  func noScratch() throws {
+  func unwritableScratchFolderIsNamed() throws {
     let path = try write(picture(width: 300, height: 270), width: 300, .png(PNGOptions()), "map.png")
     var some = options(cacheBytesMax: 1000)
     some.scratchDirectory = folder.file("missing")

@@ -4,7 +4,7 @@ import Support
 /// Where a command writes a long output: standard output, a pipe or device, or a file that is published atomically
 /// (``AtomicFile``).
 package final class CommandOutput {
-  /// The file that is published; nil for what is written to as the bytes come.
+  /// The file to publish; nil for outputs that are written directly.
   private let file: AtomicFile?
   private let descriptor: Int32
 
@@ -22,7 +22,8 @@ package final class CommandOutput {
       guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
       return
     }
-    // The target of a symbolic link is replaced, not the link. Exports hold purchases: for their owner alone.
+    // The target of a symbolic link is replaced, not the link. Exports contain purchases, so only their owner may
+    // read them.
     let file = try AtomicFile(target: URL(fileURLWithPath: path).resolvingSymlinksInPath().path, mode: 0o600)
     (self.file, descriptor) = (file, open(file.path, O_WRONLY | O_CLOEXEC))
     guard descriptor >= 0 else {

@@ -2,14 +2,14 @@ package import ArgumentParser
 import Dispatch
 import Foundation
 
-/// A command as a process: what it throws becomes a message that begins with its name, and an exit code.
+/// Runs a command as a process: a thrown error becomes a message that begins with the command's name, and an exit code.
 package struct CommandProcess<Command: ParsableCommand>: Sendable {
   private let name: String
   private let status: @Sendable (any Error) -> ExitStatus?
   private let outputFailed: ExitStatus?
 
   /// - Parameters:
-  ///   - name: what messages begin with; the command's own unless given.
+  ///   - name: the prefix of messages; by default the command's name.
   ///   - status: the exit code for an error of ours, nil for those of the argument parser.
   ///   - outputFailed: the exit code when standard output did not take everything that was printed; nil for a server,
   ///     to which that does not matter.
@@ -48,7 +48,7 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     end.wait()
     finish()
-    // Without destructors: threads of libraries still run and use what those would destroy.
+    // Without destructors: threads of libraries are still running and use objects that destructors would destroy.
     _exit(0)
   }
 
@@ -59,11 +59,11 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
 
   private func fail(_ error: any Error) -> Never {
     if let status = status(error) { end(status, "\(error)") }
-    // Neither ours nor the argument parser's. The parser would end with 1, which says that a command found something.
+    // Neither ours nor the argument parser's. The parser would exit with 1, the status of a command that found faults.
     if Command.exitCode(for: error) == .failure, !(error is ExitCode) {
       end(.internalError, "internal error: \(error)")
     }
-    // A command that found something has printed it. If that output was lost, the exit code says so instead.
+    // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)

@@ -1,25 +1,25 @@
 package import ArgumentParser
 
-/// What a process tells its caller. Numbers from 64 are those of sysexits.h.
+/// The exit status of a process. Numbers from 64 are those of sysexits.h.
 ///
-/// One type for all commands; which of these a command ends with, and for which errors, stands in its `--help` and
-/// beside its root command.
+/// One type for all commands. Each command's `--help` and root command list the statuses that it uses, and for which
+/// errors.
 package struct ExitStatus: RawRepresentable, Hashable, Sendable {
   package let rawValue: Int32
 
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  // MARK: What the work found
+  // MARK: Results
 
   /// `verify` found faults, evidence was refused, or differences remain.
   package static let found = Self(rawValue: 1)
-  /// Something that was asked for is left undone; the output says what.
+  /// Part of the requested work was not done; the output says which.
   package static let leftUndone = Self(rawValue: 1)
   /// An option, the configuration file, or a file that it names cannot be used.
   package static let unusableOption = Self(rawValue: 2)
   /// The ledger cannot be opened or written.
   package static let ledger = Self(rawValue: 3)
-  /// An app store's API failed for good.
+  /// An app store's API failed permanently.
   package static let appStore = Self(rawValue: 4)
 
   // MARK: sysexits.h
@@ -29,10 +29,10 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
   package static let unreadableInput = Self(rawValue: 66)
   package static let unavailable = Self(rawValue: 69)
   package static let internalError = Self(rawValue: 70)
-  /// The output exists already, or there is no room for it.
+  /// The output already exists, or the disk is full.
   package static let cannotCreate = Self(rawValue: 73)
   package static let outputFailed = Self(rawValue: 74)
-  /// Busy; trying again helps.
+  /// Busy; a later attempt may succeed.
   package static let busy = Self(rawValue: 75)
   /// The server refused.
   package static let refused = Self(rawValue: 76)

@@ -11,12 +11,12 @@ package enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendabl
   case bar
   /// A line every few seconds.
   case plain
-  /// A JSON object a line.
+  /// One JSON object per line.
   case json
   case none
 }
 
-/// Shows the progress of one piece of work on standard error, and decides when to: callers report every step.
+/// Shows the progress of one operation on standard error. Callers report every step; the printer limits the rate.
 package final class ProgressPrinter: Sendable {
   private struct State {
     var lastShown: Double
@@ -37,7 +37,7 @@ package final class ProgressPrinter: Sendable {
   /// Seconds since the printer was made.
   package var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 
-  /// Shows a step if it is time for it.
+  /// Shows a step if the interval has passed.
   ///
   /// - Parameters:
   ///   - seconds: since the work began; since the printer was made unless given.
@@ -66,7 +66,7 @@ package final class ProgressPrinter: Sendable {
     }
   }
 
-  /// Redraws the line of a bar if it is time for it, or always; other styles have none.
+  /// Redraws the bar if the interval has passed, or always. Does nothing in other styles.
   package func showStatus(_ text: @autoclosure () -> String, always: Bool = false) {
     guard style == .bar else { return }
     let seconds = seconds

@@ -3,11 +3,11 @@ import Synchronization
 
 /// Lets a command handle SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 ///
-/// Until ``whenStopped(_:)`` a signal kills as usual; afterwards the first one calls back and the second one kills.
-/// SIGHUP stays ignored if it was ignored when the process began (`nohup`). SIGPIPE is ignored as long as the watch
-/// lasts: the work goes on when the reader of its progress ends.
+/// Until ``whenStopped(_:)`` a signal ends the process as usual; afterwards the first one calls back and the second one
+/// ends the process. SIGHUP stays ignored if it was ignored when the process started (`nohup`). SIGPIPE is ignored
+/// while the watch exists, so that the work continues when the reader of its progress exits.
 package final class SignalWatch: Sendable {
-  /// The watch of a process whose commands share one. To be made first, as ``init()`` says.
+  /// The watch that all commands of a process share. Must be created first, see ``init()``.
   package static let process = SignalWatch()
 
   private struct State {
@@ -21,14 +21,14 @@ package final class SignalWatch: Sendable {
   /// The first signal that came after ``whenStopped(_:)``.
   package var received: Int32? { state.withLock { $0.received } }
 
-  /// To be made before there are other threads: they inherit that the signals are blocked, and only the thread made
-  /// here takes them. So no signal is lost, as it could be between ignoring it and listening for it with Dispatch.
+  /// Must be called before other threads start: they inherit that the signals are blocked, and only the thread created
+  /// here receives them. With Dispatch a signal could be lost between ignoring it and listening for it.
   package init() {
     signal(SIGPIPE, SIG_IGN)
     var signals = sigset_t()
     sigemptyset(&signals)
     for number in [SIGINT, SIGTERM] {
-      // A shell starts background jobs with SIGINT ignored. One that is sent to such a job is meant for it.
+      // A shell starts background jobs with SIGINT ignored. A SIGINT sent to such a job is handled all the same.
       signal(number, SIG_DFL)
       sigaddset(&signals, number)
     }
@@ -51,13 +51,13 @@ package final class SignalWatch: Sendable {
     state.withLock { $0.action = action }
   }
 
-  /// Signals kill again.
+  /// Restores the default: signals end the process.
   package func stop() {
     state.withLock { $0.action = nil }
     if !ignoresPipes { signal(SIGPIPE, SIG_DFL) }
   }
 
-  /// False when the signal must kill.
+  /// False when the signal must end the process.
   private func take(_ number: Int32) -> Bool {
     let action = state.withLock { state in
       defer { state.action = nil }

@@ -21,7 +21,7 @@ struct MapStoreCommand: AsyncParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    // Before there are other threads: they must not take the signals.
+    // Before other threads start, because they must not receive the signals.
     _ = SignalWatch.process
     CommandProcess(Self.self, status: status, outputFailed: .internalError).runAsRoot()
   }

@@ -12,7 +12,7 @@ struct BoundsArgument: ExpressibleByArgument {
     box = BoundingBox(west: n[0], south: n[1], east: n[2], north: n[3])
   }
 
-  /// False for what is no part of the world.
+  /// False for a box that is not a valid area of the world.
   var isArea: Bool {
     box.south < box.north && abs(box.south) <= 90 && abs(box.north) <= 90 && box.west != box.east
       && abs(box.west) <= 540 && abs(box.east) <= 540

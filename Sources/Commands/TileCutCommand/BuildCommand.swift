@@ -99,15 +99,15 @@ struct BuildCommand: ParsableCommand {
   }
 }
 
-/// The tool's version. It is part of what a region was made from: after a change of it, every bundle is built anew.
+/// The tool's version. It is an input of every region: when it changes, every bundle is built again.
 enum ToolVersion {
   static let text = "0.1.0"
 }
 
-/// Shows a build's progress: a line for each region that is done, and on a terminal one with those under way.
+/// Shows a build's progress: a line for each finished region, and on a terminal one with those in progress.
 private final class BuildProgressPrinter: Sendable {
   private struct State {
-    /// Regions under way, in the order in which they were begun, with the part that is done.
+    /// Regions in progress, in the order in which they were started, with the fraction that is done.
     var running: [(id: String, part: Double)] = []
     var total = 0
     var done = 0
@@ -146,7 +146,7 @@ private final class BuildProgressPrinter: Sendable {
     }
   }
 
-  /// Removes the line of regions under way from the terminal.
+  /// Removes the line of regions in progress from the terminal.
   func finish() { printer.finish() }
 
   private static func status(_ state: State) -> String {

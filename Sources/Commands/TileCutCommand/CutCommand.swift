@@ -94,7 +94,7 @@ struct CutCommand: ParsableCommand {
     defer { signals.stop() }
     let options = try makeOptions()
     if !dryRun {
-      // Before a big source is unpacked, which takes minutes.
+      // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer, from: output)
       try OutputFile.check(output, replacing: force)
     }
@@ -130,7 +130,7 @@ struct CutCommand: ParsableCommand {
     }
   }
 
-  /// Flags win over the manifest, the manifest over defaults.
+  /// Flags take precedence over the manifest, and the manifest over defaults.
   private func makeOptions() throws -> CutOptions {
     var options = CutOptions(sources: sources)
     if isManifest(sources[0]) {

@@ -54,7 +54,7 @@ func stoppable<Result>(_ body: () throws -> Result) rethrows -> Result {
   let signals = SignalWatch()
   defer { signals.stop() }
   signals.whenStopped { [unowned signals] in
-    // The body runs on meanwhile, so the process ends at once: nothing is flushed, no thread is waited for.
+    // The body is still running, so the process ends at once: nothing is flushed and no thread is joined.
     OutputFile.abandonAll { _exit(128 + (signals.received ?? SIGTERM)) }
   }
   return try body()

@@ -39,7 +39,7 @@ struct MergeCommand: ParsableCommand {
   }
 }
 
-/// What becomes of a tile that several bundles have.
+/// What to do with a tile that several bundles have.
 enum ConflictArgument: String, ExpressibleByArgument, CaseIterable {
   case first
   case last

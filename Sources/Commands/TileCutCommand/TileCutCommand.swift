@@ -32,8 +32,8 @@ struct TileCutCommand: ParsableCommand {
   static func main() {
     StandardStreams.reserve()
     CommandProcess(Self.self, status: status, outputFailed: .outputFailed).run {
-      // The parser's own --version would be one of every subcommand and answer for `cut --version 7`, which is the
-      // tileset's.
+      // The parser's own --version would exist in every subcommand, and conflict with `cut --version 7`, the version
+      // of the tileset.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
       try command.run()

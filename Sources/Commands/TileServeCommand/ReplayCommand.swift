@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 public import PrefetchReplay
 
-/// `tileserve replay`: what a cache and a policy would have been worth to people who looked at maps.
+/// `tileserve replay`: measures hit rates and waits of a cache and a policy on recorded or generated map sessions.
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve replay",
@@ -19,8 +19,7 @@ struct ReplayCommand: ParsableCommand {
       The table ends with the means of other policies on the same sessions.
 
       With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the \
-      source has loaders, by the clock.       Tiles that the bundle does not have count apart, as absent: there is \
-      nothing to draw.
+      source has loaders, by the clock. Tiles that the bundle does not have are counted separately, as absent.
 
       Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not \
       there; 74 the output cannot be written.
@@ -128,7 +127,7 @@ struct ReplayCommand: ParsableCommand {
 }
 
 extension ReplayPolicy: ExpressibleByArgument {
-  /// What the table calls the policies to compare with.
+  /// The names in the table of the policies to compare with.
   fileprivate var title: String {
     switch self {
     case .lru: "no prefetch, LRU"
@@ -154,7 +153,7 @@ struct SyntheticArgument: ExpressibleByArgument {
     self.count = count
   }
 
-  /// - Parameter bundle: where the sessions are to be; anywhere when nil.
+  /// - Parameter bundle: the area of the sessions; anywhere when nil.
   func sessions(bundle: String?) throws -> [MapSession] {
     try (0..<count).map { number in
       let seed = seed &+ UInt64(number)

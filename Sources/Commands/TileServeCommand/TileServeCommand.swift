@@ -31,11 +31,11 @@ struct TileServeCommand: ParsableCommand {
   static func main() {
     StandardStreams.reserve()
     limitAllocator()
-    // Before there are other threads: they must not take the signals.
+    // Before other threads start, because they must not receive the signals.
     let signals = SignalWatch()
     let arguments = CommandLine.arguments.dropFirst()
-    // Not a subcommand of the parser's: `tileserve PATH` is older, and its help stays what it is. A bundle called
-    // replay is ./replay.
+    // Not a subcommand of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
+    // replay can be given as ./replay.
     guard arguments.first == "replay" else {
       CommandProcess(Self.self, status: status, outputFailed: nil)
         .runAsynchronously { try await parse().serve(signals) }
@@ -44,11 +44,11 @@ struct TileServeCommand: ParsableCommand {
       .run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
   }
 
-  /// Makes glibc's allocator return free memory to the system. To be called before there are other threads.
+  /// Makes glibc's allocator return free memory to the system. Must be called before other threads start.
   ///
-  /// glibc gives each thread an arena, which keeps the most that the thread ever needed: 16 workers that draw hold
-  /// 60 MB for nothing. Two arenas, and pixel buffers in mappings of their own, were measured at 87 MB where the
-  /// defaults take 120 (64 MB of cache, docs/performance.md).
+  /// glibc gives each thread an arena, which keeps the thread's maximum: 16 rendering workers hold 60 MB that they do
+  /// not use. Two arenas, and pixel buffers in mappings of their own, were measured at 87 MB where the defaults take 120
+  /// (64 MB of cache, docs/performance.md).
   private static func limitAllocator() { csystem_limit_allocator(2, 131_072) }
 
   func serve(_ signals: SignalWatch) async throws {
@@ -66,11 +66,11 @@ struct TileServeCommand: ParsableCommand {
     // The delay is for load balancers; Ctrl-C needs none.
     try await server.shutdown(afterSeconds: signals.received == SIGTERM ? settings.drainDelaySeconds : 0)
     await registry.close()
-    // Not earlier: a second signal while requests are finished must kill.
+    // Not earlier: a second signal during the drain must end the process.
     signals.stop()
   }
 
-  /// What the command prints when it serves.
+  /// The text that the command prints once it is listening.
   private static func greeting(_ registry: TilesetRegistry, _ server: TileServer, _ settings: TileServeSettings)
     -> [String]
   {

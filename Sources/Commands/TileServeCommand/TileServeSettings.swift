@@ -3,17 +3,17 @@ import Foundation
 import Logging
 import TileServe
 
-/// What `tileserve` is to do: flags, environment and configuration file, each option checked.
+/// The settings of `tileserve`: flags, environment and configuration file, each option checked.
 struct TileServeSettings {
   let paths: [String]
   let options: TileServerOptions
   let accessLog: AccessLog?
   let logLevel: Logger.Level
-  /// Between SIGTERM and the end of listening.
+  /// The delay between SIGTERM and closing the listener.
   let drainDelaySeconds: Int
   private let settings: CommandSettings
 
-  /// docs/tileserve.schema.json says the same to editors. Paths in the file are relative to the working folder, as
+  /// docs/tileserve.schema.json is the same schema for editors. Paths in the file are relative to the working folder, as
   /// flags are.
   private static let schema = ConfigurationSchema(
     environmentPrefix: "tileserve", manual: "see tileserve --help",

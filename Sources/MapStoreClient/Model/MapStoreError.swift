@@ -26,7 +26,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     /// The regions would exceed their quota.
     public static let overQuota = Code("over quota")
     /// The folder of regions cannot be read or written.
-    public static let storage = Code("folder")
+    public static let storage = Code("storage")
     /// Another process uses the folder of regions.
     public static let busy = Code("busy")
     /// A grant document is not signed by the server, or is outdated.

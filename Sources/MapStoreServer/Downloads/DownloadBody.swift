@@ -12,7 +12,7 @@ import Synchronization
 /// figures.
 enum DownloadBody {
   /// - Parameters:
-  ///   - seat: kept as long as the body.
+  ///   - slot: kept as long as the body.
   ///   - whenOver: called after the last byte was handed to the system, or the connection has ended, with the end of
   ///     the last piece that was begun. How much arrived of a piece that was cut off is unknown.
   static func make(

@@ -28,7 +28,7 @@ final class StoreService: Sendable {
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
-  /// Separate from those of strangers, who can fill a limiter's table.
+  /// Separate from those of anonymous clients, who can fill a limiter's table.
   let passwordsByDevice: RateLimiter
   let passwordsByAccount: RateLimiter
   let passwordsByLoginEverywhere: RateLimiter
@@ -139,7 +139,7 @@ final class StoreService: Sendable {
 
   func ready() throws -> Response {
     if isEnding.withLock({ $0 }) { throw Rejection(.unavailable("the service ends"), retryAfter: 5) }
-    // The log has the details; strangers need not know them.
+    // The log has the details, which are not for anonymous clients.
     if ledgerFailure.withLock({ $0 }) != nil {
       throw Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
     }
@@ -148,7 +148,8 @@ final class StoreService: Sendable {
     if !catalog.snapshot.hasBundles {
       throw Rejection(.unavailable("no bundle of the catalogue is there"), retryAfter: 5)
     }
-    // A new catalogue that cannot be read is no reason: the last one stays in service, and the metrics say so.
+    // An unreadable new catalogue does not make the service unready: the last one stays in use, and a metric reports
+    // it.
     return Reply.text("ready\n")
   }
 

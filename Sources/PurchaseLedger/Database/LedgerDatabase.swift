@@ -79,7 +79,7 @@ final class LedgerDatabase: Sendable {
       file.remove()
       throw error
     }
-    return try open(at: path)
+    return try open(at: path) { _ in }
   }
 
   private static func refuseFolder(_ path: String) throws(LedgerError) {
@@ -88,8 +88,10 @@ final class LedgerDatabase: Sendable {
     throw LedgerError.isFolder(path)
   }
 
-  /// Opens a ledger, and migrates a file of an older version.
-  static func open(at path: String) throws -> LedgerDatabase {
+  /// Opens a ledger.
+  ///
+  /// - Parameter migrate: Brings a file of an older version into the form of this one.
+  static func open(at path: String, migrate: (SQLiteConnection) throws -> Void) throws -> LedgerDatabase {
     try reporting(path) {
       // Checked before the file is opened, which would switch any database to a write-ahead log.
       _ = try checkHeader(path)
@@ -100,7 +102,7 @@ final class LedgerDatabase: Sendable {
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
       try setCache(writer, isBulk: false)
-      try LedgerUpgrade.migrate(writer, path: path)
+      try migrate(writer)
       return LedgerDatabase(path, writer: writer)
     }
   }

@@ -48,7 +48,8 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` if there is no file, it is not a ledger, or the environment differs from the ledger's.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
-    let ledger = Ledger(path: path, database: try LedgerDatabase.open(at: path), clock: clock)
+    let database = try LedgerDatabase.open(at: path) { try LedgerUpgrade.migrate($0, path: path) }
+    let ledger = Ledger(path: path, database: database, clock: clock)
     if let policy { try ledger.adopt(policy) }
     return ledger
   }

@@ -4,9 +4,9 @@ package import TileIndex
 /// once.
 ///
 /// 1. From the top of the grid down, a subtree that is small enough becomes part of a pack. If it is not, its root tile
-///    is set aside and each child is
-/// tried. Small neighbours under the same tile share a pack. 2. The tiles set aside are the overview; they are split in
-/// the same way, again until none is left. 3. Overview packs come first, because a map shows them first.
+///    is set aside and each child is tried. Small neighbours under the same tile share a pack.
+/// 2. The tiles set aside are the overview; they are split in the same way, repeatedly until none is left.
+/// 3. Overview packs come first, because a map shows them first.
 ///
 /// The plan depends only on the tiles and limits. Levels may step by any number.
 package struct TilePackPlan: Sendable {

@@ -26,8 +26,10 @@ extension RegionManifest {
     self.init(path: path, regions: regions)
   }
 
-  /// 1. Read the defaults. 2. Read the categories. 3. Read each region over its category over the defaults. 4. Check
-  ///    what must be unique.
+  /// 1. Read the defaults.
+  /// 2. Read the categories.
+  /// 3. Read each region over its category over the defaults.
+  /// 4. Check what must be unique.
   private func read(_ value: JSONValue, _ faults: ManifestFaults) -> [Region] {
     guard let document = ManifestObject(value, at: "", keys: Self.documentKeys, faults) else { return [] }
     if let version = document.value("version"), version != .number("1") {
@@ -93,7 +95,8 @@ extension RegionManifest {
     let id = object.text("id", required: true, remedy: "give each region a short name of its own")
     if let id, !Self.isName(id) { object.fault("id", "is not a usable id: \"\(id)\"", remedy: Self.nameRemedy) }
     let title = object.shownText("title", required: true, remedy: "say what customers shall read")
-    let category = object.shownText("category", required: true, remedy: "name its catalogue, such as \"park\"")
+    let category = object.shownText(
+      "category", required: true, remedy: "name the category to list it under, such as \"park\"")
     var settings = defaults
     if let category, let categories {
       if let known = categories.first(where: { $0.name == category }) {

@@ -49,5 +49,5 @@ final class CatalogFolder: Sendable {
   func record(_ region: String) -> String { "\(path)/.tilecut/records/\(region).json" }
   var hashes: String { "\(path)/.tilecut/hashes.json" }
   /// The names of all files that were published and may still exist.
-  var published: String { "\(path)/.tilecut/shelved.json" }
+  var published: String { "\(path)/.tilecut/published.json" }
 }

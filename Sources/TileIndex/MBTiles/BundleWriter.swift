@@ -3,10 +3,11 @@ import Synchronization
 
 /// Writes a new MBTiles 1.3 bundle: `put` for every tile, in any order, then ``finish(_:)``.
 ///
-/// 1. Tiles go into a temporary file beside the target. 2. Equal tiles share their bytes. 3. ``finish(_:)`` adds the
-///    metadata, syncs the file and renames it to
-/// the target. Until then the target is absent or unchanged. A writer that is discarded, or released unfinished,
-/// removes its temporary file.
+/// 1. Tiles go into a temporary file beside the target. Equal tiles share their bytes.
+/// 2. ``finish(_:)`` adds the metadata, syncs the file and renames it to the target.
+///
+/// Until then the target is absent or unchanged. A writer that is discarded, or released unfinished, removes its
+/// temporary file.
 ///
 /// The file depends only on the sequence of tiles and the metadata: equal sequences give equal bytes.
 /// Thread-safe; calls are serialised.

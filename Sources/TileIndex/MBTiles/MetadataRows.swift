@@ -2,8 +2,10 @@ import Support
 
 /// The rows of the metadata table for a finished set of tiles.
 ///
-/// 1. Clip the bounds to what every zoom covers. 2. Take the zooms from the tiles. 3. Choose a center if none is given.
-///    4. Format everything as text.
+/// 1. Clip the bounds to what every zoom covers.
+/// 2. Take the zooms from the tiles.
+/// 3. Choose a center if none is given.
+/// 4. Format everything as text.
 struct MetadataRows {
   /// Names and values in the order of the table.
   let rows: [(name: String, value: String)]

@@ -41,8 +41,9 @@ public enum BundlePatch {
     try OutputFile.protect([old, new], from: output)
     let file = try OutputFile(target: output, replacing: replacing)
     do {
-      // 1. Describe both bundles. 2. Write the patch. 3. Apply it: only a result that is byte for byte the new file may
-      //    be promised as such.
+      // 1. Describe both bundles.
+      // 2. Write the patch.
+      // 3. Apply it: only a result that is byte for byte the new file may be promised as such.
       let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet)
       try maker.write(to: file.path)
       let trial = try PatchApplication(patch: file.path, base: old, matrixSet: matrixSet)

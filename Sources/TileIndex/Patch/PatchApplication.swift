@@ -2,9 +2,11 @@ import Support
 
 /// Applies a patch to its base.
 ///
-/// 1. Check that the base is the bundle that the patch was made from. 2. Write its tiles and the patch's into a new
-///    bundle, in the order of the new edition
-/// if the base still has its own order. 3. Check the finished file against the patch. 4. Rename it.
+/// 1. Check that the base is the bundle that the patch was made from.
+/// 2. Write its tiles and the patch's into a new bundle, in the order of the new edition if the base still has its own
+///    order.
+/// 3. Check the finished file against the patch.
+/// 4. Rename it.
 struct PatchApplication {
   let patch: PatchFile
   private let base: any BundleReader

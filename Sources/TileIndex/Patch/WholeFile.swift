@@ -2,7 +2,7 @@ import Support
 
 /// A bundle's file as a whole, where it is one.
 enum WholeFile {
-  /// The file's SHA-256; nil for a folder, and for a database with changes beside it that do not lie in the file.
+  /// The file's SHA-256; nil for a folder, and for a database whose log or journal holds changes.
   static func hash(_ path: String) throws -> String? {
     guard (try? FileSystem.status(path))??.kind == .file, let real = try? FileSystem.realPath(path),
       FileSystem.size(real + "-wal") == 0, FileSystem.size(real + "-journal") == 0
@@ -21,8 +21,8 @@ enum WholeFile {
     return head[versionOffset...].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Has a database say that another version of SQLite wrote it. Nobody goes by that number, but files are to be equal
-  /// wherever they are made.
+  /// Sets the SQLite version in a database's header. Readers ignore the number; it is set so that equal contents give
+  /// equal files with any version of SQLite.
   static func setSQLiteVersion(_ version: Int, _ path: String) throws {
     let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: version >> (8 * $0)) }
     try FileSystem.write(bytes, to: path, at: versionOffset)

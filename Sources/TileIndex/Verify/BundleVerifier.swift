@@ -1,6 +1,8 @@
 /// Checks a bundle against MBTiles 1.3, rule by rule, and decodes every tile.
 ///
-/// 1. Check the file, its tables and metadata. 2. Walk all tiles once, in constant memory. 3. Check the totals.
+/// 1. Check the file, its tables and metadata.
+/// 2. Walk all tiles once, in constant memory.
+/// 3. Check the totals.
 public struct BundleVerifier {
   private let path: String
   private let matrixSet: TileMatrixSet?

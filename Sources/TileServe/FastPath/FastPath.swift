@@ -69,7 +69,7 @@ final class FastPath: Sendable {
       let rest: Rest
     }
 
-    /// What is left of a response for the pipeline to write.
+    /// The rest of a response, for the pipeline to write.
     enum Rest {
       case nothing
       case bytes(ByteBuffer, ByteBuffer?)
@@ -84,7 +84,7 @@ final class FastPath: Sendable {
     private let socket: DirectSocket?
     private var memory = RequestMemory()
 
-    /// - Parameter isTrusted: true for peers whose X-Forwarded fields are believed.
+    /// - Parameter isTrusted: true for peers whose X-Forwarded fields are trusted.
     init(
       _ loop: Loop, _ service: TileService, _ limits: ConnectionLimits, isTrusted: Bool,
       _ pipeline: ChannelPipeline.SynchronousOperations
@@ -103,7 +103,7 @@ final class FastPath: Sendable {
     /// - Parameters:
     ///   - mayBypassPipeline: false while the pipeline still has bytes to write.
     ///   - date: the value of the Date field.
-    /// - Returns: nil when the request must be read as others are.
+    /// - Returns: nil when the request must be read in the ordinary way.
     func answer(_ buffer: ByteBuffer, mayBypassPipeline: Bool, date: () -> [UInt8]) -> Answer? {
       buffer.withUnsafeReadableBytes { bytes in
         guard let target = memory.target(bytes) else { return nil }
@@ -142,7 +142,7 @@ final class FastPath: Sendable {
       return .bytes(first, second)
     }
 
-    /// Called after each response that went straight to the system: gives up the processor now and then.
+    /// Called after each response that was written directly to the socket: sometimes yields the processor.
     func yieldTurn() {
       guard loop.turns.answered() else { return }
       let start = NIODeadline.now()
@@ -165,7 +165,7 @@ final class FastPath: Sendable {
       return (facts, request.byteCount)
     }
 
-    /// Stores the response to a request for a stored tile, for requests that ask the same.
+    /// Stores the response to a request for a stored tile, for later equal requests.
     ///
     /// - Parameter generation: of the registry's contents, before the response was made.
     func keep(
@@ -189,7 +189,7 @@ final class FastPath: Sendable {
       }
     }
 
-    /// More than any head of a tile has.
+    /// More bytes than the head of any tile's response.
     private static let headBytesMax = 1024
 
     /// True when the fields of a request do not change the answer for a stored tile, except for gzip.

@@ -1,9 +1,9 @@
 import TileIndex
 
-/// A tile in its bundle's file, to be sent from there: past SQLite, from the system's page cache.
+/// The location of a tile in its bundle's file, to send it from the system's page cache without SQLite.
 struct BlobLocation: Sendable {
   let file: ResidentReader
-  /// In their order; together they are the tile.
+  /// In order; together they are the tile.
   let pieces: [FilePiece]
 
   /// Smaller bodies cost less to keep in memory than to read.
@@ -54,8 +54,8 @@ extension MBTilesReader {
 }
 
 /// Finds the place of a blob in a database file, so that the system can send it from there. Reads the pages itself
-/// (SQLite's "Database File Format", sections 1.3, 1.6 and 2.1), because SQLite only hands out copies. Knows the common
-/// case, a table with rowids, and returns nil for all else.
+/// (SQLite's "Database File Format", sections 1.3, 1.6 and 2.1), because SQLite returns only copies. Supports the
+/// common case, a table with rowids, and returns nil otherwise.
 struct SQLiteBlobLocator {
   /// Fills a buffer from an offset of the file; false if that is not possible now.
   typealias Read = (UnsafeMutableRawBufferPointer, Int64) -> Bool

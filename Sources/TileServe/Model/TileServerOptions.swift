@@ -24,7 +24,7 @@ public struct TileServerOptions: Sendable {
     }
   }
 
-  /// What one tileset does differently.
+  /// Settings that differ for one tileset.
   public struct TilesetSettings: Hashable, Sendable {
     public var missing: MissingTilePolicy?
     /// Value of the Cache-Control field.
@@ -36,16 +36,16 @@ public struct TileServerOptions: Sendable {
     }
   }
 
-  /// Which tiles are fetched or drawn before they are asked for.
+  /// Which tiles are fetched or rendered before they are requested.
   public enum Prefetch: String, Hashable, Sendable, CaseIterable {
-    /// Those that take time: drawn ones, and those of slow disks and other servers.
+    /// Those that take time: rendered ones, and those of slow disks and other servers.
     case auto
     /// All of them.
     case on
     case off
   }
 
-  /// The address to listen on: reached from this machine only, unless told otherwise.
+  /// The address to listen on; the default is reachable from this machine only.
   public var host = "127.0.0.1"
   /// 0 for any that is free.
   public var port = 8080
@@ -61,14 +61,14 @@ public struct TileServerOptions: Sendable {
   /// Host names, without port, that requests may have; empty for all. Prevents DNS rebinding: foreign pages cannot
   /// reach a local server under their own name.
   public var allowedHosts: [String] = []
-  /// Addresses of proxies whose X-Forwarded fields are believed, beside this machine's own.
+  /// Addresses of proxies whose X-Forwarded fields are trusted, in addition to this machine's own.
   public var trustedProxies: [String] = []
   /// Memory for tiles, in bytes: half for rendered tiles, half for the responses with stored tiles that were requested
   /// last.
   public var cacheBytes = 64 << 20
   public var prefetch = Prefetch.auto
   /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes
-  /// of the answers are the same. All of ``cacheBytes`` is then for drawn tiles.
+  /// of the answers are the same. All of ``cacheBytes`` is then for rendered tiles.
   public var fastPath = true
   /// Where memory pressure is read; nil ignores it.
   public var memoryPressure: (any PressureReadings)? = SystemPressure()
@@ -79,9 +79,9 @@ public struct TileServerOptions: Sendable {
   public var caching = "public, max-age=300"
   /// Settings that differ for a tileset, by its id; called once for each id.
   public var settings: @Sendable (_ id: String) -> TilesetSettings = { _ in TilesetSettings() }
-  /// Folders where the viewer's libraries may lie; nil for the usual ones.
+  /// Folders to search for the viewer's libraries; nil for the usual ones.
   public var webLibraryFolders: [String]?
-  /// Threads that speak HTTP; nil for one a core.
+  /// Threads for HTTP connections; nil for one per core.
   public var loopCount: Int?
   /// Seconds between two scans for new, changed and removed bundles; 0 for never.
   public var refreshSeconds = 1
@@ -106,7 +106,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var idleSeconds = 60
   /// Seconds after which a client that does not read its responses is disconnected.
   public var writeSeconds = 60
-  /// Seconds that requests under way have when the server ends.
+  /// Seconds that requests in progress may take when the server stops.
   public var drainSeconds = 10
   /// Requests of one connection that may wait for their responses; beyond that no more are read.
   public var pipelinedCountMax = 32

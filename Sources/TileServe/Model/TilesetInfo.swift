@@ -25,7 +25,7 @@ public struct TilesetInfo: Hashable, Sendable {
   public var tilePixels: Int
   /// When the bundle was last changed, in seconds since 1970.
   public var modified: Int
-  /// True when there are places to look for.
+  /// True when the bundle has a searchable table of places.
   public var hasPlaces: Bool
 
   public init(

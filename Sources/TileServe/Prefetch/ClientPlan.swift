@@ -10,8 +10,8 @@ enum ClientPlan {
   private static let stripsMax = 4
 
   /// - Parameters:
-  ///   - countMax: so many tiles at most, the most urgent first; none of them is on the screen.
-  ///   - grid: tiles outside of it are left out.
+  ///   - countMax: the maximum number of tiles, the most urgent first; none of them is on the screen.
+  ///   - grid: tiles outside it are left out.
   static func tiles(
     _ view: ClientView, at seconds: Double, countMax: Int, grid: TileMatrixSet, zooms: ClosedRange<Int>
   ) -> [TileID] {

@@ -1,11 +1,11 @@
 package import TileIndex
 
-/// What one client's map shows, as far as its requests tell: a rectangle of tiles that slides along as tiles beyond its
-/// edge are asked for.
+/// An estimate, from its requests, of what one client's map shows: a rectangle of tiles that moves when tiles beyond
+/// its edge are requested.
 ///
-/// A map asks for all tiles of its screen when it opens or changes its zoom, and from then on only for those that come
-/// into view. So the first tiles of a zoom, while they come quickly after each other, make the rectangle; each later
-/// one outside of it pushes it, and how fast it is pushed is the motion.
+/// A map requests all tiles of its screen when it opens or changes its zoom, and after that only those that come into
+/// view. So the first tiles of a zoom that follow each other quickly define the rectangle. Each later tile outside
+/// moves it, and the velocity of these moves is that of the map.
 package struct ClientView: Hashable, Sendable {
   /// The tiles on the screen.
   package private(set) var visible: TileRange
@@ -15,11 +15,11 @@ package struct ClientView: Hashable, Sendable {
   private var lastTime: Double
   private var lastPush: Double
 
-  /// A screen's tiles are asked for within this many seconds, also over a slow line.
+  /// A screen's tiles are requested within this many seconds, also over a slow connection.
   private static let openingSeconds = 1.0
-  /// A screen is not wider or higher: 16 tiles are 4096 pixels.
+  /// The maximum width and height of a screen: 16 tiles are 4096 pixels.
   private static let edgeMax = 16
-  /// A map whose rectangle did not move for so long is at rest.
+  /// A map whose rectangle did not move for this long is at rest.
   package static let restSeconds = 1.5
 
   package init(_ tile: TileID, at seconds: Double) {
@@ -48,7 +48,7 @@ package struct ClientView: Hashable, Sendable {
     guard push != SIMD2(0, 0) else { return }
     visible = TileRange(
       zoom: tile.zoom, columns: Self.slid(visible.columns, Int(push.x)), rows: Self.slid(visible.rows, Int(push.y)))
-    // A row of tiles comes at once: the time since the last push, but no less than a frame or two.
+    // A row of tiles is requested at once: the time since the last move, but no less than a frame or two.
     let passed = max(seconds - lastPush, 0.05)
     let speed = push / passed
     // Older motion counts less; after a rest it does not count at all.

@@ -1,7 +1,7 @@
 import Synchronization
 import TileIndex
 
-/// A request as the prefetcher sees it: who wants which tile of what.
+/// A request as the prefetcher sees it: the client, the layers and the tile.
 struct PrefetchWish: Sendable {
   /// A number for the client's address.
   var client: Int
@@ -11,7 +11,7 @@ struct PrefetchWish: Sendable {
   var scale: Int
   var format: TileFormat?
 
-  /// Tells one client's maps apart.
+  /// Distinguishes one client's maps.
   struct Map: Hashable, Sendable {
     var client: Int
     var layers: [ObjectIdentifier]

@@ -5,25 +5,25 @@ import TilePrefetch
 
 /// Renders and fetches tiles before clients request them.
 ///
-/// 1. Event loops and workers hand requests in (``note(_:)``), which costs them a lock and a place in a list. 2. A
-///    thread follows each client's map
-/// (``ClientView``), tells the cache what is on its screen, and plans (``ClientPlan``). 3. What is planned queues in
-/// the tileset's lane behind everything that somebody waits for; what is not sensible any more when its turn comes is
-/// dropped.
+/// 1. Event loops and workers report requests (``note(_:)``), which costs them a lock and an entry in a list.
+/// 2. A thread updates each client's map (``ClientView``), tells the cache which tiles are on its screen, and plans
+///    (``ClientPlan``).
+/// 3. Planned tiles queue in the tileset's lane behind all requests. A tile that is no longer useful when a thread
+///    takes it is dropped.
 final class Prefetcher: Sendable {
   typealias Mode = TileServerOptions.Prefetch
 
   /// Counters for the metrics.
   struct Statistics: Hashable, Sendable {
-    /// Tiles drawn or fetched ahead.
+    /// Tiles that were prefetched.
     var issued = 0
-    /// Of these, how many were asked for later.
+    /// Of these, how many were requested later.
     var used = 0
-    /// Tiles that were planned and then dropped: no longer needed, or in the way of requests.
+    /// Tiles that were planned and then dropped: no longer needed, or delaying requests.
     var dropped = 0
-    /// Bytes of tiles drawn or fetched ahead.
+    /// Bytes of prefetched tiles.
     var bytes = 0
-    /// Maps that are followed.
+    /// Maps that are tracked.
     var maps = 0
   }
 
@@ -32,10 +32,10 @@ final class Prefetcher: Sendable {
     var view: ClientView
     /// The cache's number for its screen.
     let screen: Int
-    /// What is planned at the moment, and what of it waits in a lane.
+    /// The tiles planned now, and those of them that wait in a lane.
     var wanted: Set<TileID> = []
     var queued: Set<TileID> = []
-    /// What was fetched ahead and not asked for yet.
+    /// Tiles that were prefetched and not requested yet.
     var ahead: Set<TileID> = []
   }
 
@@ -46,10 +46,10 @@ final class Prefetcher: Sendable {
     var statistics = Statistics()
   }
 
-  /// Maps that are followed at a time; a new one replaces the one that was idle longest. Every screen is considered in
+  /// Maps that are tracked at a time; a new one replaces the one that was idle longest. Every screen is considered in
   /// every eviction.
   static let mapCountMax = 32
-  /// A map without requests for so long is forgotten.
+  /// A map without requests for this long is no longer tracked.
   static let mapSeconds = 120.0
   /// Tiles that are planned at a time.
   static let planCountMax = 32
@@ -135,7 +135,7 @@ final class Prefetcher: Sendable {
     for screen in gone { resolver.cache.hide(screen: screen) }
   }
 
-  /// Forgets maps without requests, so that their tiles may be evicted.
+  /// Removes maps without recent requests, so that their tiles may be evicted.
   ///
   /// - Parameter now: of ``MonotonicClock``.
   func forgetQuiet(at now: Double) {
@@ -187,7 +187,7 @@ final class Prefetcher: Sendable {
     }
   }
 
-  /// Fetches or draws one planned tile, on a thread of its tileset's lane.
+  /// Fetches or renders one planned tile, on a thread of its tileset's lane.
   private func fetch(_ tile: TileID, _ wish: PrefetchWish, _ map: PrefetchWish.Map, _ info: TilesetInfo) {
     let isWanted = state.withLock { state in
       !state.isPaused && state.sessions[map]?.wanted.contains(tile) == true
@@ -217,7 +217,7 @@ final class Prefetcher: Sendable {
 
   /// Renders a tile from local tiles; missing ones are fetched as far as the upstream's limits allow.
   ///
-  /// - Parameter bytes: grows by what was fetched and drawn.
+  /// - Parameter bytes: grows by what was fetched and rendered.
   /// - Returns: false if that fails or is not allowed. A later request reports the error.
   private func draw(_ tile: TileID, _ wish: PrefetchWish, _ bytes: inout Int) -> Bool {
     for _ in 0..<Self.roundsMax {

@@ -10,15 +10,15 @@ import Synchronization
   import Glibc
 #endif
 
-/// Says in the log that the process may open no more files, once a minute at most: to clients and from outside it looks
-/// like broken bundles and a server that does not answer.
+/// Logs, at most once a minute, that the process has no file descriptors left. To clients this looks like broken
+/// bundles and a server that does not answer.
 final class DescriptorAlarm: Sendable {
   private let logger: Logger
   private let quietUntil = Mutex(-Double.infinity)
 
   init(_ logger: Logger) { self.logger = logger }
 
-  /// - Parameter event: what could not be done, with the system's words.
+  /// - Parameter event: what could not be done, with the system's error message.
   func ring(_ event: String) {
     let now = MonotonicClock.seconds
     let isDue = quietUntil.withLock { quietUntil in
@@ -41,7 +41,7 @@ enum FileDescriptors {
   static func raiseLimit() -> Int {
     guard var limit = limits else { return self.limit }
     #if canImport(Darwin)
-      // More is promised than setrlimit grants.
+      // The hard limit may exceed what setrlimit accepts.
       let wanted = min(limit.rlim_max, rlim_t(OPEN_MAX))
     #else
       let wanted = limit.rlim_max

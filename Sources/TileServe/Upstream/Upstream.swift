@@ -6,10 +6,10 @@ import TileIndex
 /// A tileset of another server (an upstream), cached in a growing bundle: a fetched tile is served from there, also
 /// without a network.
 ///
-/// 1. Outside the zooms and bounds of its description no tile exists. 2. A fresh cached tile is served. 3. A stale
-///    cached tile is
-/// served too, and revalidated in the background. 4. Other tiles are fetched, stored and served; concurrent requests
-/// for one tile share one fetch.
+/// 1. Outside the zooms and bounds of its description no tile exists.
+/// 2. A fresh cached tile is served.
+/// 3. A stale cached tile is served too, and revalidated in the background.
+/// 4. Other tiles are fetched, stored and served; concurrent requests for one tile share one fetch.
 final class Upstream: Sendable {
   let settings: UpstreamSettings
   let bundle: GrowingBundle

@@ -66,7 +66,7 @@ import TileIndex
 
   @Test(.enabled(if: Command(installed: "curl") != nil, "curl is not installed"))
   func conversationsWithCurlMatchTheGoldenFiles() throws {
-    let folder = try Self.registry()
+    let folder = try Self.bundleFolder()
     let server = try RunningServer([folder.path])
     let tag = try #require(try server.get("/relief/1/0/1.png")["ETag"])
     let curl = try #require(Command(installed: "curl"))
@@ -102,7 +102,7 @@ import TileIndex
 
   /// Bundles whose bytes and times are always the same. No encoder makes the tiles: its bytes would depend on its
   /// version.
-  private static func registry() throws -> TemporaryFolder {
+  private static func bundleFolder() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
     func write(

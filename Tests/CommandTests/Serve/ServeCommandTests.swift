@@ -259,13 +259,13 @@ import Testing
 
   /// The limit is 50 ms in a release build; a debug build on a busy machine gets more.
   @Test func startWithAThousandBundlesIsFast() throws {
-    let registry = try TemporaryFolder()
+    let bundles = try TemporaryFolder()
     for number in 0..<1000 {
       try FileManager.default.linkItem(
-        atPath: folder.file("a map.mbtiles"), toPath: registry.file("map-\(number).mbtiles"))
+        atPath: folder.file("a map.mbtiles"), toPath: bundles.file("map-\(number).mbtiles"))
     }
     let start = ContinuousClock.now
-    let server = try RunningServer([registry.path])
+    let server = try RunningServer([bundles.path])
     let elapsed = ContinuousClock.now - start
     print("tileserve: serving 1,000 bundles \(elapsed / .milliseconds(1)) ms after its start")
     #expect(elapsed < .seconds(5))

@@ -28,8 +28,8 @@ final class StoreStory {
   /// The number of kills that left a partial file.
   private(set) var killsWithinFiles = 0
 
-  /// - Parameter hasMadeUpStore: the server also trusts the fake store of `mapstore client buy`.
-  init(seed: UInt64, regions: Int, hasMadeUpStore: Bool = false) throws {
+  /// - Parameter hasFakeStore: the server also trusts the fake store of `mapstore client buy`.
+  init(seed: UInt64, regions: Int, hasFakeStore: Bool = false) throws {
     random = SeededGenerator(seed: seed)
     (shop, folder, authority) = (try SampleShop(), try TemporaryFolder(), try EphemeralCA())
     network = try CuttingProxy(seed: seed)
@@ -38,9 +38,9 @@ final class StoreStory {
     try folder.write("root.der", bytes: authority.rootCertificate)
     try folder.write("link.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
     try folder.write("grant.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
-    if hasMadeUpStore {
+    if hasFakeStore {
       let made = try Command(built: "mapstore").run([
-        "client", "store-key", madeUpStore, "--bundle-id", Self.bundleID,
+        "client", "store-key", fakeStoreKeys, "--bundle-id", Self.bundleID,
       ])
       guard made.status == 0 else { throw Unexpected(description: "\(made)") }
     }
@@ -48,7 +48,7 @@ final class StoreStory {
       "store.json",
       """
       {"catalogue": "\(shop.folder.path)", "ledger": "ledger.sqlite", "rootCertificates": \
-      ["root.der"\(hasMadeUpStore ? ", \"fake.key.root.der\"" : "")],
+      ["root.der"\(hasFakeStore ? ", \"fake.key.root.der\"" : "")],
        "bundleId": "\(Self.bundleID)", "hmacKeyFiles": ["link.key"], "grantKeyFiles": ["grant.key"],
        "limits": {"passwordsByAddressPerMinute": 100000, "passwordsByLoginPerMinute": 100000,
        "requestsByAddressPerMinute": 1000000, "requestsByAccountPerMinute": 1000000, "evidencesByAccountPerMinute": \
@@ -59,14 +59,15 @@ final class StoreStory {
     guard made.status == 0 else { throw Unexpected(description: "\(made)") }
   }
 
-  var madeUpStore: String { folder.file("fake.key") }
+  var fakeStoreKeys: String { folder.file("fake.key") }
 
   /// The fake store's sales, a line each.
-  func madeUpBook() throws -> [Substring] {
-    String(decoding: try Data(contentsOf: URL(fileURLWithPath: madeUpBookPath)), as: UTF8.self).split(separator: "\n")
+  func fakeStoreSales() throws -> [Substring] {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: fakeStoreSalesPath)), as: UTF8.self)
+      .split(separator: "\n")
   }
 
-  var madeUpBookPath: String { madeUpStore + ".book.jsonl" }
+  var fakeStoreSalesPath: String { fakeStoreKeys + ".book.jsonl" }
 
   struct Unexpected: Error, CustomStringConvertible { let description: String }
 

@@ -17,8 +17,7 @@ public struct Command: Sendable {
   }
 
   /// A command of this package, built beside the tests. The environment variable of its name in capitals (`TILECUT`)
-  /// names another one, such as
-  /// a release build.
+  /// names another one, such as a release build.
   public init(built name: String) throws {
     if let path = ProcessInfo.processInfo.environment[name.uppercased()], !path.isEmpty {
       self.path = path

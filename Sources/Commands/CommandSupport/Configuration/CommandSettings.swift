@@ -1,7 +1,8 @@
 import Configuration
 import Foundation
 
-/// The values of a command's options. Flags win over the environment, the environment over the configuration file.
+/// The values of a command's options. Flags take precedence over the environment, and the environment over the
+/// configuration file.
 package struct CommandSettings: Sendable {
   /// The configuration file; nil where there is none.
   package let file: ConfigurationFile?
@@ -39,8 +40,8 @@ package struct CommandSettings: Sendable {
 
   package func paths(_ name: String) -> [String] { reader.stringArray(forKey: Self.key(name)) ?? [] }
 
-  /// - Throws: ``ConfigurationError`` for a value that is no number of the option's range: it must not mean the
-  ///   default.
+  /// - Throws: ``ConfigurationError`` for a value that is not a number in the option's range; it is not replaced by
+  ///   the default.
   package func number(_ name: String) throws -> Int? {
     guard case .number(let range)? = schema.option(name)?.kind, let text = text(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -50,7 +51,7 @@ package struct CommandSettings: Sendable {
     return number
   }
 
-  /// - Throws: ``ConfigurationError`` for what is neither true nor false.
+  /// - Throws: ``ConfigurationError`` for a value that is neither true nor false.
   package func flag(_ name: String) throws -> Bool? {
     if let isSet = reader.bool(forKey: Self.key(name)) { return isSet }
     if let text = text(name) {

@@ -3,8 +3,8 @@ import Foundation
 import Support
 import TileIndex
 
-/// A JSON file with a command's options. It is checked as a whole before any value is used: a typing error must not
-/// mean the default.
+/// A JSON file with a command's options. It is checked as a whole before any value is used, so that a typing error does
+/// not silently select the default.
 ///
 /// An unknown name, a name that occurs twice and a value that cannot be used are errors.
 package struct ConfigurationFile: Sendable {
@@ -32,7 +32,7 @@ package struct ConfigurationFile: Sendable {
     (self.path, self.values, self.members) = (path, reader.values, reader.members)
   }
 
-  /// Reads until the end, so that a pipe does as well as a file.
+  /// Reads until the end, so that the path may be a pipe.
   private static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
     let bytesMax = 64 << 20
     let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
@@ -65,7 +65,7 @@ private struct ConfigurationFileReader {
 
   /// - Parameters:
   ///   - key: the names of the objects around these members, as keys of the configuration.
-  ///   - place: the same as errors write it, with what separates it from the member's name.
+  ///   - place: the same in the form of error messages, with the separator before the member's name.
   mutating func read(
     _ found: [JSONValue.Member], as options: [ConfigurationOption], at key: [String], place: String
   ) throws {
@@ -155,7 +155,7 @@ private struct ConfigurationFileReader {
     }
   }
 
-  /// A check's own errors get the file's and the member's name in front.
+  /// Prefixes a check's own errors with the names of the file and the member.
   private func checking(_ place: String, _ check: () throws -> Void) throws {
     do {
       try check()

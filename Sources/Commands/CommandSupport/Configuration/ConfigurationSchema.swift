@@ -5,7 +5,7 @@ package struct ConfigurationSchema: Sendable {
   /// Where the options are described, for errors.
   let manual: String
   let options: [ConfigurationOption]
-  /// How the file may spell an option's name, beside the name itself.
+  /// Other spellings of an option's name that the file may use.
   let canonicalName: @Sendable (String) -> String
 
   package init(
@@ -27,7 +27,7 @@ package struct ConfigurationSchema: Sendable {
   }
 }
 
-/// One option: its name and what it may be.
+/// One option: its name and its type.
 package struct ConfigurationOption: Sendable {
   /// Tests a value; throws ``ConfigurationError`` or another error whose description is the reason.
   package typealias Check = @Sendable (String) throws -> Void
@@ -48,7 +48,7 @@ package struct ConfigurationOption: Sendable {
     case objects(of: String, [ConfigurationOption])
     /// An object whose members' names and values (texts or whole numbers) the command itself knows.
     case settings(of: String, @Sendable (_ name: String, _ value: String) throws -> Void)
-    /// Is read by others than the command.
+    /// Ignored by the command; other programs read it.
     case ignored
   }
 
@@ -79,11 +79,11 @@ package struct ConfigurationError: Error, CustomStringConvertible {
     (isInFile, description) = (true, "\(file): \(reason)")
   }
 
-  /// A problem of the options together.
+  /// An invalid combination of options.
   package init(_ message: String) { (isInFile, description) = (false, message) }
 }
 
-/// The known name that is most like a wrong one.
+/// The known name that is most similar to an unknown one.
 enum NearestName {
   static func find(_ wrong: String, in names: [String]) -> String? {
     names.min { (distance($0, wrong), $0) < (distance($1, wrong), $1) }

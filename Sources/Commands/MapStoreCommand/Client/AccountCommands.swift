@@ -76,7 +76,7 @@ struct LogoutCommand: AsyncParsableCommand {
     do {
       if everywhere { try await device.client.signOutEverywhere() } else { try await device.client.signOut() }
     } catch let error as MapStoreError where error.code == .signedOut {
-      // The session has ended already: the device forgets it all the same.
+      // The session has already ended; the device still deletes it.
       try await device.manager.forgetAccount()
       throw error
     }

@@ -76,7 +76,7 @@ struct ClientDevice: Sendable {
       printError("mapstore: \(flags.folder) belongs to no store yet; name one with --server")
       throw ExitCode(.unusableOption)
     }
-    // Session and keys are of one store.
+    // Session and keys belong to one store.
     let known = remembered.flatMap { $0.server == server ? $0 : nil } ?? ClientMemory(server: server)
     let folder = flags.folder
     self.folder = folder
@@ -87,7 +87,7 @@ struct ClientDevice: Sendable {
         box.memory.withLock { memory in
           memory.session = details
           memory.deviceToken = details?.deviceToken ?? memory.deviceToken
-          // A failure is no reason to stop this command: the next one has to sign in.
+          // A failure does not stop this command; the next one has to sign in.
           try? memory.write(folder)
         }
       })
@@ -97,7 +97,7 @@ struct ClientDevice: Sendable {
       keysChanged: { keys in
         box.memory.withLock { memory in
           memory.grantKeys = keys
-          // After a failure the next command asks for them again.
+          // After a failure the next command requests them again.
           try? memory.write(folder)
         }
       })
@@ -135,7 +135,7 @@ struct ClientDevice: Sendable {
 struct ClientMemory: Codable {
   var server: String
   var session: SessionDetails?
-  /// From the last sign-in; it outlives the session.
+  /// From the last sign-in; kept when the session ends.
   var deviceToken: String?
   /// The server's keys at the last sign-in, or when it began to sign with another one.
   var grantKeys: [GrantKey] = []
@@ -163,7 +163,7 @@ struct ClientMemory: Codable {
   func write(_ folder: String) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let path = Self.path(folder)
-    // Created private, not made so afterwards: it holds a session.
+    // Created with private permissions from the start, because it holds a session.
     let before = umask(0o077)
     defer { umask(before) }
     try OutputFile.write(try WireJSON.encode(self), to: path, replacing: true)

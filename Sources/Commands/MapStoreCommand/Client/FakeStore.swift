@@ -5,12 +5,12 @@ import PurchaseLedger
 import Support
 import TileIndex
 
-/// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only a
-/// server trusts that was given its root, and lists its sales in a file beside its keys.
+/// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only
+/// servers configured with its root trust, and lists its sales in a file beside its keys.
 struct FakeStore {
   private let authority: EphemeralCA
   private let bundleID: String
-  private let book: FakeStoreRecords
+  private let records: FakeStoreRecords
 
   private struct File: Codable {
     var bundleId: String
@@ -44,14 +44,14 @@ struct FakeStore {
           "\(keyFile): is none of a fake store's keys; make one under a new name: mapstore client store-key NEW-FILE",
         isUnreadable: false)
     }
-    book = FakeStoreRecords(path: "\(keyFile).book.jsonl")
+    records = FakeStoreRecords(path: "\(keyFile).book.jsonl")
   }
 
-  /// A signed transaction for a purchase. As in real stores a product that lasts is paid once: who owns it gets the
-  /// transaction of the first purchase.
+  /// A signed transaction for a purchase. As in real stores a non-consumable product is paid once: an account that owns
+  /// it gets the transaction of the first purchase.
   func sell(_ product: String, to token: String, isSandbox: Bool) throws -> OutstandingTransaction {
     let environment: StoreEnvironment = isSandbox ? .sandbox : .production
-    if let known = try book.standing(product, of: token, environment: environment.rawValue) {
+    if let known = try records.standing(product, of: token, environment: environment.rawValue) {
       return OutstandingTransaction(id: known.sale.transactionId, signed: known.signed)
     }
     let id = String(UInt64.random(in: 1_000_000_000_000...999_999_999_999_999))
@@ -62,7 +62,7 @@ struct FakeStore {
       appAccountToken: UUID(uuidString: token).map(AccountToken.init), reason: "PURCHASE", signedDate: now,
       trust: .signed, statement: .purchased)
     let signed = String(decoding: try authority.transaction(fact, bundleID: bundleID), as: UTF8.self)
-    try book.add(signed)
+    try records.add(signed)
     return OutstandingTransaction(id: id, signed: signed)
   }
 
@@ -70,7 +70,7 @@ struct FakeStore {
   ///
   /// - Returns: the notification that the store sends to the shop; nil when there was no such purchase.
   func refund(_ product: String, of token: String) throws -> [UInt8]? {
-    guard let line = try book.last(product, of: token) else { return nil }
+    guard let line = try records.last(product, of: token) else { return nil }
     let sold = line.sale
     let now = WallClock.now()
     let environment: StoreEnvironment = sold.environment == StoreEnvironment.sandbox.rawValue ? .sandbox : .production
@@ -85,13 +85,13 @@ struct FakeStore {
     let notification = try authority.notification(
       type: "REFUND", uuid: UUID().uuidString.lowercased(), signedDate: now, environment: environment,
       bundleID: bundleID, transaction: signed)
-    try book.replace(line.number, with: String(decoding: signed, as: UTF8.self))
+    try records.replace(line.number, with: String(decoding: signed, as: UTF8.self))
     return Array("{\"signedPayload\":\"\(String(decoding: notification, as: UTF8.self))\"}".utf8)
   }
 }
 
-/// The sales of a fake store in their last state: a signed transaction a line, as `purchase-ledger reconcile --store`
-/// reads them.
+/// The sales of a fake store in their latest state, one signed transaction per line, in the form that `purchase-ledger
+/// reconcile --store` reads.
 private struct FakeStoreRecords {
   let path: String
 
@@ -163,7 +163,7 @@ private struct FakeStoreRecords {
   }
 }
 
-/// The fake store's queue of purchases that were paid and not finished, in the device's folder: `.mapstore-queue.json`.
+/// The fake store's queue of purchases that were paid but not finished, in the device's folder: `.mapstore-queue.json`.
 final class FakeTransactionQueue: StoreQueue {
   private let path: String
 
@@ -197,7 +197,7 @@ final class FakeTransactionQueue: StoreQueue {
   }
 }
 
-/// A file of the fake store cannot be used.
+/// The error for an unusable file of the fake store.
 struct FakeStoreFileError: Error, CustomStringConvertible {
   let description: String
   let isUnreadable: Bool

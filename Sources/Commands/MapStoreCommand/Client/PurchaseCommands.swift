@@ -35,7 +35,7 @@ struct BuyCommand: AsyncParsableCommand {
     let device = try flags.device()
     let account = try await device.client.account()
     let queue = FakeTransactionQueue(folder: device.folder)
-    // First, because a region that is paid and not recorded by the server looks as if it were for sale.
+    // First, because a region whose purchase the server has not recorded yet still looks as if it were for sale.
     let before = try await device.manager.submit(queue, to: device.client)
     let known = try await device.manager.refreshLibrary(from: device.client)
     for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
@@ -44,7 +44,7 @@ struct BuyCommand: AsyncParsableCommand {
       }
       switch region.status {
       case .forSale, .revoked: break
-      // As in an app, which offers no purchase of what is owned.
+      // As in an app, owned regions are not offered for purchase.
       default:
         printError("mapstore: \(id): \(RegionTable.status(region)); nothing was bought")
         continue

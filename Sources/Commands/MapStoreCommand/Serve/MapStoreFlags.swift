@@ -44,7 +44,8 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "nginx's internal location of the catalogue; it sends the files then (X-Accel-Redirect).", valueName: "path"))
+      "nginx's internal location for the catalogue folder: nginx then sends the files (X-Accel-Redirect).",
+      valueName: "path"))
   var accelPrefix: String?
 
   @Option(

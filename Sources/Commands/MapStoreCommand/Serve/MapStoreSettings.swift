@@ -4,7 +4,7 @@ import Logging
 import MapStoreServer
 import PurchaseLedger
 
-/// What `mapstore serve` is to do: flags, environment and configuration file, each option checked. Paths in the file
+/// The settings of `mapstore serve`: flags, environment and configuration file, each option checked. Paths in the file
 /// are relative to it.
 struct MapStoreSettings {
   let ledger: String
@@ -36,7 +36,7 @@ struct MapStoreSettings {
     ]
   }
 
-  /// The limits that are rates; the configuration has them by the minute.
+  /// The limits that are rates; in the configuration they are per minute.
   private static var rates: [(name: String, path: WritableKeyPath<StoreLimits, StoreLimits.Rate>)] {
     [
       ("requestsByAddressPerMinute", \.requestsByAddress), ("requestsByAccountPerMinute", \.requestsByAccount),
@@ -79,7 +79,7 @@ struct MapStoreSettings {
     }
     for (name, path) in Self.rates {
       guard let number = try settings.number("limits.\(name)") else { continue }
-      // A burst of half a minute, so that a client may catch up after a pause.
+      // A burst is half a minute's worth, so that a client can catch up after a pause.
       let burst = max(options.limits[keyPath: path].burst, number / 2)
       options.limits[keyPath: path] = StoreLimits.Rate(burst: burst, perMinute: number)
     }

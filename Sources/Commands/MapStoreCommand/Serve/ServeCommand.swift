@@ -37,8 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
     for await _ in end.stream { break }
     let seconds = settings.options.drainSeconds
     Task.detached { [logger] in
-      // Work may wait for the ledger's lock or a slow disk for long. A request without an answer has promised nothing,
-      // so it is cut off.
+      // Work may wait a long time for the ledger's lock or a slow disk. A request without a response was not
+      // acknowledged, so it may be aborted.
       try await Task.sleep(for: .seconds(seconds) + .milliseconds(500))
       logger.warning("requests were left behind: they were not done within \(seconds) s")
       _ = StandardStreams.flush()
@@ -46,7 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     try await server.shutdown()
     ledger.close()
-    // Not earlier: a second signal while requests are finished must kill.
+    // Not earlier: a second signal during the drain must end the process.
     SignalWatch.process.stop()
   }
 }

@@ -49,7 +49,7 @@ struct CommonOptions: ParsableArguments {
   }
 }
 
-/// The option of subcommands that may take long.
+/// The progress option of long-running subcommands.
 struct ProgressOption: ParsableArguments {
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
@@ -58,7 +58,7 @@ struct ProgressOption: ParsableArguments {
   func printer(_ noun: String) -> CountPrinter { CountPrinter(style: progress, noun: noun) }
 }
 
-/// Shows how many things of a kind are done.
+/// Shows the progress of a count.
 final class CountPrinter: Sendable {
   private let noun: String
   private let printer: ProgressPrinter

@@ -2,17 +2,17 @@ import CommandSupport
 import Foundation
 import PurchaseLedger
 
-/// Which ledger, which shop, and whose evidence is accepted: flags, environment and configuration file, each option
-/// checked. Paths in the file are relative to it.
+/// The ledger, the shop and the apps whose evidence is accepted, from flags, environment and configuration file. Each
+/// option is checked. Paths in the file are relative to it.
 struct LedgerSettings {
   let ledgerPath: String
-  /// Without an environment: whoever verifies sets it.
+  /// Without an environment, which the verifier sets.
   var identity: StoreIdentity
   let environment: StoreEnvironment?
   let clock: LedgerClock
   /// Policies of the file, by name.
   let policies: [(name: String, value: String)]
-  /// All values, for what only some subcommands need.
+  /// All values, for options that only some subcommands need.
   let values: CommandSettings
 
   private static let schema = ConfigurationSchema(
@@ -30,7 +30,7 @@ struct LedgerSettings {
     ],
     canonicalName: canonicalName)
 
-  /// The values of flags, environment and file as they are.
+  /// The unchecked values of flags, environment and file.
   static func values(_ flags: FlagValues, config: String?) throws -> CommandSettings {
     try CommandSettings(schema, flags: flags, config: config)
   }

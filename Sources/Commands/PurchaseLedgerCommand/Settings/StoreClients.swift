@@ -3,7 +3,7 @@ import PurchaseLedger
 
 extension LedgerSettings {
   func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
-    // Without these every answer of the store would be refused, or answers about any app accepted.
+    // Without these every response of the store would be refused, or responses about any app accepted.
     if identity.rootCertificates.isEmpty { _ = try required(nil, "rootCertificates") }
     if try ledger.policy.environment == .production {
       _ = try required(identity.appAppleID.map(String.init), "appAppleId")

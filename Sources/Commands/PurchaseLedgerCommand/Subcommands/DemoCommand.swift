@@ -104,7 +104,7 @@ struct DemoCommand: AsyncParsableCommand {
     if !report.isClean { throw ExitCode(.found) }
   }
 
-  /// Prints the report with so many differences of each class.
+  /// Prints the report with at most a given number of differences of each class.
   private func reconcile(_ ledger: Ledger, shown: Int) throws -> ReconcileReport {
     let isSilent = json
     var writer = ReconcileWriter(.text) { if !isSilent { printText($0, terminator: "") } }
@@ -133,7 +133,7 @@ struct DemoCommand: AsyncParsableCommand {
 private struct DemoFolder {
   private let folder: String
   private let isTemporary: Bool
-  /// Where the ledger is kept by itself; nil where it lies with the other files.
+  /// The path of the ledger if it is not in this folder; nil if it is.
   private let keptLedger: String?
   private let now: Int64
 

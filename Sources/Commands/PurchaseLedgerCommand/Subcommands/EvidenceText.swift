@@ -24,7 +24,7 @@ enum EvidenceText {
     ])
   }
 
-  /// A field a line.
+  /// One field per line.
   static func lines(_ evidence: VerifiedEvidence) -> [String] {
     var lines = [
       evidence.quarantine.map { "quarantined: \($0)" } ?? "valid",
@@ -72,7 +72,7 @@ enum EvidenceText {
 }
 
 extension StoreTransaction {
-  /// In the order and with the names of reports; null where a fact has nothing to say.
+  /// In the order and with the names of reports; null for fields that the fact does not state.
   var json: JSONValue {
     .fields([
       ("transactionId", .string(transactionID)), ("originalTransactionId", .string(originalTransactionID)),

@@ -64,7 +64,7 @@ struct ImportCommand: AsyncParsableCommand {
           printLine(complaint)
         }
       }
-      // Readers rely on these lines: after an error the import must not go on.
+      // Programs rely on these lines, so the import stops if they cannot be written.
       guard StandardStreams.flush() else {
         throw LedgerError(.database, at: "standard output", "cannot be written; what was committed is kept")
       }

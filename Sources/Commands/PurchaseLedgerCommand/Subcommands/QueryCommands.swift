@@ -57,7 +57,7 @@ struct HistoryCommand: AsyncParsableCommand {
   }
 }
 
-/// Events as text, a line each.
+/// Events as text, one per line.
 private enum EventText {
   static func line(_ event: LedgerEvent) -> String {
     "\(event.seq)  \(TimeArgument.text(event.recordedAt))  \(text(event.content))"

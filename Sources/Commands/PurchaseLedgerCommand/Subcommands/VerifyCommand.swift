@@ -66,7 +66,7 @@ struct VerifyCommand: AsyncParsableCommand {
         "the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the configuration file"
       )
     }
-    // What was taken when the cap was higher is as true as it was.
+    // Evidence that was accepted under a higher cap stays valid.
     identity.evidenceBytesMax = .max
     return try EvidenceVerifier(identity: identity)
   }

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func noneWhenOff() async throws {
+  @Test func noCrossOriginFieldsWhenOff() async throws {
     try await serving([SampleTilesets.path]) {
       $0.crossOrigin = .off
     } _: { (served) async throws in

@@ -30,7 +30,7 @@ import TileIndex
   ]
   private static let towns = [Place(name: "Hilltown", kind: "town", longitude: 1, latitude: 2, importance: 0.75)]
 
-  private func registry() throws -> TemporaryFolder {
+  private func bundleFolder() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try folder.writeBundle("hills.mbtiles", zooms: 0...1, places: Self.hills)
     try folder.writeBundle("towns.mbtiles", zooms: 0...1, seed: 1, places: Self.towns)
@@ -46,7 +46,7 @@ import TileIndex
   }
 
   @Test func placesAreGeoJSON() async throws {
-    let folder = try registry()
+    let folder = try bundleFolder()
     try await serving([folder.path]) { (served) async throws in
       #expect(try names(served.get("/hills/places?q=hill")) == ["Hill & Dale", "Old <b>Hill</b>"])
       #expect(try names(served.get("/hills/places?q=hill&near=10,20")) == ["Old <b>Hill</b>", "Hill & Dale"])
@@ -62,7 +62,7 @@ import TileIndex
   }
 
   @Test func compositesSearchAllLayers() async throws {
-    let folder = try registry()
+    let folder = try bundleFolder()
     try await serving([folder.path]) { (served) async throws in
       #expect(
         try Set(names(served.get("/plain,hills,towns/places?q=hil"))) == ["Hilltown", "Hill & Dale", "Old <b>Hill</b>"])
@@ -77,12 +77,12 @@ import TileIndex
     "/hills/places?q=x&limit=many",
   ])
   func nonsenseIsRefused(_ target: String) async throws {
-    let folder = try registry()
+    let folder = try bundleFolder()
     try await serving([folder.path]) { (served) async throws in #expect(try served.get(target).status == 400) }
   }
 
   @Test func tileJSONNamesTheSearch() async throws {
-    let folder = try registry()
+    let folder = try bundleFolder()
     try await serving([folder.path]) { (served) async throws in
       #expect(try served.get("/hills.json").text.contains(#""places":"http://localhost/hills/places""#))
       #expect(try !served.get("/plain.json").text.contains("places"))

@@ -107,7 +107,7 @@ import Testing
   @Test(arguments: [
     ("https://maps.example.org", ""), ("https://maps.example.org/", ""), ("https://m.example:8/a/b/", "/a/b"),
   ])
-  func aPublicURLCountsMost(_ url: String, path: String) async throws {
+  func publicURLTakesPrecedence(_ url: String, path: String) async throws {
     try await serving([SampleTilesets.path]) {
       $0.publicURL = url
     } _: { (served) async throws in
