@@ -22,7 +22,8 @@ import Testing
     // Each bundle that was requested keeps a file open.
     let connection = try HTTPConnection(port: port)
     let answers = try (0..<40).map { try connection.request("/map-\($0)/0/0/0.png") }
-    #expect(answers[0].status == 200)
+    // Which bundles are open depends on how far the background check of all bundles is.
+    #expect(answers.contains { $0.status == 200 })
     let refused = answers.filter { $0.status != 200 }
     #expect(!refused.isEmpty)
     for answer in refused {
