@@ -13,11 +13,11 @@ func startTilecut(_ arguments: String..., in folder: String? = nil) throws -> Ch
   try Command(built: "tilecut").start(arguments, in: folder)
 }
 
-/// The exit codes that README.md lists.
-let documentedStatuses = statusesInReadme(of: "tilecut")
+/// The exit codes that docs/exit-codes.md lists.
+let documentedStatuses = exitCodesInDocuments(of: "tilecut")
 
 /// The statuses in the table of docs/exit-codes.md for a command.
-func statusesInReadme(of command: String) -> Set<Int32> {
+func exitCodesInDocuments(of command: String) -> Set<Int32> {
   let document = (try? String(contentsOfFile: ProjectFiles.path("docs/exit-codes.md"), encoding: .utf8)) ?? ""
   guard
     let table = document.split(separator: "`\(command)`:\n").dropFirst().first?.drop(while: \.isNewline)

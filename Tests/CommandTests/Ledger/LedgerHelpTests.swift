@@ -29,7 +29,7 @@ import Testing
 
   @Test func readmeAndHelpListTheSameExitCodes() throws {
     let help = try purchaseLedger("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
-    let statuses = statusesInReadme(of: "purchase-ledger")
+    let statuses = exitCodesInDocuments(of: "purchase-ledger")
     for status in statuses { #expect(help.contains(" \(status)"), "\(status)") }
     #expect(statuses == [0, 1, 2, 3, 4, 64, 70, 129, 130, 143])
   }

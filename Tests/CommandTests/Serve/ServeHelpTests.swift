@@ -17,7 +17,7 @@ import Testing
 
   @Test func readmeAndHelpListTheSameExitCodes() throws {
     let help = try tileserve("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
-    let documented = statusesInReadme(of: "tileserve")
+    let documented = exitCodesInDocuments(of: "tileserve")
     #expect(documented.isSuperset(of: [0, 64, 66, 69, 70, 78, 130, 143]))
     for status in documented where status < 128 { #expect(help.contains(" \(status) "), "\(status)") }
   }
