@@ -19,9 +19,9 @@ public final class ChildProcess {
   private var ending: CommandRun.Ending?
   /// The highest resident memory, in bytes.
   ///
-  /// On Linux the kernel's figure for an ended child includes its parent's memory at the start. Where it is larger than
-  /// that it is the child's;
-  /// otherwise it is the high-water mark in /proc, read every few milliseconds.
+  /// On Linux the kernel's figure for an ended child includes its parent's memory at the start. Where it is clearly
+  /// larger than that (the kernel's counters are approximate) it is the child's. Otherwise it is the high-water mark in
+  /// /proc, read every few milliseconds.
   public private(set) var peakBytes = 0
   private let parentPeakBytes: Int
 
@@ -96,7 +96,8 @@ public final class ChildProcess {
     #if canImport(Darwin)
       peakBytes = usage.ru_maxrss
     #else
-      if usage.ru_maxrss * 1024 > parentPeakBytes { peakBytes = usage.ru_maxrss * 1024 }
+      let peak = usage.ru_maxrss * 1024
+      if peak > parentPeakBytes, peak - parentPeakBytes > 16 << 20 { peakBytes = peak }
     #endif
     ending = status & 0x7f == 0 ? .status((status >> 8) & 0xff) : .signal(status & 0x7f)
     return true
