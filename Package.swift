@@ -70,6 +70,8 @@ let package = Package(
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
     // Apple's platforms have Foundation's XML parser.
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+    // SHA-256; Apple's platforms have CryptoKit.
+    .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
     // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff), and what the
     // C library hides behind _GNU_SOURCE (CSystemShim).
@@ -84,13 +86,15 @@ let package = Package(
 
     // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
     // of commands.
-    .target(name: "Support", dependencies: ["CSQLite", "CZlib"], swiftSettings: strict),
+    .target(
+      name: "Support",
+      dependencies: ["CSQLite", "CZlib", .target(name: "CNettle", condition: .when(platforms: [.linux]))],
+      swiftSettings: strict),
     .target(
       name: "TileIndex",
       dependencies: [
         "Support", "CSQLite", "CSystemShim", "CZlib",
         .target(name: "CExpat", condition: .when(platforms: [.linux])),
-        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
     // Manifests, boundaries, catalogues and the split of regions into packs.
@@ -261,7 +265,7 @@ let package = Package(
     .testTarget(
       name: "TileIndexTests",
       dependencies: [
-        "Support", "TileIndex", "TestSupport", "CSQLite", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+        "Support", "TileIndex", "TestSupport", "CSQLite", "CZlib",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,4 +1,3 @@
-import Crypto
 import Support
 
 /// A hash over all tiles of a bundle: equal for bundles with equal tiles, whatever their file format, order and page
@@ -16,8 +15,6 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
     guard text.utf8.count == 64, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
     description = text.lowercased()
   }
-
-  init(_ digest: SHA256.Digest) { description = Hexadecimal.text(digest) }
 
   /// The hash of a bundle's tiles.
   ///
@@ -38,23 +35,23 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
 
   /// Computes the hash from tiles in its order.
   package struct Hasher {
-    private var hash = SHA256()
+    private var hash = SHA256Hash()
     /// Tiles inserted so far.
     package private(set) var tileCount = 0
 
     package init(matrixSet: TileMatrixSet) {
-      hash.update(data: Array(matrixSet.uri.utf8) + [0])
+      hash.update(Array(matrixSet.uri.utf8) + [0])
     }
 
     package mutating func insert(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) {
-      var digest = SHA256()
-      digest.update(bufferPointer: bytes)
-      hash.update(data: [UInt8(truncatingIfNeeded: tile.zoom)] + Self.big(tile.column) + Self.big(tile.row))
-      digest.finalize().withUnsafeBytes { hash.update(bufferPointer: $0) }
+      var tileHash = SHA256Hash()
+      tileHash.update(bytes)
+      hash.update([UInt8(truncatingIfNeeded: tile.zoom)] + Self.big(tile.column) + Self.big(tile.row))
+      hash.update(tileHash.digest())
       tileCount += 1
     }
 
-    package func finalize() -> TilesHash { TilesHash(hash.finalize()) }
+    package func finalize() -> TilesHash { TilesHash(Hexadecimal.text(hash.digest()))! }
 
     private static func big(_ number: Int) -> [UInt8] {
       (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
@@ -85,15 +82,15 @@ package enum FileHash {
   package static func sha256(ofFile path: String) throws -> String {
     do {
       let file = try ReadOnlyFile(path)
-      var hash = SHA256()
+      var hash = SHA256Hash()
       var offset = 0
       while offset < file.byteCount {
         let bytes = try file.bytes(at: offset, count: min(1 << 18, file.byteCount - offset))
         guard !bytes.isEmpty else { break }
-        hash.update(data: bytes)
+        hash.update(bytes)
         offset += bytes.count
       }
-      return Hexadecimal.text(hash.finalize())
+      return Hexadecimal.text(hash.digest())
     } catch let error as FileSystem.SystemError {
       throw BundleError.unopened(error, path: path)
     } catch is ReadOnlyFile.NotAFile {
@@ -104,5 +101,7 @@ package enum FileHash {
 
 extension FileHash {
   /// The SHA-256 of a text in UTF-8: 64 hexadecimal digits in lower case.
-  package static func sha256(ofText text: String) -> String { Hexadecimal.text(SHA256.hash(data: Array(text.utf8))) }
+  package static func sha256(ofText text: String) -> String {
+    Hexadecimal.text(SHA256Hash.digest(of: Array(text.utf8)))
+  }
 }

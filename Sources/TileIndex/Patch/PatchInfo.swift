@@ -1,4 +1,3 @@
-import Crypto
 import Support
 
 /// The description of a patch, its base and its result: the rows of its table `info`.
@@ -104,8 +103,8 @@ struct PatchInfo {
   }
 
   private static func digest(_ texts: [String]) -> String {
-    var hash = SHA256()
-    for text in texts { hash.update(data: Array(text.utf8) + [0]) }
-    return Hexadecimal.text(hash.finalize())
+    var hash = SHA256Hash()
+    for text in texts { hash.update(Array(text.utf8) + [0]) }
+    return Hexadecimal.text(hash.digest())
   }
 }

@@ -1,5 +1,4 @@
 import CSQLite
-import Crypto
 import Support
 
 /// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for
@@ -58,16 +57,16 @@ struct PutOrder {
   ///
   /// - Complexity: O(tiles).
   func digest() throws -> String {
-    var hash = SHA256()
+    var hash = SHA256Hash()
     let statement = try bundle.reading {
       try bundle.connection.prepare("SELECT rowid, zoom_level, tile_column, tile_row FROM map ORDER BY rowid")
     }
     while try bundle.reading({ try statement.step() }) {
       withUnsafeBytes(
         of: SIMD4(statement.int(0), statement.int(1), statement.int(2), statement.int(3)).littleEndianBytes
-      ) { hash.update(bufferPointer: $0) }
+      ) { hash.update($0) }
     }
-    return Hexadecimal.text(hash.finalize())
+    return Hexadecimal.text(hash.digest())
   }
 }
 

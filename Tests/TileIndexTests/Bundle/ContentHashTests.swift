@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -84,14 +84,14 @@ import Testing
 
   /// Recomputes the hash from its definition.
   @Test func hashMatchesItsDefinition() throws {
-    var hash = SHA256()
-    hash.update(data: Data("http://www.opengis.net/def/tilematrixset/OGC/1.0/WebMercatorQuad\0".utf8))
+    var hash = SHA256Hash()
+    hash.update(Array("http://www.opengis.net/def/tilematrixset/OGC/1.0/WebMercatorQuad\0".utf8))
     for index in [0, 3, 1, 2] {
       let tile = tiles[index]
-      hash.update(data: Data([UInt8(tile.zoom), 0, 0, 0, UInt8(tile.column), 0, 0, 0, UInt8(tile.row)]))
-      hash.update(data: Data(SHA256.hash(data: bytes(tile))))
+      hash.update([UInt8(tile.zoom), 0, 0, 0, UInt8(tile.column), 0, 0, 0, UInt8(tile.row)])
+      hash.update(SHA256Hash.digest(of: bytes(tile)))
     }
-    let expected = hash.finalize().map { String(format: "%02x", $0) }.joined()
+    let expected = Hexadecimal.text(hash.digest())
     #expect(try TilesHash.of(bundle("a.mbtiles", tiles)).description == expected)
   }
 

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import Support
+
+/// The examples of NIST's "SHA-256" sheet (FIPS 180-4).
+struct SHA256HashTests {
+  @Test(arguments: [
+    ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    (
+      "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+    ),
+  ])
+  func hashOfText(_ text: String, _ expected: String) {
+    #expect(Hexadecimal.text(SHA256Hash.digest(of: Array(text.utf8))) == expected)
+  }
+
+  @Test func piecesOfAnySizeGiveTheHashOfTheWhole() {
+    let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let whole = SHA256Hash.digest(of: bytes)
+    for size in [1, 63, 64, 65, 999] {
+      var hash = SHA256Hash()
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        hash.update(Array(bytes[start..<min(start + size, bytes.count)]))
+        _ = hash.digest()
+      }
+      #expect(hash.digest() == whole, "pieces of \(size)")
+    }
+  }
+}
