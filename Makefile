@@ -14,8 +14,6 @@
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
 # make fuzz    runs libFuzzer on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
-# Release binaries contain Swift's own libraries: they run on machines without Swift, start sooner, and a request costs a tenth less.
-RELEASE := -c release --static-swift-stdlib
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
@@ -29,13 +27,14 @@ web-libraries:
 	@scripts/install-web-libraries.sh
 
 build: packages
-	@echo "building tilecut, tileserve, purchase-ledger and mapstore (release); the first time takes a quarter of an hour on two cores"
-	@swift build $(RELEASE) --product tilecut 2>&1 | scripts/quiet-build.sh
-	@swift build $(RELEASE) --product tileserve 2>&1 | scripts/quiet-build.sh
-	@swift build $(RELEASE) --product purchase-ledger 2>&1 | scripts/quiet-build.sh
-	@swift build $(RELEASE) --product mapstore 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 
-demo: build web-libraries
+# The first map needs tilecut alone, so it is there before the servers are built.
+demo: packages
+	@start=$$(date +%s); scripts/build.sh tilecut; scripts/demo-first-map.sh; \
+	echo "after $$(($$(date +%s) - start)) s; next come the server and the store"; echo
+	@scripts/build.sh tileserve purchase-ledger mapstore
+	@scripts/install-web-libraries.sh
 	@scripts/demo.sh
 
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
@@ -78,7 +77,7 @@ format:
 	@swift format --in-place --recursive Sources Tests Benchmarks Fuzz Package.swift
 
 bench: build
-	@swift build $(RELEASE) --product TileBench 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh TileBench
 	@scripts/bench.sh
 
 bench-serve: build
@@ -87,24 +86,24 @@ bench-serve: build
 
 soak:
 	@scripts/install-packages.sh --soak
-	@swift build $(RELEASE) --product tileserve 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh tileserve
 	@scripts/soak.sh
 
 soak-short:
 	@SOAK_SECONDS=$${SOAK_SECONDS:-120} $(MAKE) --no-print-directory soak
 
 bench-cache:
-	@swift build $(RELEASE) --product CacheBench 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh CacheBench
 	@.build/release/CacheBench
 	@.build/release/CacheBench day
 
 bench-ledger:
-	@swift build $(RELEASE) --product LedgerBench 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh LedgerBench
 	@.build/release/LedgerBench
 
 bench-store: build
 	@scripts/install-packages.sh --bench
-	@swift build $(RELEASE) --product StoreBench 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh StoreBench
 	@scripts/bench-store.sh
 
 # The first finding of the sanitizer ends the run, so that its report is the last output.

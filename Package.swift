@@ -88,7 +88,9 @@ let package = Package(
     // of commands.
     .target(
       name: "Support",
-      dependencies: ["CSQLite", "CZlib", .target(name: "CNettle", condition: .when(platforms: [.linux]))],
+      dependencies: [
+        "CSQLite", "CSystemShim", "CZlib", .target(name: "CNettle", condition: .when(platforms: [.linux])),
+      ],
       swiftSettings: strict),
     .target(
       name: "TileIndex",
@@ -122,9 +124,15 @@ let package = Package(
       name: "CommandSupport",
       dependencies: [
         "Support", "TileIndex", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
       ],
       path: "Sources/Commands/CommandSupport", swiftSettings: strict),
+    // Configuration files of the servers and the ledger. Separate, because swift-configuration links all of Foundation.
+    .target(
+      name: "CommandConfiguration",
+      dependencies: [
+        "Support", "CommandSupport", "TileIndex", .product(name: "Configuration", package: "swift-configuration"),
+      ],
+      path: "Sources/Commands/CommandConfiguration", swiftSettings: strict),
     .executableTarget(
       name: "TileCutCommand",
       dependencies: [
@@ -155,7 +163,8 @@ let package = Package(
     .executableTarget(
       name: "TileServeCommand",
       dependencies: [
-        "Support", "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CSystemShim",
+        "Support", "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CommandConfiguration",
+        "CSystemShim",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -181,7 +190,7 @@ let package = Package(
     .executableTarget(
       name: "PurchaseLedgerCommand",
       dependencies: [
-        "Support", "PurchaseLedger", "CommandSupport",
+        "Support", "PurchaseLedger", "CommandSupport", "CommandConfiguration",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
@@ -227,7 +236,7 @@ let package = Package(
       dependencies: [
         "Support",
         "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
-        "CommandSupport",
+        "CommandSupport", "CommandConfiguration",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

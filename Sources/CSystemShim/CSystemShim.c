@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "CSystemShim.h"
 
+#include <sched.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
   struct stat status;
@@ -10,6 +12,24 @@ int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
   *device = (uint64_t)status.st_dev;
   *inode = (uint64_t)status.st_ino;
   return 0;
+}
+
+int csystem_start_thread(pthread_t *thread, size_t stack_bytes, void *(*body)(void *), void *argument) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  int number = pthread_create(thread, &attributes, body, argument);
+  pthread_attr_destroy(&attributes);
+  return number;
+}
+
+int csystem_processor_count(void) {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? (int)count : 1;
 }
 
 #if defined(__linux__)

@@ -1,5 +1,5 @@
-import Foundation
 public import RegionCatalog
+import Support
 public import TileImage
 public import TileIndex
 
@@ -75,7 +75,7 @@ public struct CutResources: Hashable, Sendable {
   ///   - threads: nil means one for each core.
   ///   - memoryBytes: values below 32 MB count as 32 MB.
   public init(threads: Int? = nil, memoryBytes: Int = 256_000_000) {
-    self.threads = max(threads ?? ProcessInfo.processInfo.activeProcessorCount, 1)
+    self.threads = max(threads ?? Processors.count, 1)
     self.memoryBytes = max(memoryBytes, 32_000_000)
   }
 

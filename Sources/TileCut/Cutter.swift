@@ -1,4 +1,4 @@
-import Foundation
+import Support
 import Synchronization
 import TileImage
 import TileIndex
@@ -38,7 +38,7 @@ public struct Cutter: Sendable {
     try options.check()
     // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
-    let sources = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory())
+    let sources = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder)
     try self.init(options, resources, sources: sources)
   }
 
@@ -141,7 +141,7 @@ public struct Cutter: Sendable {
 
   private func metadata(extent: VisibleExtent) -> BundleMetadata {
     // Not the output's name: equal inputs and options give equal bytes wherever they are written.
-    let stem = URL(fileURLWithPath: sources[0].path).deletingPathExtension().lastPathComponent
+    let stem = FileSystem.stem(sources[0].path)
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution
     metadata.description = options.description

@@ -1,6 +1,7 @@
 #ifndef CSYSTEM_SHIM_H
 #define CSYSTEM_SHIM_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,12 @@ void csystem_trim_allocator(void);
 
 /* Device and inode of the file that a path leads to, 0; or -1 (errno). `stat` is another module's for Swift from build to build. */
 int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode);
+
+/* Starts a thread with a stack of so many bytes; 0, or the error number. */
+int csystem_start_thread(pthread_t *thread, size_t stack_bytes, void *(*body)(void *), void *argument);
+
+/* The processors that this process may use, by its affinity mask where there is one. */
+int csystem_processor_count(void);
 
 /* A descriptor that counts events (eventfd), closed on exec and never waiting; -1 where there is none. */
 int csystem_event_descriptor(void);

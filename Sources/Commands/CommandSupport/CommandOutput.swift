@@ -1,5 +1,12 @@
-package import Foundation
 import Support
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Where a command writes a long output: standard output, a pipe or device, or a file that is published atomically
 /// (``AtomicFile``).
@@ -24,7 +31,7 @@ package final class CommandOutput {
     }
     // The target of a symbolic link is replaced, not the link. Exports contain purchases, so only their owner may
     // read them.
-    let file = try AtomicFile(target: URL(fileURLWithPath: path).resolvingSymlinksInPath().path, mode: 0o600)
+    let file = try AtomicFile(target: FileSystem.resolvingLinks(path), mode: 0o600)
     (self.file, descriptor) = (file, open(file.path, O_WRONLY | O_CLOEXEC))
     guard descriptor >= 0 else {
       let error = FileSystem.SystemError(number: errno)
@@ -34,7 +41,7 @@ package final class CommandOutput {
   }
 
   /// - Throws: ``FileSystem/SystemError``.
-  package func write(_ bytes: Data) throws {
+  package func write(_ bytes: [UInt8]) throws {
     try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor) }
   }
 

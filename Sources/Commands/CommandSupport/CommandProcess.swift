@@ -1,6 +1,13 @@
 package import ArgumentParser
 import Dispatch
-import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Runs a command as a process: a thrown error becomes a message that begins with the command's name, and an exit code.
 package struct CommandProcess<Command: ParsableCommand>: Sendable {
@@ -73,7 +80,7 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     _ = StandardStreams.flush()
     // A manifest may have several errors, a line each.
     for line in message.split(separator: "\n") { printError("\(name): \(line)") }
-    Foundation.exit(status.rawValue)
+    exit(status.rawValue)
   }
 }
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Support
 
 /// A number of bytes on the command line: `268435456`, `256MB`, `1.5GB`, `256MiB`.
 package struct BytesArgument: ExpressibleByArgument, CustomStringConvertible {
@@ -32,25 +32,25 @@ package func formatted(bytes: Int) -> String {
   let value = Double(bytes)
   switch value {
   case ..<1e3: return "\(bytes) B"
-  case ..<1e6: return String(format: "%.1f kB", value / 1e3)
-  case ..<1e9: return String(format: "%.1f MB", value / 1e6)
-  default: return String(format: "%.2f GB", value / 1e9)
+  case ..<1e6: return "\(DecimalText.fixed(value / 1e3, 1)) kB"
+  case ..<1e9: return "\(DecimalText.fixed(value / 1e6, 1)) MB"
+  default: return "\(DecimalText.fixed(value / 1e9, 2)) GB"
   }
 }
 
 /// `0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`.
 package func formatted(seconds: Double) -> String {
   switch seconds {
-  case ..<10: return String(format: "%.1f s", seconds)
-  case ..<60: return String(format: "%.0f s", seconds)
-  case ..<3600: return String(format: "%d min %02d s", Int(seconds) / 60, Int(seconds) % 60)
-  default: return String(format: "%d h %02d min", Int(seconds) / 3600, Int(seconds) / 60 % 60)
+  case ..<10: return "\(DecimalText.fixed(seconds, 1)) s"
+  case ..<60: return "\(DecimalText.fixed(seconds, 0)) s"
+  case ..<3600: return "\(Int(seconds) / 60) min \(twoDigits(Int(seconds) % 60)) s"
+  default: return "\(Int(seconds) / 3600) h \(twoDigits(Int(seconds) / 60 % 60)) min"
   }
 }
 
+private func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
 /// JSON for programs: keys are sorted, so that outputs can be compared.
 package func prettyJSON(_ value: some Encodable) throws -> String {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-  return String(decoding: try encoder.encode(value), as: UTF8.self)
+  try JSONValue(encoding: value).sorted.indentedText
 }

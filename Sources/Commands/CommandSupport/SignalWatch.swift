@@ -1,5 +1,13 @@
-import Foundation
+import Support
 import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Lets a command handle SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 ///
@@ -34,7 +42,7 @@ package final class SignalWatch: Sendable {
     }
     if !Self.isIgnored(SIGHUP) { sigaddset(&signals, SIGHUP) }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    Thread.detachNewThread { [signals, weak self] in
+    let thread = WorkerThread.start { [signals, weak self] in
       var signals = signals
       var number: Int32 = 0
       while sigwait(&signals, &number) == 0 {
@@ -44,6 +52,7 @@ package final class SignalWatch: Sendable {
         raise(number)
       }
     }
+    thread?.detach()
   }
 
   /// Sets what the first signal does.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandConfiguration
 import CommandSupport
 import Foundation
 import PurchaseLedger

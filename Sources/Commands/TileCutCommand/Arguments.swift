@@ -1,5 +1,5 @@
 public import ArgumentParser
-import Foundation
+import Support
 public import TileCut
 public import TileIndex
 
@@ -93,7 +93,7 @@ enum MatrixArgument: String, ExpressibleByArgument, CaseIterable {
 
 private func numbers(_ text: String) -> [Double]? {
   let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
-    Double($0.trimmingCharacters(in: .whitespaces))
+    Double($0.trimmingWhitespace)
   }
   return parts.contains { $0 == nil } ? nil : parts.map { $0! }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import RegionCatalog
+import Support
 import Synchronization
 import TileCut
 import TileIndex
@@ -170,9 +170,6 @@ private final class BuildProgressPrinter: Sendable {
       let total: Int
       let region: RegionReport
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let bytes = (try? encoder.encode(Line(done: done, total: total, region: region))) ?? Data()
-    return String(decoding: bytes, as: UTF8.self)
+    return (try? JSONValue(encoding: Line(done: done, total: total, region: region)).sorted.text) ?? ""
   }
 }

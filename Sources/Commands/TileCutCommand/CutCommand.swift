@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Gazetteer
 import RegionCatalog
+import Support
 import TileCut
 import TileImage
 import TileIndex
@@ -99,7 +99,7 @@ struct CutCommand: ParsableCommand {
       try OutputFile.check(output, replacing: force)
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
-    let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
+    let folder = FileSystem.split(output).folder
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
     for warning in warnings { printError("tilecut: warning: \(warning)") }
@@ -185,7 +185,7 @@ extension CutProgress {
   }
 
   fileprivate var json: String {
-    func rounded(_ value: Double) -> String { String(format: "%.3f", value) }
+    func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
     let left = secondsLeft.map(rounded) ?? "null"
     return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
       + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"

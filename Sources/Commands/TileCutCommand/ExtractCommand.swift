@@ -1,8 +1,15 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import TileCut
 import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `tilecut extract`
 struct ExtractCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import RegionCatalog
+import Support
 import TileIndex
 
 /// `tilecut packs`
@@ -39,10 +39,8 @@ struct PacksCommand: ParsableCommand {
   }
 
   func run() throws {
-    var isFolder: ObjCBool = false
     let path =
-      FileManager.default.fileExists(atPath: catalogue, isDirectory: &isFolder) && isFolder.boolValue
-      ? "\(catalogue)/\(Catalog.fileName)" : catalogue
+      (try? FileSystem.status(catalogue))??.kind == .folder ? "\(catalogue)/\(Catalog.fileName)" : catalogue
     let catalog = try Catalog(path: path)
     if let unknown = region.first(where: { catalog[$0] == nil }) {
       throw BundleError(.notFound, path: path, "has no region \"\(unknown)\"", remedy: "choose among its ids")

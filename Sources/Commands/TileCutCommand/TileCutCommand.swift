@@ -1,11 +1,18 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Gazetteer
 import RegionCatalog
 import TileCut
 import TileImage
 import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `tilecut`: cuts raster maps into bundles, and looks at bundles.
 @main

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CSystemShim
+import CommandConfiguration
 import CommandSupport
 import Foundation
 import Logging
@@ -62,7 +63,9 @@ struct TileServeCommand: ParsableCommand {
     await registry.findBroken()
     Self.greeting(registry, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
+    ServiceManager.ready("serving \(counted(registry.readableTilesets.count, "tileset"))")
     for await _ in end.stream { break }
+    ServiceManager.stopping()
     // The delay is for load balancers; Ctrl-C needs none.
     try await server.shutdown(afterSeconds: signals.received == SIGTERM ? settings.drainDelaySeconds : 0)
     await registry.close()

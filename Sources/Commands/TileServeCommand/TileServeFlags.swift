@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CommandConfiguration
 import CommandSupport
 import TileServe
 

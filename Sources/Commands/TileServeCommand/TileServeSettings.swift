@@ -1,3 +1,4 @@
+import CommandConfiguration
 import CommandSupport
 import Foundation
 import Logging

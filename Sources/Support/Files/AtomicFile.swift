@@ -29,7 +29,7 @@ package struct AtomicFile: Sendable {
   /// - Throws: ``FileSystem/SystemError``.
   package init(target: String, mode: mode_t = 0o666) throws {
     self.target = target
-    let (folder, name) = Self.split(target)
+    let (folder, name) = FileSystem.split(target)
     self.folder = folder
     let stem = Self.stem(name)
     Self.removeStale(stem: stem, folder: folder)
@@ -95,13 +95,6 @@ package struct AtomicFile: Sendable {
       for path in unfinished { remove(path) }
       end()
     }
-  }
-
-  /// The folder and the name of a path; `.` for a path without a folder.
-  package static func split(_ path: String) -> (folder: String, name: String) {
-    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-    let folder = String(path[..<slash])
-    return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
   }
 
   private static func remove(_ path: String) {

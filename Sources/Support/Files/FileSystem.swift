@@ -15,6 +15,7 @@ package enum FileSystem {
     package var description: String { String(cString: strerror(number)).lowercasedFirst }
     package var isDiskFull: Bool { number == ENOSPC || number == EDQUOT }
     package var isExisting: Bool { number == EEXIST }
+    package var isNoFolder: Bool { number == ENOTDIR }
     package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
     package var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
     /// The process, or the whole system, may open no more files.
@@ -104,6 +105,29 @@ package enum FileSystem {
     }
   }
 
+  /// Reads what there is, up to `count` bytes; none at the end.
+  package static func read(_ descriptor: Int32, count: Int) throws(SystemError) -> [UInt8] {
+    var number: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, taken in
+      var result: Int
+      repeat { result = read(descriptor, buffer) } while result < 0 && errno == EINTR
+      number = result < 0 ? errno : 0
+      taken = max(result, 0)
+    }
+    if number != 0 { throw SystemError(number: number) }
+    return bytes
+  }
+
+  private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    #if canImport(Darwin)
+      Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+    #elseif canImport(Musl)
+      Musl.read(descriptor, buffer.baseAddress, buffer.count)
+    #else
+      Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+    #endif
+  }
+
   /// Replaces bytes in the middle of a file.
   package static func write(_ bytes: [UInt8], to path: String, at offset: Int) throws {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
@@ -157,7 +181,7 @@ package enum FileSystem {
     try rename(path, replacing: target)
   }
 
-  /// The names in a folder, in no order; none where there is no such folder.
+  /// The names in a folder, in no order, without `.` and `..`; none where there is no such folder.
   package static func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }
@@ -166,7 +190,7 @@ package enum FileSystem {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
       }
-      names.append(name)
+      if name != ".", name != ".." { names.append(name) }
     }
     return names
   }
@@ -203,9 +227,19 @@ package enum FileSystem {
     var built = path.hasPrefix("/") ? "" : "."
     for name in path.split(separator: "/") {
       built += "/\(name)"
-      if mkdir(built, 0o755) != 0, errno != EEXIST { throw SystemError(number: errno) }
+      if mkdir(built, 0o777) != 0, errno != EEXIST { throw SystemError(number: errno) }
     }
     guard try status(path)?.kind == .folder else { throw SystemError(number: ENOTDIR) }
+  }
+
+  /// Removes a file, or a folder with everything in it. What cannot be removed stays.
+  package static func removeTree(_ path: String) {
+    if (try? status(path, followingLinks: false))??.kind == .folder {
+      for name in names(in: path) { removeTree("\(path)/\(name)") }
+      rmdir(path)
+    } else {
+      remove(path)
+    }
   }
 
   package static var processID: Int { Int(getpid()) }

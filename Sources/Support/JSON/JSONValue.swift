@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// A JSON value (RFC 8259). Numbers keep the digits that they were read or made with, members their order.
 ///
 /// The rule for a name that occurs twice in an object: parsing refuses it, because RFC 8259, section 4, does not say
@@ -106,6 +114,14 @@ package enum JSONValue: Hashable, Sendable {
 
 /// Decimal numbers: the shortest digits that are read back as the same double, without an exponent.
 package enum DecimalText {
+  /// A number with a fixed count of digits behind the point, as C's `%.*f`; 0 for a number that is not finite.
+  package static func fixed(_ value: Double, _ digits: Int) -> String {
+    guard value.isFinite else { return "0" }
+    var text = [CChar](repeating: 0, count: 512)
+    let count = withVaList([digits, value]) { vsnprintf(&text, text.count, "%.*f", $0) }
+    return String(decoding: text.prefix(Int(count)).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   package static func text(_ value: Double) -> String {
     guard value.isFinite, value != 0 else { return "0" }
     var text = value.description

@@ -17,6 +17,33 @@ extension JSONValue {
     return bytes
   }
 
+  /// The value as JSON for people: a member or item per line, indented by two spaces.
+  package var indentedText: String { indented(by: 0) }
+
+  /// The same value with the members of all objects in the order of their names.
+  package var sorted: JSONValue {
+    switch self {
+    case .array(let values): .array(values.map(\.sorted))
+    case .object(let members):
+      .object(members.sorted { $0.name < $1.name }.map { Member($0.name, $0.value.sorted) })
+    default: self
+    }
+  }
+
+  private func indented(by depth: Int) -> String {
+    let (open, close, lines): (String, String, [String]) =
+      switch self {
+      case .array(let values): ("[", "]", values.map { $0.indented(by: depth + 1) })
+      case .object(let members):
+        ("{", "}", members.map { "\($0.name.quotedAsJSON): \($0.value.indented(by: depth + 1))" })
+      default: ("", "", [])
+      }
+    guard !open.isEmpty else { return text }
+    if lines.isEmpty { return open + close }
+    let indent = String(repeating: "  ", count: depth)
+    return "\(open)\n" + lines.map { "\(indent)  \($0)" }.joined(separator: ",\n") + "\n\(indent)\(close)"
+  }
+
   private func append(to bytes: inout [UInt8], _ escapes: JSONEscapes) {
     switch self {
     case .null: bytes += "null".utf8

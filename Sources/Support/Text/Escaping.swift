@@ -135,3 +135,10 @@ extension String {
     return escaped
   }
 }
+
+extension StringProtocol {
+  /// The text without the white space at both ends.
+  package var trimmingWhitespace: String {
+    String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+  }
+}

@@ -1,5 +1,5 @@
-import Foundation
 public import RegionCatalog
+import Support
 
 /// What to build and how. Only the manifest, ``packBytesMax`` and ``patchesFrom`` affect the content of the
 /// catalogue.
@@ -33,7 +33,7 @@ public struct CatalogBuildOptions: Sendable {
 
   /// The number of regions to cut at the same time, and the resources of each cut.
   func shares(regions: Int) -> (jobs: Int, resources: CutResources) {
-    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let cores = Processors.count
     let jobs = max(min(jobs ?? cores, regions, memoryBytes / Self.jobBytesMin), 1)
     return (jobs, CutResources(threads: max(cores / jobs, 1), memoryBytes: memoryBytes / jobs))
   }

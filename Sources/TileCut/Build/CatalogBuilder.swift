@@ -1,5 +1,5 @@
-import Foundation
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 
@@ -77,16 +77,15 @@ public struct CatalogBuilder: Sendable {
     let (jobs, resources) = options.shares(regions: selected.count)
     let made = Mutex<[Int: Made]>([:])
     let next = Atomic(0)
-    let progressLock = NSLock()
-    let done = DispatchGroup()
-    let work: @Sendable () -> Void = {
+    let progressLock = Mutex(())
+    WorkerThread.run(count: jobs) {
       while !cancellation.isCancelled {
         let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
         guard index < selected.count else { break }
         let region = selected[index]
-        progressLock.withLock { onProgress?(.started(id: region.id)) }
+        progressLock.withLock { _ in onProgress?(.started(id: region.id)) }
         let result = make(region, folder, hashes, resources, cancellation) { progress in
-          progressLock.withLock { onProgress?(.cutting(id: region.id, progress)) }
+          progressLock.withLock { _ in onProgress?(.cutting(id: region.id, progress)) }
         }
         // After a cancellation, only finished regions are reported.
         if result.error != nil, cancellation.isCancelled { break }
@@ -94,17 +93,9 @@ public struct CatalogBuilder: Sendable {
           made[index] = result
           return made.count
         }
-        progressLock.withLock { onProgress?(.finished(result.report, done: count, total: selected.count)) }
+        progressLock.withLock { _ in onProgress?(.finished(result.report, done: count, total: selected.count)) }
       }
-      done.leave()
     }
-    for _ in 0..<jobs {
-      done.enter()
-      let thread = Thread(block: work)
-      thread.stackSize = 4 << 20
-      thread.start()
-    }
-    done.wait()
     return made.withLock { made in selected.indices.compactMap { made[$0] } }
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 import RegionCatalog
 import Support
 import TileImage

@@ -1,4 +1,3 @@
-import Foundation
 import RegionCatalog
 import Support
 import Synchronization
@@ -79,7 +78,7 @@ final class InputHashes: Sendable {
   private let file: String
   private let state: Mutex<State>
   /// Files are read one at a time: the disk is the bottleneck, and regions share sources.
-  private let reading = NSLock()
+  private let reading = ThreadCondition()
 
   /// - Parameter file: where hashes are kept between builds; ignored if it cannot be read.
   init(file: String) {
@@ -93,7 +92,7 @@ final class InputHashes: Sendable {
   /// - Throws: ``BundleError`` if it cannot be read.
   func sha256(_ path: String) throws -> String {
     // The absolute path, so that the working directory does not matter.
-    let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+    let absolute = FileSystem.absolutePath(path)
     if let known = lookUp(absolute) { return known }
     reading.lock()
     defer { reading.unlock() }

@@ -1,4 +1,4 @@
-import Foundation
+import Support
 
 /// Runs jobs on several threads and accepts their results in the jobs' order, one at a time.
 ///
@@ -6,7 +6,7 @@ import Foundation
 /// after it, then continues. The number of waiting results is bounded, because a worker that is too far ahead waits
 /// before it takes its next job.
 final class OrderedWork<Job, Result>: @unchecked Sendable {
-  private let condition = NSCondition()
+  private let condition = ThreadCondition()
   private var jobs: AnyIterator<Job>
   private var issued = 0
   private var accepted = 0
@@ -30,18 +30,8 @@ final class OrderedWork<Job, Result>: @unchecked Sendable {
   /// - Parameter makeWorker: called once on each thread; returns the function that runs that thread's jobs.
   /// - Throws: the error of the earliest job that failed; no later result is accepted.
   func run(threads: Int, makeWorker: @escaping () throws -> (Job) throws -> Result) throws {
-    let done = DispatchGroup()
     nonisolated(unsafe) let makeWorker = makeWorker
-    for _ in 0..<threads {
-      done.enter()
-      let thread = Thread {
-        self.work(makeWorker)
-        done.leave()
-      }
-      thread.stackSize = 4 << 20
-      thread.start()
-    }
-    done.wait()
+    WorkerThread.run(count: threads) { self.work(makeWorker) }
     if let failure { throw failure.error }
   }
 

@@ -21,7 +21,7 @@ package struct OutputFile: Sendable {
       file = try AtomicFile(target: target)
     } catch let error as FileSystem.SystemError {
       throw BundleError(
-        .writeFailed, path: target, "no file can be written in \(AtomicFile.split(target).folder): \(error)",
+        .writeFailed, path: target, "no file can be written in \(FileSystem.split(target).folder): \(error)",
         remedy: error.isDiskFull ? "free space or choose another disk" : "choose a folder you may write to")
     }
   }
@@ -81,7 +81,7 @@ package struct OutputFile: Sendable {
     guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
       throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the file to write")
     }
-    let folder = AtomicFile.split(target).folder
+    let folder = FileSystem.split(target).folder
     switch Result(catching: { try FileSystem.status(folder) }) {
     case .success(.some(let status)) where status.kind == .folder: break
     case .failure(let error):

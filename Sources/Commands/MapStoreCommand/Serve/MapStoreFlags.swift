@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandConfiguration
 import CommandSupport
 
 /// The flags of `mapstore serve`; nil where the environment, the file or the default decides.

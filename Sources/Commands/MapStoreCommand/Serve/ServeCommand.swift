@@ -34,7 +34,9 @@ struct ServeCommand: AsyncParsableCommand {
     if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
     if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }
     _ = StandardStreams.flush()
+    ServiceManager.ready("selling \(server.forSaleCount) of \(server.regionCount) regions")
     for await _ in end.stream { break }
+    ServiceManager.stopping()
     let seconds = settings.options.drainSeconds
     Task.detached { [logger] in
       // Work may wait a long time for the ledger's lock or a slow disk. A request without a response was not

@@ -32,7 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
     let printer = progress.printer(format == .hledger ? "postings" : "events")
     do {
       let file = try CommandOutput(output)
-      var buffer = Data()
+      var buffer: [UInt8] = []
       try ledger.export(format) { text in
         buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
         guard buffer.count > 1 << 20 else { return }

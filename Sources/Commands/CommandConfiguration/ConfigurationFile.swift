@@ -1,7 +1,14 @@
 import Configuration
-import Foundation
 import Support
 import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// A JSON file with a command's options. It is checked as a whole before any value is used, so that a typing error does
 /// not silently select the default.
@@ -40,17 +47,21 @@ package struct ConfigurationFile: Sendable {
       let reason = String(cString: strerror(errno)).lowercased()
       throw ConfigurationError(file: path, "cannot be read: \(reason); check the name and permissions")
     }
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    var bytes = Data()
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
     do {
-      while bytes.count <= bytesMax, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty { bytes += more }
+      while bytes.count <= bytesMax {
+        let more = try FileSystem.read(descriptor, count: 1 << 20)
+        if more.isEmpty { break }
+        bytes += more
+      }
     } catch {
-      throw ConfigurationError(file: path, "cannot be read; check the name and permissions")
+      throw ConfigurationError(file: path, "cannot be read: \(error); check the name and permissions")
     }
     guard bytes.count <= bytesMax else {
       throw ConfigurationError(file: path, "is larger than 64 MB; name a configuration file")
     }
-    return Array(bytes)
+    return bytes
   }
 }
 
@@ -168,11 +179,11 @@ private struct ConfigurationFileReader {
 
   /// `tilesets: relief: ` of `tilesets: relief: missing`: what an error that begins with the option's name lacks.
   private static func object(of place: String) -> String {
-    place.range(of: ": ", options: .backwards).map { String(place[..<$0.upperBound]) } ?? ""
+    place.ranges(of: ": ").last.map { String(place[..<$0.upperBound]) } ?? ""
   }
 
   private func resolved(_ file: String) -> String {
-    file.hasPrefix("/") ? file : "\(URL(fileURLWithPath: path).deletingLastPathComponent().path)/\(file)"
+    file.hasPrefix("/") ? file : "\(FileSystem.split(FileSystem.absolutePath(path)).folder)/\(file)"
   }
 }
 

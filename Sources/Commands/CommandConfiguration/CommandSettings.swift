@@ -1,5 +1,5 @@
 import Configuration
-import Foundation
+import Support
 
 /// The values of a command's options. Flags take precedence over the environment, and the environment over the
 /// configuration file.
@@ -35,7 +35,7 @@ package struct CommandSettings: Sendable {
   package func list(_ name: String) -> [String] { Self.list(text(name)) }
 
   package static func list(_ text: String?) -> [String] {
-    (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    (text ?? "").split(separator: ",").map { String($0.trimmingWhitespace) }.filter { !$0.isEmpty }
   }
 
   package func paths(_ name: String) -> [String] { reader.stringArray(forKey: Self.key(name)) ?? [] }

@@ -1,0 +1,54 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+extension FileSystem {
+  /// The path from the root, without `.`, `..` and repeated slashes. Symbolic links are not followed.
+  package static func absolutePath(_ path: String) -> String {
+    var names: [Substring] = []
+    let folder = path.hasPrefix("/") ? nil : getcwd(nil, 0)
+    defer { free(folder) }
+    for name in ((folder.map { String(cString: $0) + "/" } ?? "") + path).split(separator: "/") where name != "." {
+      if name == ".." { _ = names.popLast() } else { names.append(name) }
+    }
+    return "/" + names.joined(separator: "/")
+  }
+
+  /// The folder for temporary files: TMPDIR, or /tmp.
+  package static var temporaryFolder: String {
+    getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+  }
+
+  /// The folder and the name of a path; `.` for a path without a folder.
+  package static func split(_ path: String) -> (folder: String, name: String) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+    let folder = String(path[..<slash])
+    return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
+  }
+
+  /// The path that a symbolic link leads to, also where no file is there yet; other paths stay as they are.
+  package static func resolvingLinks(_ path: String) -> String {
+    if let real = try? realPath(path) { return real }
+    var path = path
+    // As many as Linux follows.
+    for _ in 0..<40 {
+      var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = readlink(path, &target, target.count)
+      guard count > 0 else { break }
+      let link = String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      path = link.hasPrefix("/") ? link : "\(split(path).folder)/\(link)"
+    }
+    return path
+  }
+
+  /// The name of a path without its folder and its last extension.
+  package static func stem(_ path: String) -> String {
+    let name = split(path).name
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
+    return String(name[..<dot])
+  }
+}

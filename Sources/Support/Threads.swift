@@ -1,0 +1,90 @@
+import CSystemShim
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A thread of the system's, without Foundation. It ends with its body.
+package struct WorkerThread {
+  fileprivate final class Body {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  private let thread: pthread_t
+
+  /// Starts a thread.
+  ///
+  /// - Parameter stackBytes: the size of its stack.
+  /// - Returns: nil when the system allows no more threads.
+  package static func start(stackBytes: Int = 4 << 20, _ body: @escaping @Sendable () -> Void) -> WorkerThread? {
+    let argument = Unmanaged.passRetained(Body(body)).toOpaque()
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      if csystem_start_thread(&thread, stackBytes, runBody, argument) == 0 { return WorkerThread(thread: thread!) }
+    #else
+      var thread = pthread_t()
+      if csystem_start_thread(&thread, stackBytes, runBody, argument) == 0 { return WorkerThread(thread: thread) }
+    #endif
+    Unmanaged<Body>.fromOpaque(argument).release()
+    return nil
+  }
+
+  /// Waits until the thread has ended. Every thread is joined once, or detached.
+  package func join() { pthread_join(thread, nil) }
+
+  /// Lets the thread run on its own.
+  package func detach() { pthread_detach(thread) }
+
+  /// Runs a body on several threads at the same time and returns when all have ended.
+  ///
+  /// If the system allows fewer threads, those run the body; if it allows none, the calling thread does.
+  package static func run(count: Int, _ body: @escaping @Sendable () -> Void) {
+    var threads: [WorkerThread] = []
+    while threads.count < count, let thread = start(body) { threads.append(thread) }
+    if threads.isEmpty { body() }
+    for thread in threads { thread.join() }
+  }
+}
+
+private func runBody(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  Unmanaged<WorkerThread.Body>.fromOpaque(argument!).takeRetainedValue().run()
+  return nil
+}
+
+/// A lock whose holder can wait until another thread changes what it protects.
+package final class ThreadCondition: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    mutex = .allocate(capacity: 1)
+    condition = .allocate(capacity: 1)
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+    condition.deallocate()
+  }
+
+  package func lock() { pthread_mutex_lock(mutex) }
+  package func unlock() { pthread_mutex_unlock(mutex) }
+
+  /// Releases the lock, waits for ``broadcast()`` and takes the lock again. May return without a reason.
+  package func wait() { pthread_cond_wait(condition, mutex) }
+
+  package func broadcast() { pthread_cond_broadcast(condition) }
+}
+
+package enum Processors {
+  /// The processors that this process may use.
+  package static var count: Int { Int(csystem_processor_count()) }
+}

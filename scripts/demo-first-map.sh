@@ -1,0 +1,20 @@
+#!/bin/sh
+# Cuts one sample region with nothing but tilecut, and shows what came out: the first thing that `make demo` does.
+set -eu
+cd "$(dirname "$0")/.."
+tilecut=${TILECUT:-.build/release/tilecut}
+out=${DEMO_OUTPUT:-demo}
+mkdir -p "$out/first-map"
+map=$out/first-map/rocky-mountain.mbtiles
+picture=$out/first-map/rocky-mountain.png
+run() {
+  echo "\$ tilecut $*"
+  "$tilecut" "$@"
+}
+run cut sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif -o "$map" --name "Rocky Mountain" --force --progress none
+run preview "$map" -o "$picture" --force
+"$tilecut" inspect "$map" | sed -n '/^zoom/,$p'
+folder=$(cd "$out/first-map" && pwd)
+echo
+echo "the first map:    $folder/rocky-mountain.mbtiles"
+echo "a picture of it:  $folder/rocky-mountain.png"

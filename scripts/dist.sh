@@ -1,0 +1,69 @@
+#!/bin/bash
+# Writes what people install into .build/dist: a tarball of PREFIX=/usr/local and a Debian package of PREFIX=/usr.
+#
+#   dist.sh [VERSION]     the commands' own version unless given; BINARIES names the folder with the built commands
+set -euo pipefail
+cd "$(dirname "$0")/.."
+binaries=${BINARIES:-.build/release}
+version=${1:-$("$binaries/tilecut" --version)}
+out=$PWD/.build/dist
+architecture=$(dpkg --print-architecture 2>/dev/null || uname -m)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+# Equal commits give equal archives.
+stamp=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+pack() { tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$stamp" -C "$1" -czf "$2" .; }
+
+DESTDIR=$work/tar BINARIES=$binaries scripts/install.sh /usr/local
+tarball=$out/map-toolkit-$version-linux-$architecture.tar.gz
+pack "$work/tar/usr/local" "$tarball"
+echo "$tarball ($(($(stat -c %s "$tarball") / 1000000)) MB): unpack it into /usr/local"
+
+if ! command -v dpkg-deb >/dev/null || ! command -v dpkg-shlibdeps >/dev/null; then
+  echo "no Debian package is made: it needs dpkg-deb and dpkg-shlibdeps (apt-get install dpkg-dev)"
+  exit 0
+fi
+tree=$work/deb
+DESTDIR=$tree BINARIES=$binaries scripts/install.sh /usr >/dev/null
+# dpkg keeps its own list.
+rm -r "$tree/usr/share/map-toolkit"
+for unit in packaging/systemd/*.service; do install -D -m 644 "$unit" "$tree/lib/systemd/system/$(basename "$unit")"; done
+install -d "$tree/DEBIAN" "$tree/etc/map-toolkit" "$work/debian"
+printf 'Source: map-toolkit\n' >"$work/debian/control"
+depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info deb/usr/bin/* 2>"$work/shlibdeps.log" |
+  sed -n 's/^shlibs:Depends=//p') || {
+  cat "$work/shlibdeps.log" >&2
+  exit 1
+}
+cat >"$tree/DEBIAN/control" <<CONTROL
+Package: map-toolkit
+Version: $version
+Architecture: $architecture
+Maintainer: The map toolkit's maintainers <maintainers@example.invalid>
+Section: science
+Priority: optional
+Installed-Size: $(du -sk "$tree/usr" | cut -f1)
+Depends: $depends, proj-data
+Recommends: libjs-leaflet, ca-certificates
+Description: cuts, serves and sells offline raster maps
+ tilecut cuts rasters into tile bundles, tileserve serves them over HTTP,
+ purchase-ledger records what app stores sold, and mapstore sells regions
+ to devices. The servers have systemd units, which are not enabled.
+CONTROL
+cat >"$tree/DEBIAN/postinst" <<'POSTINST'
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
+POSTINST
+cat >"$tree/DEBIAN/prerm" <<'PRERM'
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ] && [ "$1" = remove ]; then
+  systemctl disable --now tileserve.service mapstore.service || true
+fi
+PRERM
+chmod 755 "$tree/DEBIAN/postinst" "$tree/DEBIAN/prerm"
+package=$out/map-toolkit_${version}_$architecture.deb
+SOURCE_DATE_EPOCH=$stamp dpkg-deb --root-owner-group --build "$tree" "$package" >/dev/null
+echo "$package ($(($(stat -c %s "$package") / 1000000)) MB): apt-get install $package"
