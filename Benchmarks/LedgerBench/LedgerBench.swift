@@ -105,9 +105,8 @@ struct LedgerBench {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     report("import, \(name)", Double(shop.count) / seconds, "a second", wanted: wanted)
     let processor = (Memory.processorSeconds - before) / Double(shop.count) * 1e6
-    say(
-      "  \(outcomes.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")); \(text(processor)) us of processor each"
-    )
+    let counts = outcomes.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")
+    say("  \(counts); \(text(processor)) us of processor each")
   }
 
   private static func reconcile(_ ledger: Ledger, _ file: String, _ shop: BenchShop) async throws {
@@ -129,7 +128,10 @@ struct LedgerBench {
     for _ in 0..<3 {
       let run = try measured { try Reconciler(ledger: ledger).run(apply: false) }
       say(
-        "reconcile, \(run.value[.matched]) matched: \(text(run.seconds)) s, \(run.value.isAgreed ? "the books agree" : "DIFFERENCES")"
+        """
+        reconcile, \(run.value[.matched]) matched: \(text(run.seconds)) s, \
+        \(run.value.isAgreed ? "no differences" : "DIFFERENCES")
+        """
       )
     }
     report("  peak resident memory of its process", Memory.peakMegabytes, "MB (wanted for a million: 2 s and 200 MB)")

@@ -240,7 +240,8 @@ import TileIndex
     }
     let payload = Array(
       """
-      {"version":1,"accountId":"a","issuedAt":\(name == "issuedAt" ? time : 1),"expiresAt":\(name == "expiresAt" ? time : 2),\
+      {"version":1,"accountId":"a","issuedAt":\(name == "issuedAt" ? time : 1),\
+      "expiresAt":\(name == "expiresAt" ? time : 2),\
       "grants":[{"regionId":"alps","productId":"p","since":\(name == "since" ? time : 1)}]}
       """.utf8)
     let signature = try key.signature(for: SignedGrants.signedBytes(of: payload))

@@ -131,15 +131,6 @@ import TileIndex
     }
   }
 
-  @Test(arguments: [
-    (nil, ByteRange.whole), ("bytes=0-0", .part(0..<1)), ("bytes=10-", .unsatisfiable), ("bytes=9-", .part(9..<10)),
-    ("bytes=-0", .unsatisfiable), ("bytes=-99", .part(0..<10)), ("bytes=5-4", .whole), ("bytes=0-1,3-4", .whole),
-    ("items=0-1", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=+1-2", .whole), ("bytes=1-2x", .whole),
-  ])
-  func byteRanges(_ field: String?, _ range: ByteRange) {
-    #expect(ByteRange(field, byteCount: 10) == range)
-  }
-
   @Test func editionsPacksAndPatches() async throws {
     try await TestStore.run { store in
       let anna = try store.person()

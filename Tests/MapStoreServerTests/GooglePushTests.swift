@@ -21,7 +21,10 @@ import Testing
     func published() throws -> String {
       let numbers = try key.publicKey.getKeyPrimitives()
       return
-        #"{"kty":"RSA","alg":"RS256","use":"sig","kid":"\#(id)","n":"\#(Self.text(numbers.modulus))","e":"\#(Self.text(numbers.publicExponent))"}"#
+        #"""
+        {"kty":"RSA","alg":"RS256","use":"sig","kid":"\#(id)","n":"\#(Self.text(numbers.modulus))",\#
+        "e":"\#(Self.text(numbers.publicExponent))"}
+        """#
     }
 
     static func text(_ bytes: some DataProtocol) -> String {
@@ -42,16 +45,26 @@ import Testing
   ) -> String {
     let now = TestStore.now / 1000
     return
-      #"{"iss":"\#(iss)","aud":"\#(aud)","iat":\#(now + from),"exp":\#(now + until),"email":"\#(email)","email_verified":\#(isVerified)}"#
+      #"""
+      {"iss":"\#(iss)","aud":"\#(aud)","iat":\#(now + from),"exp":\#(now + until),"email":"\#(email)",\#
+      "email_verified":\#(isVerified)}
+      """#
   }
 
   private static let body: [UInt8] = {
     let data = Data(
-      #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"token-1","sku":"org.example.maps.alps"}}"#
-        .utf8)
+      #"""
+      {"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000",\#
+      "oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"token-1",\#
+      "sku":"org.example.maps.alps"}}
+      """#
+      .utf8)
     return Array(
-      #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"s"}"#
-        .utf8)
+      #"""
+      {"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},\#
+      "subscription":"s"}
+      """#
+      .utf8)
   }()
 
   @Test func onlyTokensOfGoogleForThisShop() async throws {

@@ -67,16 +67,26 @@ import TileIndex
 
   private func googleMessage(_ token: String = "token-1", padding: Int = 0) -> [UInt8] {
     let data = Data(
-      #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"\#(token)","sku":"org.example.maps.alps"}}"#
-        .utf8)
+      #"""
+      {"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000",\#
+      "oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"\#(token)",\#
+      "sku":"org.example.maps.alps"}}
+      """#
+      .utf8)
     return Array(
-      #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"\#(String(repeating: "s", count: padding + 1))"}"#
-        .utf8)
+      #"""
+      {"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},\#
+      "subscription":"\#(String(repeating: "s", count: padding + 1))"}
+      """#
+      .utf8)
   }
 
   private static let appleV1 = Array(
-    #"{"notification_type":"REFUND","environment":"PROD","bid":"org.example.maps","unified_receipt":{"status":0,"latest_receipt_info":[]}}"#
-      .utf8)
+    #"""
+    {"notification_type":"REFUND","environment":"PROD","bid":"org.example.maps","unified_receipt":{"status":0,\#
+    "latest_receipt_info":[]}}
+    """#
+    .utf8)
 
   /// What nobody signed is kept, so there is little of it: nothing for an app that is not sold, no large messages, and
   /// few in a minute.

@@ -108,10 +108,9 @@ import TileIndex
       let (path, count) = (store.folder.file("anna"), 1000)
       let state = try SQLiteConnection(creating: "\(path)/.mapstore/state.sqlite")
       try state.execute("BEGIN")
+      let hash = String(repeating: "0", count: 64)
       for id in ["alps"] + (1..<count).map({ "a-region-with-a-name-of-usual-length-\($0)" }) {
-        try state.execute(
-          "INSERT INTO installed VALUES ('\(id)', '', '2019-08', 1, '\(String(repeating: "0", count: 64))', NULL, 1, 1, 0)"
-        )
+        try state.execute("INSERT INTO installed VALUES ('\(id)', '', '2019-08', 1, '\(hash)', NULL, 1, 1, 0)")
         try store.folder.write("anna/\(id).mbtiles", "x")
       }
       try state.execute("COMMIT")
@@ -216,7 +215,11 @@ import TileIndex
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     @Sendable func signed(_ state: Int, for person: TestStore.Person) throws -> String {
       let text =
-        #"{"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestCatalog.product("alps"))","purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test","obfuscatedAccountId":"\#(person.appAccountToken)"}"#
+        #"""
+        {"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestCatalog.product("alps"))",\#
+        "purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test",\#
+        "obfuscatedAccountId":"\#(person.appAccountToken)"}
+        """#
       let signature = try key.signature(for: Insecure.SHA1.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
       let evidence = ["json": text, "signature": signature.rawRepresentation.base64EncodedString()]
       return String(decoding: try WireJSON.encode(evidence), as: UTF8.self)

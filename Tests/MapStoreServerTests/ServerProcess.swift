@@ -26,7 +26,10 @@ final class ServerProcess {
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
       try folder.write(
         "store.json",
-        #"{"catalogue": "catalogue", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["root.der"], "bundleId": "\#(TestStore.bundleID)", "hmacKeyFiles": ["link.key"]}"#
+        #"""
+        {"catalogue": "catalogue", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["root.der"], \#
+        "bundleId": "\#(TestStore.bundleID)", "hmacKeyFiles": ["link.key"]}
+        """#
       )
     }
 

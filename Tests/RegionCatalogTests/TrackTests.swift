@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TileIndex
@@ -40,6 +41,16 @@ import TileIndex
     "<?xml version='1.0' encoding='ISO-8859-1'?><!DOCTYPE gpx><gpx><trkpts/><wpt lat='46.5' lon='7.25'/></gpx>",
   ]) func gpxIsParsedAsXML(text: String) throws {
     #expect(try track(text) == [[SIMD2(7.25, 46.5)]])
+  }
+
+  @Test(arguments: [String.Encoding.utf8, .utf16LittleEndian, .utf16BigEndian], [true, false])
+  func gpxMayBeUTF16(_ encoding: String.Encoding, hasByteOrderMark: Bool) throws {
+    let name = encoding == .utf8 ? "UTF-8" : "UTF-16"
+    let text = "<?xml version='1.0' encoding='\(name)'?><gpx><wpt lat='46.5' lon='7.25'><name>Ä</name></wpt></gpx>"
+    let bytes = try #require(((hasByteOrderMark ? "\u{feff}" : "") + text).data(using: encoding))
+    let folder = try TemporaryFolder()
+    try bytes.write(to: URL(fileURLWithPath: folder.file("track.gpx")))
+    #expect(try Track(path: folder.file("track.gpx")).lines == [[SIMD2(7.25, 46.5)]])
   }
 
   @Test(arguments: [

@@ -50,7 +50,10 @@ struct ReplayCommand: ParsableCommand {
 
   @Flag(
     help:
-      "Eviction alone: nothing is loaded ahead, tiles come at once, and the budget is for tiles off the screen. Prints hits for each way to evict."
+      """
+      Eviction alone: nothing is loaded ahead, tiles come at once, and the budget is for tiles off the screen. Prints \
+      hits for each way to evict.
+      """
   )
   var evictionAlone = false
 

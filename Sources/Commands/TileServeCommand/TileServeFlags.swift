@@ -25,13 +25,19 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other servers whose description allows it), on, or off. (default: auto)",
+      """
+      Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other \
+      servers whose description allows it), on, or off. (default: auto)
+      """,
       valueName: "when"))
   var prefetch: TileServerOptions.Prefetch?
 
   @Option(
     help: ArgumentHelp(
-      "Answer repeated requests for stored tiles past the HTTP parser, or off: the same bytes by the plain path. (default: on)",
+      """
+      Answer repeated requests for stored tiles past the HTTP parser, or off: the same bytes by the plain path. \
+      (default: on)
+      """,
       valueName: "switch"))
   var fastPath: Switch?
 
@@ -43,7 +49,10 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "For tiles that are not there: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; 204 for vector tiles)",
+      """
+      For tiles that are not there: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; \
+      204 for vector tiles)
+      """,
       valueName: "policy"))
   var missing: MissingTilePolicy?
 

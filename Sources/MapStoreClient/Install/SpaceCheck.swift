@@ -16,7 +16,10 @@ struct SpaceCheck {
       let shortage = needed + promised - free
       var error = MapStoreError(
         .noSpace, wanted.part.description,
-        "needs \(needed - options.reserveBytes) bytes more on the disk, and \(free) are free, of which \(promised + options.reserveBytes) are spoken for",
+        """
+        needs \(needed - options.reserveBytes) bytes more on the disk, and \(free) are free, of which \
+        \(promised + options.reserveBytes) are spoken for
+        """,
         remedy: "free \(shortage) bytes")
       error.suggestions = try suggestions(toFree: shortage, except: wanted.part.region)
       throw error

@@ -39,7 +39,10 @@ struct FileCheck {
     while try select.step() {
       report.find(
         key.isEmpty ? table : "\(table) \(select.text(0))",
-        "\(select.text(1).dropFirst(2)) not of the column's type; `rebuild` makes projections anew, else restore a backup"
+        """
+        \(select.text(1).dropFirst(2)) not of the column's type; `rebuild` makes projections anew, else restore a \
+        backup
+        """
       )
     }
   }

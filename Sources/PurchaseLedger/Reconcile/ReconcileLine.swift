@@ -150,8 +150,11 @@ extension ReconcileLine {
     return object
   }
 
-  static let csvHeader =
-    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,theirPrice,ourPrice\n"
+  static let csvHeader = """
+    class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,\
+    theirPrice,ourPrice
+
+    """
 
   var csv: String {
     let fields: [String?] = [

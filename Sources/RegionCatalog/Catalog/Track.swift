@@ -43,7 +43,8 @@ extension Track {
     } catch {
       throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the name")
     }
-    let first = bytes.first { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf].contains($0) }
+    // White space, the byte order mark of UTF-8 and UTF-16, and the zero bytes of UTF-16.
+    let first = bytes.first { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0x00].contains($0) }
     switch first {
     case UInt8(ascii: "{"): self = try GeoJSONTrack.read(bytes, path: path)
     case UInt8(ascii: "<"): self = try GPXTrack.read(bytes, path: path)

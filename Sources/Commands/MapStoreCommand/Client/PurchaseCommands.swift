@@ -152,7 +152,10 @@ struct StoreKeyCommand: ParsableCommand {
     commandName: "store-key",
     abstract: "Makes an ephemeral authority that signs purchases of a fake app store.",
     discussion:
-      "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server."
+      """
+      Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give \
+      that to a real shop's server.
+      """
   )
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
   var file: String

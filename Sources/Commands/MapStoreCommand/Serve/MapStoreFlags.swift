@@ -15,7 +15,10 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Products and their states, a line \"product id,state\" each, or JSON; read again when it changes. (default: all is for sale)",
+      """
+      Products and their states, a line "product id,state" each, or JSON; read again when it changes. (default: all \
+      is for sale)
+      """,
       valueName: "file"))
   var products: String?
 
@@ -31,14 +34,20 @@ struct MapStoreFlags: ParsableArguments {
   @Option(
     parsing: .singleValue,
     help: ArgumentHelp(
-      "A secret of 32 bytes or more that signs download links; repeatable, the first signs, all are taken. (default: one that ends with the process)",
+      """
+      A secret of 32 bytes or more that signs download links; repeatable, the first signs, all are taken. (default: \
+      one that ends with the process)
+      """,
       valueName: "file"))
   var hmacKeyFile: [String] = []
 
   @Option(
     parsing: .singleValue,
     help: ArgumentHelp(
-      "An Ed25519 key that signs grants for devices; repeatable, the first signs. (default: one that ends with the process)",
+      """
+      An Ed25519 key that signs grants for devices; repeatable, the first signs. (default: one that ends with the \
+      process)
+      """,
       valueName: "file"))
   var grantKeyFile: [String] = []
 
@@ -75,7 +84,10 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes whose token they verify are taken. (default: all are)",
+      """
+      Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes \
+      whose token they verify are taken. (default: all are)
+      """,
       valueName: "file"))
   var googlePushKeys: String?
 

@@ -115,7 +115,10 @@ struct LedgerSettings {
     let ledger = try Ledger.openToRead(at: ledgerPath, clock: clock)
     if try configuredPolicy(of: ledger) != ledger.policy {
       printError(
-        "purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that writes to it records them"
+        """
+        purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that \
+        writes to it records them
+        """
       )
     }
     return ledger
@@ -127,7 +130,10 @@ struct LedgerSettings {
     if let environment, environment != policy.environment {
       throw LedgerError(
         .configuration, at: "environment",
-        "is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another ledger"
+        """
+        is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another \
+        ledger
+        """
       )
     }
     for (name, value) in policies { try policy.set(name, to: value) }

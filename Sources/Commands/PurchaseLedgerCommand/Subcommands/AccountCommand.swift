@@ -79,7 +79,10 @@ struct AccountCommand: AsyncParsableCommand {
       let isLogEmpty = try await accounts.erase(id)
       if !isLogEmpty {
         printError(
-          "purchase-ledger: the ledger's -wal file still holds the erased rows, because another process reads; it is emptied when that ends and something is written"
+          """
+          purchase-ledger: the ledger's -wal file still holds the erased rows, because another process reads; it is \
+          emptied when that ends and something is written
+          """
         )
       }
       printLine(

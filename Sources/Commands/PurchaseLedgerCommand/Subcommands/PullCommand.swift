@@ -56,7 +56,10 @@ struct PullCommand: AsyncParsableCommand {
     printer.finish()
     if report.isHeld {
       printError(
-        "purchase-ledger: some of it would be believed under other root certificates, bundle id, app Apple id or package name; correct them and pull again, which asks for it once more"
+        """
+        purchase-ledger: some of it would be believed under other root certificates, bundle id, app Apple id or \
+        package name; correct them and pull again, which asks for it once more
+        """
       )
     }
     for refusal in report.refusals where !options.json { printLine("refused: \(refusal)") }

@@ -20,8 +20,11 @@ struct EntitlementsCommand: AsyncParsableCommand {
       } else {
         let reason = entitlement.reason.isEmpty ? "" : " (\(entitlement.reason))"
         printLine(
-          "\(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  since \(TimeArgument.text(entitlement.since))"
-            + "  \(entitlement.grant.store.rawValue) \(entitlement.grant.id)")
+          """
+          \(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  \
+          since \(TimeArgument.text(entitlement.since))  \
+          \(entitlement.grant.store.rawValue) \(entitlement.grant.id)
+          """)
       }
     }
   }

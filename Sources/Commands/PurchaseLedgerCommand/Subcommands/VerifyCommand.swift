@@ -63,7 +63,10 @@ struct VerifyCommand: AsyncParsableCommand {
       guard let missing else { continue }
       throw LedgerError(
         .configuration, at: "--signatures",
-        "the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the configuration file"
+        """
+        the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the \
+        configuration file
+        """
       )
     }
     // Evidence that was accepted under a higher cap stays valid.
@@ -86,7 +89,10 @@ struct VerifyCommand: AsyncParsableCommand {
     }
     let signatures = report.signatures.map { ", \($0) signatures" } ?? ""
     lines.append(
-      "\(report.events) events, \(report.evidence) pieces of evidence\(signatures): \(report.isClean ? "clean" : "\(report.findingCount) found")"
+      """
+      \(report.events) events, \(report.evidence) pieces of evidence\(signatures): \
+      \(report.isClean ? "clean" : "\(report.findingCount) found")
+      """
     )
     lines.append("head \(Hexadecimal.text(report.head))")
     return lines.joined(separator: "\n")
