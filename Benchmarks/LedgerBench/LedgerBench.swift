@@ -28,14 +28,14 @@ struct LedgerBench {
       say("making \(count) unsigned answers ...")
       let file = "\(folder)/unsigned.jsonl"
       try shop.writeUnsigned(to: file)
-      try await importing("unsigned, booked", file, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
+      try await importing("unsigned, recorded", file, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
       try? FileManager.default.removeItem(atPath: file)
     }
     if stages.contains("answers") {
       say("making \(count) answers of verifyReceipt ...")
       let file = "\(folder)/answers.jsonl"
       try shop.writeAnswers(to: file)
-      try await importing("verifyReceipt, booked", file, into: open("\(folder)/c.sqlite", shop), shop, wanted: 20_000)
+      try await importing("verifyReceipt, recorded", file, into: open("\(folder)/c.sqlite", shop), shop, wanted: 20_000)
     }
     report("peak resident memory of all this", Memory.peakMegabytes, "MB")
   }
@@ -46,7 +46,7 @@ struct LedgerBench {
     say("making \(shop.count) signed transactions ...")
     try shop.writeSigned(to: file)
     let ledger = try open("\(folder)/a.sqlite", shop)
-    try await importing("signed, verified, booked", file, into: ledger, shop, wanted: 8000)
+    try await importing("signed, verified, recorded", file, into: ledger, shop, wanted: 8000)
     try await importing("the same bytes again", file, into: ledger, shop, wanted: 60_000, describesBooked: false)
     try await importing("the same bytes again, each described (--json)", file, into: ledger, shop)
     try await reconcile(ledger, file, shop)

@@ -3,7 +3,7 @@ import Foundation
 import PurchaseLedger
 import Support
 
-/// Generates a shop in a folder: `catalog/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
+/// Generates a map store in a folder: `catalog/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
 enum BenchStore {
   static let bundleID = "org.example.maps"
   static let regionCount = 170

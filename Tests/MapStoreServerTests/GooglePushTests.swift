@@ -9,7 +9,7 @@ import Testing
 
 @testable import MapStoreServer
 
-/// Pushes of Google's notifications are taken when the token that comes along is Google's, for this shop.
+/// Pushes of Google's notifications are accepted with a token of Google's for this store.
 @Suite(.ownThread) struct GooglePushTests {
   private struct Signer {
     let key: _RSA.Signing.PrivateKey
@@ -67,7 +67,7 @@ import Testing
       .utf8)
   }()
 
-  @Test func onlyTokensOfGoogleForThisShop() async throws {
+  @Test func onlyGoogleTokensForThisStoreAreAccepted() async throws {
     let folder = try TemporaryFolder()
     let (google, other, next) = (try Signer("one"), try Signer("one"), try Signer("two"))
     let keys = try folder.write("certs.json", "{\"keys\":[\(google.published())]}")
@@ -104,7 +104,7 @@ import Testing
       #expect(taken.status == 200, "\(taken)")
       #expect(try store.ledger.lookups().count == 1)
 
-      // Google's next key, in a file that took the old one's place; one that cannot be read changes nothing.
+      // Google's next key, in a file that replaces the old one; an unreadable file changes nothing.
       try folder.write("certs.json", "{\"keys\":[\(try next.published())]}")
       #expect(try await push(try next.token(Self.claims())).status == 200)
       #expect(try await push(good).status == 401)

@@ -4,7 +4,7 @@ import RegionCatalog
 import TestSupport
 import TileIndex
 
-/// A catalogue with regions whose files are random bytes: the server does not look into them.
+/// A catalogue with regions whose files are random bytes: the server does not read them.
 final class TestCatalog: Sendable {
   let path: String
   private let folder: TemporaryFolder
@@ -26,8 +26,8 @@ final class TestCatalog: Sendable {
   ///
   /// - Parameters:
   ///   - patchesFrom: the edition from which there are patches.
-  ///   - keepingBundles: takes the bundles as they lie there.
-  ///   - dropped: regions that are taken from the catalogue.
+  ///   - keepingBundles: keeps the existing bundles.
+  ///   - dropped: regions that are removed from the catalogue.
   func write(
     edition: String, patchesFrom: String? = nil, keepingBundles: Bool = false, without dropped: Set<String> = []
   ) throws {
@@ -55,7 +55,7 @@ final class TestCatalog: Sendable {
         """
     }
     let text = "{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n"
-    // As publishers do it: one step from the old to the new.
+    // Published atomically, as by `tilecut build`.
     try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/catalogue.json"), options: .atomic)
   }
 

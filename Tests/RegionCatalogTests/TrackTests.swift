@@ -61,7 +61,7 @@ import TileIndex
       "<!DOCTYPE gpx [<!ENTITY e SYSTEM \"file:///etc/hostname\">]><gpx><name>&e;</name></gpx>", "declares an entity"
     ),
     ("<!-- <gpx> --><kml><wpt lat='1' lon='2'/></kml>", "no GPX"),
-    ("<gpx><!-- <wpt lat='1' lon='2'/> --></gpx>", "holds no point"),
+    ("<gpx><!-- <wpt lat='1' lon='2'/> --></gpx>", "has no points"),
   ]) func malformedAndHostileGPXIsRefused(text: String, expected: String) {
     #expect { try track(text) } throws: { "\($0)".contains(expected) && "\($0)".contains("; ") }
   }
@@ -79,7 +79,7 @@ import TileIndex
 
   @Test(arguments: [
     ("", "neither GPX nor GeoJSON"), ("hello", "neither GPX nor GeoJSON"), ("<kml></kml>", "no GPX"),
-    ("<gpx></gpx>", "holds no point"), ("<gpx><trkpt lat=\"91\" lon=\"0\"/></gpx>", "without a position"),
+    ("<gpx></gpx>", "has no points"), ("<gpx><trkpt lat=\"91\" lon=\"0\"/></gpx>", "without a position"),
     ("<gpx><trkpt lon=\"0\"/></gpx>", "without a position"), ("{", "is not valid JSON"), ("{}", "type"),
     (#"{"type": "LineString", "coordinates": [[1, 2], ["x", 3]]}"#, "coordinates[1]"),
   ])

@@ -15,14 +15,13 @@ struct TileServeCommand: ParsableCommand {
     abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
     discussion: """
       Every option can also be given in the configuration file, under its name without the dashes, or in the \
-      environment: TILESERVE_PORT for --port. \
-      Flags win over the environment, the environment over the file.
+      environment: TILESERVE_PORT for --port. Flags win over the environment, the environment over the file.
 
-      tileserve replay --help: replays sessions of people looking at maps, to choose a cache's budget.
+      tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 
       Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there, or \
-      certificate and key cannot be used; \
-      69 the address cannot be listened on; 70 internal error; 78 the configuration file is wrong.
+      certificate and key cannot be used; 69 the address cannot be listened on; 70 internal error; 78 the \
+      configuration file is wrong.
       """,
     version: TileServer.version)
 

@@ -99,7 +99,7 @@ final class LedgerDatabase: Sendable {
       _ = try version(of: writer, at: path)
       let mode = try writer.prepare("PRAGMA journal_mode = WAL").first { $0.text(0) }
       guard mode == "wal" else {
-        throw SQLiteError(code: SQLITE_ERROR, message: "could not activate WAL Mode at path: \(path)")
+        throw SQLiteError(code: SQLITE_ERROR, message: "could not switch to a write-ahead log: \(path)")
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
       try setCache(writer, isBulk: false)
@@ -210,7 +210,7 @@ final class LedgerDatabase: Sendable {
   /// Checks that a file exists and is a ledger, by the application id (byte 68) in its header.
   private static func checkHeader(_ path: String) throws {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw LedgerError(.noLedger, at: path, "there is no ledger; make one with `purchase-ledger init`")
+      throw LedgerError(.noLedger, at: path, "there is no ledger; create one with `purchase-ledger init`")
     }
     try refuseFolder(path)
     guard let file = FileHandle(forReadingAtPath: path) else {
@@ -229,9 +229,9 @@ final class LedgerDatabase: Sendable {
       let remedy =
         switch error.primary {
         case SQLITE_BUSY, SQLITE_LOCKED: "another process is writing; try again when it is done"
-        case SQLITE_FULL: "the disk is full; make room and run it again"
+        case SQLITE_FULL: "the disk is full; free space and run it again"
         case SQLITE_NOTADB: "is not a ledger; name the file that `purchase-ledger init` made"
-        case SQLITE_CORRUPT: "the file is damaged; restore it from a copy"
+        case SQLITE_CORRUPT: "the file is damaged; restore a backup"
         case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM: "check the permissions of the file and its folder"
         default: "the database failed"
         }

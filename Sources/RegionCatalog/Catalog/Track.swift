@@ -52,7 +52,7 @@ extension Track {
       throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export the track as one of them")
     }
     guard lines.contains(where: { !$0.isEmpty }) else {
-      throw TrackError(path: path, "holds no point", remedy: "export the track with its points")
+      throw TrackError(path: path, "has no points", remedy: "export the track with its points")
     }
   }
 }

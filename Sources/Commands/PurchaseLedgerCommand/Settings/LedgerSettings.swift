@@ -2,8 +2,8 @@ import CommandSupport
 import Foundation
 import PurchaseLedger
 
-/// The ledger, the shop and the apps whose evidence is accepted, from flags, environment and configuration file. Each
-/// option is checked. Paths in the file are relative to it.
+/// The ledger, and the app whose evidence is accepted, from flags, environment and configuration file. Each option is
+/// checked. Paths in the file are relative to it.
 struct LedgerSettings {
   let ledgerPath: String
   /// Without an environment, which the verifier sets.
